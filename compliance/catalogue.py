@@ -8,50 +8,23 @@ import re
 from calendar import monthrange
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import pycountry
 
-from compliance.tables import RULES, Row, TableError, is_confidence, rows
+from compliance.tables import RULES, Row, TableError, is_confidence, record_of_row, refuse, rows
+from schemas import catalogue as published
 
 PINNED: Final = RULES / "catalogue" / "jurisdictions.csv"
 """The catalogue that comes with the release."""
 REVIEW_HOLDS_MONTHS: Final = 18
 """How long a lawyer's review makes a row depth 3 (interface v1, jurisdiction list)."""
 EU_MEMBER_STATES: Final = 27
-_COLUMNS: Final = (
-    "code",
-    "name",
-    "parent_code",
-    "system",
-    "register_name",
-    "register_url",
-    "law_title",
-    "law_reference",
-    "law_date",
-    "law_date_seen",
-    "scope",
-    "reporting_period",
-    "authorised_representative_required",
-    "local_labelling_rule",
-    "depth",
-    "verified_on",
-    "source_url",
-    "source_note",
-    "region",
-    "system_key",
-    "in_catalogue",
-    "reviewed_on",
-    "composite_rule",
-    "composite_threshold_percent",
-    "composite_basis",
-    "composite_note",
-)
 REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
 SYSTEMS: Final = frozenset(
     {"register_and_scheme", "scheme_only", "state_run", "product_fee", "state_programme", "partial", "none", "unknown"}
@@ -106,28 +79,20 @@ class Jurisdiction:
 
     def as_dict(self, today: date) -> dict[str, object]:
         """Return the entry as the jurisdiction list publishes it."""
-        return {
-            "code": self.code,
-            "name": self.name,
-            "parent_code": self.parent_code,
-            "region": self.region,
-            "system": self.system,
-            "system_key": self.system_key,
-            "depth": self.depth(today),
-            "verified_on": _iso(self.verified_on),
-            "reviewed_on": _iso(self.reviewed_on),
-            "register_name": self.register_name,
-            "register_url": self.register_url,
-            "law_title": self.law_title,
-            "law_reference": self.law_reference,
-            "law_date": _iso(self.law_date),
-            "scope": self.scope,
-            "reporting_period": list(self.reporting_period),
-            "authorised_representative_required": self.authorised_representative_required,
-            "local_labelling_rule": self.local_labelling_rule,
-            "source_url": self.source_url,
-            "source_note": self.source_note,
-        }
+        known = {"depth": self.depth(today)}
+        names = published.Jurisdiction.model_fields
+        return {name: known[name] if name in known else _published(getattr(self, name)) for name in names}
+
+
+_COLUMNS: Final = (
+    *(field.name for field in fields(Jurisdiction) if field.name not in ("base_depth", "served")),
+    *("law_date_seen", "depth", "in_catalogue", "composite_note"),
+)
+"""The columns that a catalogue file must have."""
+
+
+def _published(value: object) -> object:
+    return value.isoformat() if isinstance(value, date) else list(value) if isinstance(value, tuple) else value
 
 
 def load(path: Path = PINNED) -> tuple[Jurisdiction, ...]:
@@ -139,13 +104,15 @@ def load(path: Path = PINNED) -> tuple[Jurisdiction, ...]:
     table = rows(path)
     if table and (missing := [column for column in _COLUMNS if column not in table[0]]):
         raise TableError(f"{path.name}: column {', '.join(missing)} is missing.")
-    faults = [*(fault for row in table for fault in _row_faults(row)), *_table_faults(table)]
-    if faults:
-        raise TableError(f"{path.name}: " + " ".join(faults))
-    return tuple(sorted((_jurisdiction(row) for row in table), key=lambda entry: entry.code))
+    refuse(path.name, (*(fault for row in table for fault in _row_faults(row)), *_table_faults(table)))
+    found = (
+        record_of_row(Jurisdiction, row, base_depth=int(row["depth"]), served=row["in_catalogue"] == "Y")
+        for row in table
+    )
+    return tuple(sorted(found, key=lambda entry: entry.code))
 
 
-@lru_cache(maxsize=1)
+@cache
 def pinned() -> tuple[Jurisdiction, ...]:
     """Return the rows that come with the release."""
     return load()
@@ -156,7 +123,7 @@ def served(entries: Iterable[Jurisdiction]) -> list[Jurisdiction]:
     return [entry for entry in entries if entry.served]
 
 
-@lru_cache(maxsize=1)
+@cache
 def eu_codes() -> frozenset[str]:
     """Return the codes of the European Union's territory: its Member States, and their regions that have a row."""
     return frozenset(entry.code for entry in pinned() if entry.region == "eu")
@@ -170,7 +137,7 @@ def coverage(entries: Sequence[Jurisdiction], today: date) -> dict[str, object]:
         "guided": depths[3],
         "sourced": depths[2],
         "signalled": depths[1],
-        "newest_verified_on": _iso(max(verified, default=None)),
+        "newest_verified_on": _published(max(verified, default=None)),
         "breakdown": {
             "by_system": dict(sorted(Counter(entry.system_key for entry in entries).items())),
             "by_region": dict(sorted(Counter(entry.region for entry in entries).items())),
@@ -185,7 +152,7 @@ def is_iso_3166(code: str) -> bool:
     return pycountry.countries.get(alpha_2=code) is not None
 
 
-def _row_faults(row: dict[str, str]) -> Iterator[str]:
+def _row_faults(row: Row) -> Iterator[str]:
     code, parent = row["code"], row["parent_code"]
     if not is_iso_3166(code):
         yield f"{code}: no ISO 3166 code."
@@ -209,7 +176,7 @@ def _row_faults(row: dict[str, str]) -> Iterator[str]:
             yield f"{code}: {column} holds an amount of money, which the catalogue never does."
 
 
-def _table_faults(table: Sequence[dict[str, str]]) -> Iterator[str]:
+def _table_faults(table: Sequence[Row]) -> Iterator[str]:
     codes = Counter(row["code"] for row in table)
     yield from (f"{code} stands {count} times." for code, count in codes.items() if count > 1)
     served_states = [
@@ -221,44 +188,11 @@ def _table_faults(table: Sequence[dict[str, str]]) -> Iterator[str]:
         yield "GB is missing."
 
 
-def _jurisdiction(row: dict[str, str]) -> Jurisdiction:
-    return Jurisdiction(
-        code=row["code"],
-        name=row["name"],
-        parent_code=row["parent_code"] or None,
-        region=row["region"],
-        system=row["system"],
-        system_key=row["system_key"],
-        register_name=row["register_name"] or None,
-        register_url=row["register_url"] or None,
-        law_title=row["law_title"] or None,
-        law_reference=row["law_reference"] or None,
-        law_date=_day(row["law_date"]),
-        scope=row["scope"],
-        reporting_period=tuple(filter(None, row["reporting_period"].split("|"))),
-        authorised_representative_required=row["authorised_representative_required"],
-        local_labelling_rule=row["local_labelling_rule"] or None,
-        base_depth=int(row["depth"]),
-        verified_on=_day(row["verified_on"]),
-        reviewed_on=_day(row["reviewed_on"]),
-        source_url=row["source_url"] or None,
-        source_note=row["source_note"] or None,
-        served=row["in_catalogue"] == "Y",
-        composite_rule=row["composite_rule"],
-        composite_threshold_percent=row["composite_threshold_percent"],
-        composite_basis=row["composite_basis"],
-    )
-
-
 def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) else None
     except ValueError:
         return None
-
-
-def _iso(day: date | None) -> str | None:
-    return day.isoformat() if day else None
 
 
 def _months_later(day: date, months: int) -> date:
@@ -294,7 +228,7 @@ class Coverage:
         return asdict(self)
 
 
-@lru_cache(maxsize=1)
+@cache
 def coverages() -> Mapping[str, Coverage]:
     """Return the rows that come with the release, by jurisdiction code."""
     return read(PINNED_COVERAGE)
@@ -308,18 +242,9 @@ def read(path: Path) -> Mapping[str, Coverage]:
     faults = [f"{code} stands {codes.count(code)} times." for code in dict.fromkeys(codes) if codes.count(code) > 1]
     faults += [f"{code} has no row." for code in served if code not in codes]
     faults += [f"{row['code']}: {fault}." for row in table for fault in _faults(row, served)]
-    if faults:
-        raise TableError(f"{path.name}: " + " ".join(faults))
-    return MappingProxyType({row["code"]: _coverage(row) for row in table})
-
-
-def _coverage(row: Row) -> Coverage:
-    return Coverage(
-        **{kind: row[f"covers_{kind}"] for kind in KINDS},
-        confidence=row["confidence"],
-        source_url=row["source_url"],
-        missing_to_serve=row["missing_to_serve"] or None,
-        note=row["note"] or None,
+    refuse(path.name, faults)
+    return MappingProxyType(
+        {row["code"]: record_of_row(Coverage, row, **{kind: row[f"covers_{kind}"] for kind in KINDS}) for row in table}
     )
 
 
@@ -368,7 +293,7 @@ class DueDay:
         return date(due, self.month, self.day or monthrange(due, self.month)[1])
 
 
-@lru_cache(maxsize=1)
+@cache
 def due_days() -> Mapping[str, Sequence[DueDay]]:
     """Return the days that come with the release, by jurisdiction code."""
     return read_due_days(PINNED_DUE_DAYS)
@@ -377,44 +302,34 @@ def due_days() -> Mapping[str, Sequence[DueDay]]:
 def read_due_days(path: Path) -> Mapping[str, Sequence[DueDay]]:
     """Return the days of a file. Raise `TableError` with every fault."""
     table, known = rows(path), {entry.code for entry in pinned()}
-    faults = [
-        f"line {number}: {fault}." for number, row in enumerate(table, start=2) for fault in _due_day_faults(row, known)
-    ]
-    if faults:
-        raise TableError(f"{path.name}: " + " ".join(faults))
+    refuse(
+        path.name,
+        (
+            f"line {number}: {fault}."
+            for number, row in enumerate(table, start=2)
+            for fault in _due_day_faults(row, known)
+        ),
+    )
     found: dict[str, list[DueDay]] = {}
     for row in table:
-        found.setdefault(row["code"], []).append(_due_day(row))
+        day = None if row["day"] == _LAST else int(row["day"])
+        due = record_of_row(DueDay, row, half=HALVES[row["half"]], day=day)
+        found.setdefault(row["code"], []).append(due)
     return MappingProxyType(found)
 
 
-def _due_day(row: Row) -> DueDay:
-    return DueDay(
-        row["duty"],
-        HALVES[row["half"]],
-        row["bound"],
-        int(row["month"]),
-        None if row["day"] == _LAST else int(row["day"]),
-        row["confidence"],
-        row["source_url"],
-        row["note"] or None,
-    )
-
-
-def _due_day_faults(row: Row, known: set[str]) -> list[str]:
-    faults = []
+def _due_day_faults(row: Row, known: set[str]) -> Iterator[str]:
     if row["code"] not in known:
-        faults.append(f"{row['code']} is not in the catalogue")
+        yield f"{row['code']} is not in the catalogue"
     if row["duty"] not in DUTIES or row["bound"] not in BOUNDS:
-        faults.append("duty or bound is unknown")
+        yield "duty or bound is unknown"
     if row["half"] not in HALVES or (row["duty"] == "half_report") != bool(row["half"]):
-        faults.append("a half is said of the report of a half, and of nothing else")
+        yield "a half is said of the report of a half, and of nothing else"
     if not is_confidence(row["confidence"]) or not row["source_url"].startswith("http"):
-        faults.append("a day needs its source and how sure it is")
+        yield "a day needs its source and how sure it is"
     try:
         date(_LEAP_YEAR, int(row["month"]), 1 if row["day"] == _LAST else int(row["day"]))
         if (row["month"], row["day"]) == ("2", "29"):
-            faults.append("the last day of February is written “last”")
+            yield "the last day of February is written “last”"
     except ValueError:
-        faults.append("month and day are no day of a year")
-    return faults
+        yield "month and day are no day of a year"

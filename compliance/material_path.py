@@ -6,13 +6,13 @@ The rows are `rules/catalogue/material_map.csv`, `shape_map.csv` and `material_p
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
 from compliance.rule_rows import Format
 from compliance.ruleset import RuleSet
-from compliance.tables import RULES, rows, words
+from compliance.tables import RULES, record_of_row, rows, words
 from compliance.words import resolve_format, resolve_material
 
 _FLEXIBLE: Final = frozenset({"label", "sleeve", "liner", "seal", "tie_layer", "coating"})
@@ -78,28 +78,18 @@ def shape_of(component_type: str, packaging_format: str | None, rules: RuleSet) 
     return _shape(component_type, resolve_format(packaging_format, rules) if packaging_format else None)
 
 
-@lru_cache(maxsize=1)
+@cache
 def material_paths() -> Mapping[str, MaterialPath]:
     """Return all paths, in the order of the table."""
-    return MappingProxyType({row["path"]: _material_path(row) for row in rows(_FOLDER / "material_paths.csv")})
+    return MappingProxyType(
+        {row["path"]: record_of_row(MaterialPath, row) for row in rows(_FOLDER / "material_paths.csv")}
+    )
 
 
-@lru_cache(maxsize=1)
+@cache
 def same_material() -> Mapping[str, str]:
     """Return, by path, the material as which it counts when layers are compared."""
     return MappingProxyType({path: row.same_material for path, row in material_paths().items()})
-
-
-def _material_path(row: dict[str, str]) -> MaterialPath:
-    return MaterialPath(
-        path=row["path"],
-        same_material=row["same_material"],
-        composite_as=row["composite_as"],
-        stands_for=words(row["stands_for"]),
-        main_material=row["main_material"] or None,
-        fields_missing=words(row["fields_missing"]),
-        uk_other_name=row["uk_other_name"] or None,
-    )
 
 
 def _shape(component_type: str, found: Format | None) -> str:
@@ -108,20 +98,14 @@ def _shape(component_type: str, found: Format | None) -> str:
     return _shapes().get((found.form if found else None) or "", "unspecified")
 
 
-@lru_cache(maxsize=1)
+@cache
 def _shapes() -> dict[str, str]:
     return {row["form"]: row["shape"] for row in rows(_FOLDER / "shape_map.csv")}
 
 
-@lru_cache(maxsize=1)
+@cache
 def _map() -> tuple[_MapRow, ...]:
     return tuple(
-        _MapRow(
-            families=frozenset(words(row["families"])),
-            codes=frozenset(words(row["codes"])),
-            shapes=frozenset(words(row["shapes"])),
-            formats=frozenset(words(row["packaging_format_keys"])),
-            path=row["path"],
-        )
+        record_of_row(_MapRow, row, formats=frozenset(words(row["packaging_format_keys"])))
         for row in rows(_FOLDER / "material_map.csv")
     )

@@ -8,7 +8,7 @@ undecidable only what it could change.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,7 +19,7 @@ from compliance.rollup.exact import tonnes
 from compliance.rollup.periods import halves_of
 from compliance.rollup.tonnes import Figures
 from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judge_scope, scopes
-from compliance.tables import RULES, TableError, is_confidence, rows, words
+from compliance.tables import RULES, Row, is_confidence, record_of_row, refuse, rows, words
 
 PINNED: Final = RULES / "catalogue" / "thresholds.csv"
 GROUP_RULES: Final = frozenset({"any_above", "any_below"})
@@ -55,7 +55,7 @@ class Threshold:
     scope_confidence: str
 
 
-@lru_cache(maxsize=1)
+@cache
 def thresholds() -> tuple[Threshold, ...]:
     """Return the rows that come with the release, in the order of the table."""
     return read(PINNED)
@@ -65,34 +65,26 @@ def read(path: Path) -> tuple[Threshold, ...]:
     """Return the thresholds of a file. Raise `TableError` with every fault found."""
     table = rows(path)
     faults = [f"{row['code']} {row['obligation']}: {fault}." for row in table for fault in _faults(row)]
-    found = tuple(_threshold(row) for row in table) if not faults else ()
-    faults += _group_faults(found)
-    if faults:
-        raise TableError(f"{path.name}: " + " ".join(faults))
+    refuse(path.name, faults)
+    found = tuple(_threshold(row) for row in table)
+    refuse(path.name, _group_faults(found))
     return found
 
 
-def _threshold(row: dict[str, str]) -> Threshold:
-    return Threshold(
+def _threshold(row: Row) -> Threshold:
+    return record_of_row(
+        Threshold,
+        row,
         market=row["code"],
-        obligation=row["obligation"],
-        material=row["material"],
-        scope_type=row["scope_type"],
-        scope_key=row["scope_key"],
         categories=words(row["scope_value"]),
         threshold_tonnes=Decimal(row["tonnes"]) if row["tonnes"] else None,
         operator=row["tonnes_operator"],
         needs_turnover=row["combine"],
         undecidable=row["undecidable_reason"] or None,
-        group=row["group"] or None,
-        group_rule=row["group_rule"],
-        source_url=row["source_url"],
-        confidence=row["confidence"],
-        scope_confidence=row["scope_confidence"],
     )
 
 
-def _faults(row: dict[str, str]) -> Iterator[str]:
+def _faults(row: Row) -> Iterator[str]:
     decidable = row["decidable"] == "Y"
     if row["scope_type"] not in _SCOPE_TYPES or row["tonnes_operator"] not in _OPERATORS:
         yield "scope_type or tonnes_operator has an unknown value"

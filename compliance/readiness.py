@@ -6,10 +6,10 @@ that meet one. A finding says what the records show and is never legal advice.
 
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from functools import lru_cache
-from typing import Final, Literal, cast
+from functools import cache
+from typing import Final, Literal, get_args
 
-from compliance.tables import RULES, TableError, rows, words
+from compliance.tables import RULES, Row, TableError, record_of_row, rows
 from schemas.figures import FindingEntry
 
 Kind = Literal["blocks", "decide", "upcoming", "missing"]
@@ -18,7 +18,6 @@ Kind = Literal["blocks", "decide", "upcoming", "missing"]
 """
 
 _FILE: Final = RULES / "readiness" / "findings.csv"
-_KINDS: Final = frozenset({"blocks", "decide", "upcoming", "missing"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +54,16 @@ class Finding:
         }
 
 
-@lru_cache(maxsize=1)
+@cache
 def findings() -> tuple[Finding, ...]:
     """Return all findings, in the order of the table. Raise `TableError` where a row contradicts the table's form."""
     return tuple(_finding(row) for row in rows(_FILE))
 
 
-def _finding(row: dict[str, str]) -> Finding:
-    if row["kind"] not in _KINDS or row["scope"] not in ("eu", "any") or not row["source_note"]:
+def _finding(row: Row) -> Finding:
+    if row["kind"] not in get_args(Kind) or row["scope"] not in ("eu", "any") or not row["source_note"]:
         raise TableError(f"{_FILE.name}: {row['key']} has an unknown kind or scope, or no source.")
-    return Finding(
-        key=row["key"],
-        kind=cast(Kind, row["kind"]),
-        eu=row["scope"] == "eu",
-        applies_from=date.fromisoformat(row["applies_from"]) if row["applies_from"] else None,
-        weight=int(row["weight"]),
-        fields=words(row["fields"]),
-        sentence=row["sentence"],
-        reference=row["reference"] or None,
-        source_url=row["source_url"] or None,
-    )
+    return record_of_row(Finding, row, kind=row["kind"], eu=row["scope"] == "eu")
 
 
 _RULES_FILE: Final = RULES / "readiness" / "item_rules.csv"
@@ -96,20 +85,10 @@ class ItemRule:
         return asdict(self)
 
 
-@lru_cache(maxsize=1)
+@cache
 def item_rules() -> dict[str, ItemRule]:
     """Return the rules by key. Raise `TableError` where a row has no source."""
-    found = {
-        row["key"]: ItemRule(
-            row["key"],
-            row["applies_from"] or None,
-            row["sentence"],
-            row["reference"],
-            row["source_url"],
-            row["source_note"],
-        )
-        for row in rows(_RULES_FILE)
-    }
+    found = {row["key"]: record_of_row(ItemRule, row) for row in rows(_RULES_FILE)}
     if missing := [rule.key for rule in found.values() if not (rule.reference and rule.source_url)]:
         raise TableError(f"{_RULES_FILE.name}: {', '.join(missing)} has no source.")
     return found

@@ -12,7 +12,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from compliance.tables import words
+from compliance.tables import Row, record_of_row, words
 from schemas.messages import LANGUAGES
 
 
@@ -59,38 +59,6 @@ class Guidance:
     what_it_says: str
     read: str
     source_url: str
-
-
-def question(row: dict[str, str]) -> Question:
-    """Parse a row of `attribute_questions.csv`."""
-    return Question(row["field"], row["component_type"], row["ask_en"], row["ask_fr"], row["ask_de"])
-
-
-def rule_text(row: dict[str, str]) -> Mapping[str, str]:
-    """Parse a row of `rule_texts.csv`: a rule's text (`feature` of `dfr_rules.csv`, in English) by other language."""
-    return MappingProxyType({"fr": row["text_fr"], "de": row["text_de"]})
-
-
-def standard_part(row: dict[str, str]) -> StandardPart:
-    """Parse a row of `en18120.csv`."""
-    return StandardPart(
-        part=row["part"],
-        title=row["title"],
-        covers=row["covers"],
-        streams=frozenset(words(row["streams"])),
-        supersedes=words(row["supersedes_rules"]),
-        status=row["status"],
-        title_seen=row["title_seen"],
-        say=row["say"],
-        source_url=row["source_url"],
-    )
-
-
-def guidance(row: dict[str, str]) -> Guidance:
-    """Parse a row of `guidance.csv`."""
-    return Guidance(
-        row["document"], row["date"], row["status"], row["on"], row["what_it_says"], row["read"], row["source_url"]
-    )
 
 
 TOLERANCE: Final = 5e-10
@@ -248,7 +216,6 @@ class Limit:
     value: str
     unit: str
     applies_from: date | None
-    article: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +235,7 @@ class Ban:
     texts: Mapping[str, str]
 
 
-def material(row: dict[str, str]) -> Material:
+def material(row: Row) -> Material:
     """Parse a row of `materials.csv`."""
     implied: dict[str, Value] = {}
     if row["typical_density_g_cm3"]:
@@ -276,93 +243,55 @@ def material(row: dict[str, str]) -> Material:
     if row["implies"]:
         field, _, value = row["implies"].partition("=")
         implied[field] = float(value) if re.fullmatch(r"[\d.]+", value) else value
-    return Material(
-        code=row["code"],
-        family=row["family"],
-        contract_families=frozenset(words(row["contract_families"])),
-        group=row["group"],
-        implied=MappingProxyType(implied),
-        weight_optional=row["weight_optional"] == "Y",
-        layers_unrecorded=row["layers_unrecorded"] == "Y",
-        specified=row["specified"] == "Y",
-    )
+    return record_of_row(Material, row, implied=MappingProxyType(implied))
 
 
-def rule(row: dict[str, str]) -> Rule:
+def rule(row: Row) -> Rule:
     """Parse a row of `dfr_rules.csv`."""
     tokens = words(row["polymer_codes"])
     comparing = row["attribute_op"] in {"gt", "ge", "lt", "le"}
     low_shift = -TOLERANCE if row["min_inclusive"] == "true" else TOLERANCE
     high_shift = TOLERANCE if row["max_inclusive"] == "true" else -TOLERANCE
-    return Rule(
-        rule_id=row["rule_id"],
-        stream=row["stream"],
-        parameter=row["parameter"],
-        feature=row["feature"],
+    return record_of_row(
+        Rule,
+        row,
         types=frozenset(words(row["component_types"])),
         named=frozenset(token for token in tokens if not token.startswith("-")),
         excluded=frozenset(token[1:] for token in tokens if token.startswith("-")),
-        share_basis=row["share_basis"],
         low=float(row["min_share_pct"]) + low_shift if row["min_share_pct"] else -inf,
         high=float(row["max_share_pct"]) + high_shift if row["max_share_pct"] else inf,
-        attribute_of=row["attribute_of"],
         field=row["attribute_field"],
         operator=row["attribute_op"],
         values=frozenset(words(row["attribute_value"])),
         bound=float(row["attribute_value"]) if comparing else 0.0,
-        recordable=row["recordable"] == "Y",
-        effect=row["effect"],
         removed=float(row["removed_pct"] or 0) / 100,
-        lists=row["lists"],
-        verdict=row["verdict"],
-        source_url=row["source_url"],
         basis=row.get("basis", ""),
         confidence=row.get("confidence", ""),
     )
 
 
-def word_fact(row: dict[str, str]) -> WordFact:
+def word_fact(row: Row) -> WordFact:
     """Parse what a row of `alias_words.csv` gives: `colour=dark`, `metallised=true`."""
     name, _, value = row["gives"].partition("=")
-    return WordFact(name, True if value == "true" else value, frozenset(words(row["families"])))
+    return record_of_row(WordFact, row, field=name, value=True if value == "true" else value)
 
 
-def stream_row(row: dict[str, str]) -> StreamRow:
+def stream_row(row: Row) -> StreamRow:
     """Parse a row of `streams.csv`."""
     weighed, _, percent = row["when"].partition(">")
-    return StreamRow(
-        group=row["group"],
-        form=row["form"],
+    return record_of_row(
+        StreamRow,
+        row,
         when=(weighed, float(percent)) if row["when"] else None,
         stream=None if row["stream"] == "none" else row["stream"],
         targets=frozenset(words(row["target_groups"])),
-        reason=row["reason"],
     )
 
 
-def packaging_format(row: dict[str, str]) -> Format:
-    """Parse a row of `formats.csv`."""
-    return Format(row["key"], None if row["form"] == "other" else row["form"], frozenset(words(row["flags"])))
-
-
-def limit(row: dict[str, str]) -> Limit:
-    """Parse a row of `limits.csv`."""
-    day = date.fromisoformat(row["applies_from"]) if row["applies_from"] else None
-    return Limit(row["comparator"], row["value"], row["unit"], day, row["article_ref"])
-
-
-def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
+def ban(row: Row, texts: Mapping[str, str]) -> Ban:
     """Parse a row of `annex_v.csv`, with its row of `flag_texts.csv`: empty where there is none."""
-    return Ban(
-        code=row["code"],
-        format=row["format"],
-        applies_from=date.fromisoformat(row["applies_from"]),
-        reference=row["article_ref"],
-        required_facts=row["required_facts"],
-        open_facts=row["open_facts"],
-        flag_text=row["flag_text"],
-        texts=MappingProxyType({lang: texts[f"text_{lang}"] for lang in LANGUAGES[1:] if texts}),
-    )
+    by_language = {lang: texts[f"text_{lang}"] for lang in LANGUAGES[1:] if texts}
+    return record_of_row(Ban, row, reference=row["article_ref"], texts=MappingProxyType(by_language))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

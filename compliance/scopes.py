@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from compliance.catalogue import eu_codes
-from compliance.tables import RULES, Row, TableError, is_confidence, rows, words
+from compliance.tables import RULES, Row, TableError, is_confidence, record_of_row, refuse, rows, words
 from schemas.messages import Message
 from schemas.normalise import country_of
 from schemas.skus.types import Sku
@@ -142,8 +142,7 @@ def read(path: Path) -> Mapping[str, Scope]:
     faults += [f"{key} stands more than once." for key in dict.fromkeys(keys) if keys.count(key) > 1]
     if ALL not in keys:
         faults.append(f"{ALL} is missing.")
-    if faults:
-        raise TableError(f"{path.name}: " + " ".join(faults))
+    refuse(path.name, faults)
     return MappingProxyType({row["scope_key"]: _scope(row) for row in table})
 
 
@@ -191,14 +190,12 @@ def _facts() -> Mapping[str, tuple[_FactRow, ...]]:
 
 def _scope(row: Row) -> Scope:
     cells = [row[_COLUMN_OF.get(fact, fact)] for fact in FACTS]
-    return Scope(
+    return record_of_row(
+        Scope,
+        row,
         key=row["scope_key"],
         lets_in=tuple(None if cell in _LETS_ANY_IN else frozenset(words(cell)) for cell in cells),
         asks=tuple(_if_unknown(row, fact) == ASK for fact in FACTS),
-        meaning=row["meaning"],
-        confidence=row["confidence"],
-        source_url=row["source_url"],
-        note=row["note"],
     )
 
 

@@ -5,8 +5,12 @@
 
 import csv
 import io
+from collections.abc import Callable, Iterable
+from datetime import date
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar, get_type_hints  # Any: fields of any record that a row becomes
 
 RULES = Path(__file__).parent / "rules"
 """The folder with one sub-folder for each published rule-set, and `catalogue` with the EPR tables."""
@@ -50,6 +54,39 @@ def parse_table(name: str, content: str) -> list[Row]:
 def words(cell: str) -> tuple[str, ...]:
     """Return the values of a cell with several, separated by `|`."""
     return tuple(word for word in cell.split("|") if word)
+
+
+_Record = TypeVar("_Record")
+_READERS: Final[dict[Any, Callable[[str], Any]]] = {
+    str: str,
+    str | None: lambda cell: cell or None,
+    int: int,
+    float: float,
+    Decimal | None: lambda cell: Decimal(cell) if cell else None,
+    bool: "Y".__eq__,
+    date: date.fromisoformat,
+    date | None: lambda cell: date.fromisoformat(cell) if cell else None,
+    tuple[str, ...]: words,
+    frozenset[str]: lambda cell: frozenset(words(cell)),
+}
+"""The meaning of a cell by the type of the field that it becomes; a truth is written Y."""
+
+
+@cache
+def _readers(record: type) -> tuple[tuple[str, Callable[[str], Any] | None], ...]:
+    return tuple((name, _READERS.get(hint)) for name, hint in get_type_hints(record).items())
+
+
+def record_of_row(record: type[_Record], row: Row, **others: object) -> _Record:
+    """Return a row as a record: each field from the column of its name, but those whose values are `others`."""
+    cells = {name: read(row[name]) for name, read in _readers(record) if name not in others and read}  # type: ignore[arg-type]  # a class
+    return record(**cells, **others)
+
+
+def refuse(what: str, faults: Iterable[str]) -> None:
+    """Raise `TableError` with every fault found of a table or a rule-set, where there is one."""
+    if sentences := " ".join(faults):
+        raise TableError(f"{what}: {sentences}")
 
 
 CONFIDENCES: Final = (

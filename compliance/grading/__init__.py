@@ -7,6 +7,7 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 from dataclasses import dataclass
 
 from compliance.grading.assessment import rounded_score
+from compliance.grading.many import grade_many, regrade_many
 from compliance.grading.provisional import judge
 from compliance.grading.questions import translated_text, warnings
 from compliance.grading.rows import (
@@ -15,10 +16,8 @@ from compliance.grading.rows import (
     Inputs,
     explain_row,
     fired_rules,
-    grade_many,
     grade_rows,
     record_of,
-    regrade_many,
     regrade_rows,
 )
 from compliance.grading.trace import explain

@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 from compliance.grading.components import Part
 from compliance.grading.units import Unit
 from compliance.rule_rows import Material, Rule, Value
-from compliance.ruleset import RuleSet
-from compliance.ruleset_checks import BODY_WIDE
+from compliance.ruleset import BODY_WIDE, RuleSet
 
 CLASSES: Final = (
     frozenset({"body", "coating", "liner", "tie_layer", "varnish"}),

@@ -16,7 +16,7 @@ from compliance.catalogue import Jurisdiction
 from compliance.material_path import material_paths
 from compliance.ruleset import RuleSet
 from compliance.scopes import ALL, Face, Standing, judge_scope, scopes, standing_of
-from compliance.tables import NONE, RULES, Row, TableError, is_confidence, rows, words
+from compliance.tables import NONE, RULES, Row, is_confidence, record_of_row, refuse, rows, words
 from compliance.words import resolve_format
 
 PINNED: Final = RULES / "catalogue" / "scheme_categories.csv"
@@ -166,14 +166,17 @@ def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
     table = rows(path)
     found: dict[str, tuple[SchemeRow, ...]] = {}
     for row in table:
-        scheme_row = SchemeRow(
-            row["category_code"], row["category_name"], words(row["maps_from"]), row["scope_key"], row["confidence"]
+        scheme_row = record_of_row(
+            SchemeRow,
+            row,
+            code=row["category_code"],
+            name=row["category_name"],
+            patterns=words(row["maps_from"]),
         )
         found[row["code"]] = (*found.get(row["code"], ()), scheme_row)
     faults = [f"{row['code']} {row['category_code']}: {fault}." for row in table for fault in _row_faults(row)]
     faults += [fault for code, level in found.items() for fault in _level_faults(code, level)]
-    if faults:
-        raise TableError(f"{path.name}: " + " ".join(faults))
+    refuse(path.name, faults)
     return found
 
 

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from compliance import rule_rows
 from compliance.rule_rows import Rule
-from compliance.ruleset_checks import OPERATORS
-from compliance.tables import RULES, Row, TableError, rows, words
+from compliance.ruleset import OPERATORS
+from compliance.tables import RULES, Row, TableError, record_of_row, rows, words
 from schemas.vocabularies import VOCABULARIES
 
 FOLDER: Final = RULES / "schemes"
@@ -130,10 +130,15 @@ def read(folder: Path) -> Scheme:
 
 def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
     values = {row["key"]: row["value"] for row in tables["scheme"]}
-    ratings = sorted((_rating(row) for row in tables["ratings"]), key=lambda rating: rating.severity)
+    ratings = sorted(
+        (record_of_row(RatingRow, row, name=row["rating"]) for row in tables["ratings"]),
+        key=lambda rating: rating.severity,
+    )
     by_name = {rating.name: rating for rating in ratings}
     found = tuple(_rule(row, by_name) for row in tables["rules"])
-    categories = tuple(Category(row["category"], row["category_code"], row["paths"]) for row in tables["categories"])
+    categories = tuple(
+        record_of_row(Category, row, key=row["category"], path=row["paths"]) for row in tables["categories"]
+    )
     return Scheme(
         key=folder.parent.name,
         version=folder.name,
@@ -143,7 +148,7 @@ def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
         medical_use_contexts=frozenset(words(values["medical_use_contexts"])),
         ratings=tuple(ratings),
         categories=categories,
-        exemptions=tuple(Exemption(row["field"], row["value"]) for row in tables["exemptions"]),
+        exemptions=tuple(record_of_row(Exemption, row) for row in tables["exemptions"]),
         rules=found,
         rules_by_category=MappingProxyType(
             {each.key: tuple(rule for rule in found if each.key in rule.categories) for each in categories}
@@ -151,18 +156,14 @@ def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
     )
 
 
-def _rating(row: Row) -> RatingRow:
-    return RatingRow(row["rating"], int(row["severity"]), row["code"], row["medical_code"])
-
-
 def _rule(row: Row, ratings: Mapping[str, RatingRow]) -> SchemeRule:
     """Parse a row of `rules.csv`; the columns that only grading has are empty in its condition."""
-    return SchemeRule(
-        categories=frozenset(words(row["categories"])),
+    return record_of_row(
+        SchemeRule,
+        row,
         formats=frozenset(words(row["packaging_formats"])),
         rating=ratings[row["rating"]],
         rule=rule_rows.rule(defaultdict(str, row)),
-        confidence=row["confidence"],
     )
 
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from compliance import ruleset
-from compliance.ruleset_checks import FURTHER
+from compliance.ruleset import FURTHER
 from compliance.tables import RULES as RULES_FOLDER
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku

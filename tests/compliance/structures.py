@@ -1,13 +1,13 @@
-"""Generates realistic portfolios in columns: few structures, some very common; each part has a weight of its own."""
+"""Generates realistic portfolios: few structures, some very common; each part has a weight of its own."""
 
 import random
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-import polars as pl
+import orjson
 
-from compliance.grading.many.parts import COMPONENT_COLUMNS, SKU_COLUMNS
+from compliance.grading import GRADED_INPUTS, Inputs
 from schemas.vocabularies import VOCABULARIES
 
 _SOMETIMES: Final[Mapping[str, Sequence[object]]] = {
@@ -54,13 +54,13 @@ _PACKS: Final = (
 _FAMILIES: Final = {"paper": "paper", "PAP21": "paper", "GL71": "glass", "ALU": "metal", "STEEL": "metal"}
 
 
-def realistic(count: int, *, seed: int = 1, part: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the two frames of a portfolio of 3 000 structures of six parts; its parts have different SKUs."""
+def realistic(count: int, *, seed: int = 1, part: int = 0) -> list[Inputs]:
+    """Return stored rows of a portfolio of 3 000 structures of six parts; its parts have different SKUs."""
     rng = random.Random(seed)
     structures = [_realistic(rng) for _ in range(3_000)]
     draw = np.random.default_rng((seed, part))
     chosen = np.minimum(draw.zipf(1.3, count), 10**9) * 7919 % len(structures)
-    return _frames(structures, chosen, draw)
+    return [_row(*structures[place], draw) for place in chosen]
 
 
 def _realistic(rng: random.Random) -> tuple[dict[str, object], list[dict[str, object]]]:
@@ -79,18 +79,12 @@ def _realistic(rng: random.Random) -> tuple[dict[str, object], list[dict[str, ob
     return {"packaging_format": form, "packaging_level": rng.choice(("sales", "sales", "grouped", None))}, lines
 
 
-def _frames(
-    structures: list[tuple[dict[str, object], list[dict[str, object]]]], chosen: np.ndarray, draw: np.random.Generator
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the SKUs of the chosen structures, every part with a weight of its own."""
-    heads = pl.DataFrame([head for head, _ in structures], schema={**SKU_COLUMNS}, orient="row")
-    shape = {**COMPONENT_COLUMNS, "heaviest": pl.Float64}
-    lines = pl.DataFrame([line for _, each in structures for line in each], schema=shape, orient="row")
-    size = np.array([len(each) for _, each in structures])
-    start = np.cumsum(size) - size
-    sku = np.repeat(np.arange(chosen.size), size[chosen])
-    within = np.arange(sku.size) - np.repeat(np.cumsum(size[chosen]) - size[chosen], size[chosen])
-    parts = lines[start[chosen][sku] + within]
-    weights = (pl.Series(draw.uniform(0.3, 1.0, sku.size)) * parts["heaviest"]).round(2)
-    components = parts.with_columns(sku=pl.Series(sku, dtype=pl.UInt32), weight_g=weights).select(*COMPONENT_COLUMNS)
-    return heads[chosen], components
+def _row(head: dict[str, object], lines: list[dict[str, object]], draw: np.random.Generator) -> Inputs:
+    """Return the stored row of a structure, every part with a weight of its own."""
+    graph = []
+    for line in lines:
+        given = {name: value for name, value in line.items() if name not in ("heaviest", "svhc")}
+        if status := line.get("svhc"):
+            given["substances"] = {"svhc": {"status": status}}
+        graph.append({**given, "weight_g": round(draw.uniform(0.3, 1.0) * line["heaviest"], 2)})
+    return tuple({**dict.fromkeys(GRADED_INPUTS), **head, "components": orjson.dumps(graph).decode()}.values())

@@ -2,19 +2,15 @@
 
 import os
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
-from compliance.grading import grade_many, grade_rows
-from compliance.grading.assessment import rounded_score
-from compliance.grading.many import parts, regrade, tables
-from compliance.grading.many.parts import GRADED, MISSING, columns_of
-from compliance.grading.many.regrade import grade_columns
-from compliance.grading.provisional import judge
-from compliance.grading.rows import deciding, record_of
+from compliance.grading import grade_many, grade_rows, many
+from compliance.grading.many import steps, tables
+from compliance.grading.many.parts import frames_of
+from compliance.grading.many.regrade import grade_block
+from compliance.grading.many.steps import answers, grade_skus
 from compliance.ruleset import load, versions
 from tests.compliance.packs import pack
 from tests.compliance.records import RECORDS
@@ -28,22 +24,13 @@ BLOCKS = 4
 FROM = int(os.environ.get("PCDS_PACKS_FROM", "0"))
 PACKS = int(os.environ.get("PCDS_PACKS", "1600"))
 """Numbered packs from `FROM` on, and realistic packs, for each rule-set; `make oracle` compares 100 000 of each."""
-KINDS = {**MISSING, "material_subtype": MISSING["polymer_or_grade"], "weight_grams": MISSING["weight_g"]}
-
-
-def by_kernel(rows, rules):
-    """All that the arrays say of rows, as the kernel says it of each."""
-    answers = []
-    for each in rows:
-        assessed, provisional = judge(record_of(deciding(each)), rules)
-        stream = assessed.units[0].stream if assessed.units else None
-        missing = {KINDS[path.rpartition(".")[2]] for path in assessed.missing}
-        answers.append((assessed.result.grade, rounded_score(assessed.result.score), provisional, stream, sum(missing)))
-    return pl.DataFrame(answers, schema=GRADED, orient="row")
 
 
 def agree(rows, rules):
-    assert_frame_equal(grade_columns(*columns_of(rows), rules), by_kernel(rows, rules), check_exact=True)
+    """The arrays themselves say of all rows what the kernel says of each: a block that they leave to it is a fault."""
+    with tables.tables_of(rules) as lent:
+        block = grade_skus(frames_of(rows), lent)
+    assert answers(block, rows) == grade_rows(rows, rules)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -54,11 +41,11 @@ def test_arrays_agree_with_the_kernel_on_every_numbered_pack(version, block):
 
 @pytest.mark.parametrize("version", versions())
 def test_arrays_agree_with_the_kernel_on_a_realistic_portfolio_as_on_each_numbered_pack(version):
-    skus, components = realistic(PACKS, seed=7 + FROM)
-    expected = parts.by_the_kernel(skus, components, range(PACKS), load(version))
-    assert_frame_equal(grade_columns(skus, components, load(version)), expected, check_exact=True)
-    assert expected["grade"].n_unique() >= 4
-    assert expected["provisional"].n_unique() == 2
+    rows = realistic(PACKS, seed=7 + FROM)
+    agree(rows, load(version))
+    grades, _, provisional = zip(*grade_rows(rows, load(version)), strict=True)
+    assert len(set(grades)) >= 4
+    assert len(set(provisional)) == 2
 
 
 @pytest.mark.parametrize("version", versions())
@@ -83,7 +70,7 @@ def test_packs_of_very_many_parts_are_graded_as_the_kernel_grades_them():
 def test_words_outside_the_vocabularies_are_left_to_the_kernel():
     body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 20.0}
     odd = row({"packaging_format": "tub", "components": [body | {"colour": "mauve"}]})
-    agree([row(pack(1)), odd], load())
+    assert grade_block([row(pack(1)), odd], load()) == grade_rows([row(pack(1)), odd], load())
 
 
 def test_a_sku_without_a_graph_needs_a_material_and_a_weight():
@@ -111,21 +98,29 @@ def test_declarations_have_more_than_their_status():
 
 def test_blocks_are_put_together_in_order(monkeypatch):
     rows = [row(pack(number)) for number in range(100)]
-    whole = grade_columns(*columns_of(rows), load())
-    monkeypatch.setattr(regrade, "BLOCK", 7)
-    monkeypatch.setattr(regrade, "_READ", 24)
-    assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
-    assert grade_columns(*columns_of([]), load()).schema == GRADED
+    whole = grade_many(rows, load())
+    monkeypatch.setattr(many, "BLOCK", 7)
+    assert grade_many(rows, load()) == whole
+    assert grade_block([], load()) == []
+
+
+def test_rows_without_components_are_left_to_the_kernels_memory(monkeypatch):
+    bare = ("glass", "GL70", "jar", "sales", 3.0, None, None, None)
+    rows = [bare if number % 2 else row(pack(5)) for number in range(40)]
+    asked = []
+    monkeypatch.setattr(steps, "grade_rows", lambda left, rules: asked.append(len(left)) or grade_rows(left, rules))
+    agree(rows, load())
+    assert asked == [20]
 
 
 def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):
     rows = [row(pack(number)) for number in range(200)]
-    whole = grade_columns(*columns_of(rows), load())
+    whole = grade_many(rows, load())
     with tables.tables_of(load()) as before:
         pass
     monkeypatch.setattr(tables, "_LARGEST", 10)
-    monkeypatch.setattr(regrade, "_READ", 50)
-    assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
+    monkeypatch.setattr(many, "BLOCK", 50)
+    assert grade_many(rows, load()) == whole
     with tables.tables_of(load()) as after:
         assert after is not before
 
@@ -136,10 +131,10 @@ def test_the_kernel_is_asked_once_for_what_is_new(monkeypatch):
     asked = []
     real = tables.outcome
     monkeypatch.setattr(tables, "outcome", lambda *args: asked.append(args[1:]) or real(*args))
-    grade_columns(*columns_of(rows), load())
+    grade_many(rows, load())
     once = len(asked)
     assert once == len(set(asked)) > 100
-    grade_columns(*columns_of(rows), load())
+    grade_many(rows, load())
     assert len(asked) == once
 
 

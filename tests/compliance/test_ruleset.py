@@ -6,8 +6,7 @@ import shutil
 
 import pytest
 
-from compliance.ruleset import load, read, versions
-from compliance.ruleset_checks import FURTHER
+from compliance.ruleset import FURTHER, load, read, versions
 from compliance.tables import RULES, TableError, rows
 from schemas.vocabularies import VOCABULARIES
 

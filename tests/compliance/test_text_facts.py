@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 import schemas
 from compliance.grading import grade
-from compliance.grading.many.parts import columns_of, with_bodies
-from compliance.grading.many.regrade import grade_columns
+from compliance.grading.many.regrade import grade_block
 from compliance.rule_rows import RuleSet
 from compliance.ruleset import load, versions
 from compliance.tables import rows
@@ -106,8 +106,10 @@ def test_facts_are_fields_of_a_part_and_the_earlier_rules_read_none() -> None:
 def test_arrays_read_texts_as_the_kernel_does() -> None:
     texts = ["PET schwarz", "OPP metallisiert", "Glas weiß", "Weißblech", "PP opak", "PET", "HDPE carbon black", None]
     cases = [(text, family) for text in texts for family in ("plastic", "metal")]
-    stored = [(family, text, "bottle", "sales", 20.0, None, None, None) for text, family in cases]
-    skus, components = columns_of(stored)
-    found = grade_columns(skus, with_bodies(skus, components), RULES)
+    bodies = [
+        {"component_type": "body", "material_family": family, "polymer_or_grade": text, "weight_g": 20.0}
+        for text, family in cases
+    ]
+    stored = [(None, None, "bottle", "sales", None, None, None, orjson.dumps([body]).decode()) for body in bodies]
     expected = [answer(bare(text, family, packaging_level="sales")) for text, family in cases]
-    assert [row[:3] for row in found.rows()] == expected
+    assert grade_block(stored, RULES) == expected

@@ -5,7 +5,7 @@ A dictionary answers one key at a time; here a block asks for a hundred thousand
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import count
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias  # Any: arrays of the kind of their column
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,28 +31,24 @@ class Keys:
 
     def numbers(self, keys: Ints, ask: Callable[[int], int]) -> Ints:
         """Return the number of each key; `ask` gives that of a key that is new."""
-        found = self._find(keys)
-        unknown = found < 0
+        numbers = self._numbers.take(self._slot(keys))
+        unknown = numbers < 0
         if unknown.any():
             new = np.unique(keys[unknown])
             self._add(new, np.array([ask(key) for key in new.tolist()], np.int64))
-            found = self._find(keys)
-        return found
+            numbers = self._numbers.take(self._slot(keys))
+        return numbers
 
     def _new(self) -> tuple[Ints, Ints]:
         return np.full(1 << self._bits, _EMPTY, np.int64), np.full(1 << self._bits, -1, np.int64)
 
-    def _home(self, keys: Ints) -> Ints:
-        """Return the first slot of each key: the high bits of a product, because low bits of packed keys are alike."""
-        return ((keys.view(np.uint64) * _MIX) >> np.uint64(64 - self._bits)).view(np.int64)
-
-    def _find(self, keys: Ints) -> Ints:
-        return self._numbers.take(self._slot(keys))
-
     def _slot(self, keys: Ints) -> Ints:
-        """Return the slot of each key, or the empty one at which the search for it ended."""
+        """Return the slot of each key, or the empty one at which the search for it ended.
+
+        The first slot are the high bits of a product, because low bits of packed keys are alike.
+        """
         last = (1 << self._bits) - 1
-        slot = self._home(keys)
+        slot = ((keys.view(np.uint64) * _MIX) >> np.uint64(64 - self._bits)).view(np.int64)
         left = np.flatnonzero(self._slots.take(slot) != keys)
         while (left := left[self._slots[slot[left]] != _EMPTY]).size:
             slot[left] = (slot[left] + 1) & last
@@ -75,58 +71,46 @@ class Keys:
             keys, numbers = keys[~stored], numbers[~stored]
 
 
-class Column:
-    """An array to which values are appended; `values` is what it holds so far."""
+class Columns:
+    """Columns to which rows are added; a row has a number, counted from 0."""
 
-    def __init__(self, kind: type[np.generic] = np.int64) -> None:
-        self._held: NDArray[np.generic] = np.zeros(64, kind)
+    def __init__(self, **kinds: type[np.generic]) -> None:
         self.count = 0
+        self._held: dict[str, NDArray[Any]] = {name: np.zeros(64, kind) for name, kind in kinds.items()}
 
-    def append(self, value: float) -> None:
-        """Add one value at the end."""
-        if self.count == self._held.size:
-            self._held = np.concatenate([self._held, np.zeros_like(self._held)])
-        self._held[self.count] = value
+    def append(self, **row: float) -> int:
+        """Add a row of all columns; return its number."""
+        for name, value in row.items():
+            held = self._held[name]
+            if self.count == held.size:
+                held = self._held[name] = np.concatenate([held, np.zeros_like(held)])
+            held[self.count] = value
         self.count += 1
+        return self.count - 1
 
-    @property
-    def values(self) -> NDArray[np.generic]:
-        """The values in their order."""
-        return self._held[: self.count]
-
-    def ints(self, at: Ints) -> Ints:
-        """Return the numbers at these places."""
-        return self._held.take(at).astype(np.int64, copy=False)
-
-    def floats(self, at: Ints) -> Floats:
-        """Return the fractions at these places."""
-        return self._held.take(at).astype(np.float64, copy=False)
-
-    def bools(self, at: Ints) -> Bools:
-        """Return the truths at these places."""
-        return self._held.take(at).astype(np.bool_, copy=False)
+    def at(self, name: str, rows: Ints) -> NDArray[Any]:
+        """Return the values of a column in these rows."""
+        return self._held[name].take(rows)
 
 
 class Lists:
     """Lists of numbers, each with a number of its own."""
 
     def __init__(self) -> None:
-        self._members, self._start, self._size = Column(), Column(), Column()
+        self._members, self._lists = Columns(member=np.int64), Columns(start=np.int64, size=np.int64)
 
     def append(self, members: Iterable[int]) -> int:
         """Add a list; return its number."""
         before = self._members.count
         for member in members:
-            self._members.append(member)
-        self._start.append(before)
-        self._size.append(self._members.count - before)
-        return self._start.count - 1
+            self._members.append(member=member)
+        return self._lists.append(start=before, size=self._members.count - before)
 
     def expand(self, lists: Ints) -> tuple[Ints, Ints, Ints]:
         """Return all members of these lists: the place of the list in `lists`, the place in the list, the member."""
-        start = self._start.ints(lists)
-        owner, at = ranges(start, self._size.ints(lists))
-        return owner, at - start[owner], self._members.ints(at)
+        start = self._lists.at("start", lists)
+        owner, at = ranges(start, self._lists.at("size", lists))
+        return owner, at - start[owner], self._members.at("member", at)
 
 
 def ranges(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:

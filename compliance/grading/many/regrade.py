@@ -4,60 +4,28 @@ Traces are compared by numbers of what they say. Where a number differs, or ther
 the traces of that row; so a doubt costs time, and changes no answer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from compliance.grading.many.coding import Coded
 from compliance.grading.many.keys import Bools, Ints, any_in, meaning
-from compliance.grading.many.parts import GRADED, UNGRADED, BeyondArraysError, by_the_kernel, columns_of
-from compliance.grading.many.provisional import Block, assessed, body_changes, graded, part_trials
+from compliance.grading.many.parts import UNGRADED, BeyondArraysError, frames_of
+from compliance.grading.many.steps import Block, answers, body_changes, grade_skus, part_trials
 from compliance.grading.many.tables import Tables, tables_of
-from compliance.grading.rows import BLOCK, Answer, Inputs, regrade_rows, told_of_unlisted
+from compliance.grading.rows import Answer, Inputs, grade_rows, regrade_rows, told_of_unlisted
 from compliance.rule_rows import RuleSet
 
-_READ: Final = 4 * BLOCK
-"""SKUs whose columns become numbers at once: a call of Polars costs nearly as much for a block as for four."""
 
-
-def grade_columns(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Return `GRADED` of SKUs (`SKU_COLUMNS`) with their components (`COMPONENT_COLUMNS`, in the order of the SKUs)."""
-    return pl.concat([_graded(*read, rules) for read in _reads(skus, components)] or [pl.DataFrame(schema=GRADED)])
-
-
-def _reads(skus: pl.DataFrame, components: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield `_READ` SKUs at a time with their components; a component's `sku` counts from the first of these."""
-    ends = np.searchsorted(components["sku"].to_numpy(), np.arange(0, skus.height + _READ, _READ)).tolist()
-    for number, start in enumerate(range(0, skus.height, _READ)):
-        lines = components.slice(ends[number], ends[number + 1] - ends[number])
-        yield skus.slice(start, _READ), lines.with_columns(pl.col("sku") - start)
-
-
-def _graded(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+def grade_block(rows: Sequence[Inputs], rules: RuleSet) -> list[Answer]:
+    """Return what `grade_rows` returns."""
     try:
         with tables_of(rules) as tables:
-            coded = Coded.of(skus, components, tables.coding)
-            blocks = [assessed(block, tables) for block in coded.blocks(BLOCK)]
+            block = grade_skus(frames_of(rows), tables)
     except BeyondArraysError:
-        return by_the_kernel(skus, components, range(skus.height), rules)
-    return with_wide(blocks, skus, components)
-
-
-def with_wide(blocks: Sequence[Block], skus: pl.DataFrame, components: pl.DataFrame) -> pl.DataFrame:
-    """Return the answers of the blocks of these SKUs, those of packs of very many parts by the kernel."""
-    found = graded(blocks)
-    starts = np.cumsum([0, *(block.skus.count for block in blocks)])
-    places = np.concatenate([start + block.wide for start, block in zip(starts[:-1], blocks, strict=True)])
-    if not places.size:
-        return found
-    wide = by_the_kernel(skus, components, places.tolist(), blocks[0].tables.rules)
-    source = np.arange(found.height)
-    source[places] = found.height + np.arange(places.size)
-    return pl.concat([found, wide])[source]
+        return grade_rows(rows, rules)
+    return answers(block, rows)
 
 
 _Rows = tuple[Ints, NDArray[np.float64]]
@@ -72,12 +40,12 @@ def regrade_block(
     try:
         with ExitStack() as lent:
             tables = {each: lent.enter_context(tables_of(each)) for each in sorted(sets, key=id)}
-            answers, unsure = _compared(rows, stored, graded_by, rules, tables)
+            changed, unsure = _compared(rows, stored, graded_by, rules, tables)
     except BeyondArraysError:
         return regrade_rows(rows, stored, graded_by, rules)
     for place in unsure:
-        [answers[place]] = regrade_rows([rows[place]], [stored[place]], [graded_by[place]], rules)
-    return answers
+        [changed[place]] = regrade_rows([rows[place]], [stored[place]], [graded_by[place]], rules)
+    return changed
 
 
 def _compared(
@@ -88,24 +56,19 @@ def _compared(
     tables: Mapping[RuleSet, Tables],
 ) -> tuple[list[Answer | None], list[int]]:
     """Return the answers, and the places of the rows that the kernel has to compare."""
-    columns = columns_of(rows)
-    now = _assessed(columns, tables[new])
-    graded = with_wide([now], *columns).select("grade", "score", "provisional").rows()
-    answers: list[Answer | None] = [
+    frames = frames_of(rows)
+    now = grade_skus(frames, tables[new])
+    changed: list[Answer | None] = [
         answer if answer != held or was is None else None
-        for answer, held, was in zip(graded, stored, graded_by, strict=True)
+        for answer, held, was in zip(answers(now, rows), stored, graded_by, strict=True)
     ]
     unsure: list[int] = []
     for was in {each for each in graded_by if each not in (None, new)}:
-        same = _same(now, _assessed(columns, tables[was]))
+        same = _same(now, grade_skus(frames, tables[was]))
         unsure += [
-            place for place, each in enumerate(graded_by) if each is was and answers[place] is None and not same[place]
+            place for place, each in enumerate(graded_by) if each is was and changed[place] is None and not same[place]
         ]
-    return answers, unsure
-
-
-def _assessed(columns: tuple[pl.DataFrame, pl.DataFrame], tables: Tables) -> Block:
-    return assessed(Coded.of(*columns, tables.coding), tables)
+    return changed, unsure
 
 
 def _same(now: Block, then: Block) -> Bools:
@@ -116,7 +79,7 @@ def _same(now: Block, then: Block) -> Bools:
     for rows in (_of_skus, _of_units, _of_parts):
         same &= _equal(rows(now), rows(then), same.size)
     for block in (now, then):
-        same[block.wide] = False
+        same[block.left] = False
     asked = same & now.provisional
     if asked.any():
         if not _score_alike(now.tables.rules, then.tables.rules):
@@ -151,7 +114,6 @@ def _of_skus(block: Block) -> _Rows:
         np.arange(block.skus.count),
         block.outside,
         block.exempt,
-        block.missing,
         block.provisional,
         block.skus.grade,
         block.skus.score,
@@ -188,11 +150,11 @@ def _of_parts(block: Block) -> _Rows:
         units.grams,
         units.member,
         units.type,
-        parts.type.ints(units.part),
+        parts.at("type", units.part),
         codes[units.material],
-        parts.weightless.ints(units.part),
-        parts.generic.ints(units.part),
-        parts.hides_layers.ints(units.part),
+        parts.at("weightless", units.part),
+        parts.at("generic", units.part),
+        parts.at("hides_layers", units.part),
         traces,
     )
 
@@ -221,7 +183,7 @@ def _of_body_trials(block: Block, skus: Bools) -> _Rows:
     at, word, (trial, places, effect) = body_changes(found, _asked(block, skus), block.tables)
     sku = found.units.heads.sku
     start = found.units.start[at][trial]
-    changes = _rows(sku[at][trial], word[trial], places - start, effects.meaning.ints(effect))
+    changes = _rows(sku[at][trial], word[trial], places - start, effects.at("meaning", effect))
     trials = _rows(sku[at], word, np.full(at.size, -1), np.full(at.size, -1))
     return np.concatenate([trials[0], changes[0]]), np.concatenate([trials[1], changes[1]])
 

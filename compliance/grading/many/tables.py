@@ -12,9 +12,8 @@ from typing import Final
 import numpy as np
 
 from compliance.grading.firing import CLASS_OF, Effect, Face, Rows, face, open_fields, outcome, weight_counted
-from compliance.grading.many.coding import Coding
-from compliance.grading.many.keys import Bools, Column, Ints, Keys, Lists, meaning
-from compliance.grading.many.parts import MATERIALS, MISSING, TYPES, BeyondArraysError, FactWords, Parts
+from compliance.grading.many.keys import Bools, Columns, Ints, Keys, Lists, meaning
+from compliance.grading.many.parts import MATERIALS, MISSING, TYPES, BeyondArraysError, FactWords, Parts, Reader
 from compliance.grading.provisional import Alternatives, alternatives, other_parts, trial_values
 from compliance.grading.rows import told_of_part
 from compliance.grading.units import Unit, fitting_row, lightweight_exemption
@@ -39,11 +38,11 @@ class Tables:
         self.rules = rules
         self.words = FactWords(rules)
         self.parts = Parts(rules, self.words)
-        self.coding = Coding(rules, self.words, self.parts)
+        self.reader = Reader(rules, self.words, self.parts)
         self.streams = sorted(rules.targets)
         self.seats, self.shares, self.faces = Seats(self), Shares(self), Faces(self)
         self.effects, self.cases = Effects(self), Cases(self)
-        self.stream_rows, self._stream, self._stream_missing = Keys(), Column(), Column()
+        self.stream_rows, self._stream = Keys(), Columns(stream=np.int64, missing=np.int64)
         self.lightweight = Keys()
         self.trials = Keys()
         self.trial_words = Lists()
@@ -53,12 +52,12 @@ class Tables:
     def full(self) -> bool:
         """Return whether the tables are so large that the next block starts anew."""
         seats = self.seats.count // _SEATS
-        return max(len(self.parts.parts), len(self.faces.known), self.cases.count, seats) > _LARGEST
+        return max(self.parts.count, len(self.faces.known), self.cases.count, seats) > _LARGEST
 
     def stream(self, groups: Ints, forms: Ints, held: Ints) -> tuple[Ints, Ints]:
         """Return stream (-1 for none) and bits of missing facts of units by group, form and conditions that hold."""
         rows = self.stream_rows.numbers((groups << 32) | (forms << 16) | held, self._ask_stream)
-        return self._stream.ints(rows), self._stream_missing.ints(rows)
+        return self._stream.at("stream", rows), self._stream.at("missing", rows)
 
     def _ask_stream(self, key: int) -> int:
         group, form, held = key >> 32, key >> 16 & 0xFFFF, key & 0xFFFF
@@ -71,16 +70,15 @@ class Tables:
         missing = MISSING["packaging_format"] if row is None else 0
         if row is not None and row.stream is None and row.reason == "components":
             missing = MISSING["components"]
-        self._stream.append(-1 if row is None or row.stream is None else self.streams.index(row.stream))
-        self._stream_missing.append(missing)
-        return self._stream.count - 1
+        stream = -1 if row is None or row.stream is None else self.streams.index(row.stream)
+        return self._stream.append(stream=stream, missing=missing)
 
     def exempt(self, groups: Ints, levels: Ints) -> Bools:
         """Return whether a body of this group needs no grade at this packaging level; -1 is no group."""
         return self.lightweight.numbers((groups + 1 << 16) | levels, self._ask_exempt) > 0
 
     def _ask_exempt(self, key: int) -> int:
-        group, level = (key >> 16) - 1, self.coding.levels[key & 0xFFFF]
+        group, level = (key >> 16) - 1, self.reader.levels[key & 0xFFFF]
         named = None if group < 0 else self.parts.groups[group]
         return int(lightweight_exemption({"packaging_level": level}, named) is not None)
 
@@ -97,18 +95,13 @@ class Tables:
         )
 
 
-class Seats:
+class Seats(Columns):
     """A part in a stream, matched as a type: which facts of its unit its rows ask, and which shares."""
 
     def __init__(self, tables: Tables) -> None:
-        self._tables, self._keys = tables, Keys()
-        self.asked, self.shares = Column(), Lists()
-        self._held: list[tuple[str, str, int]] = []
-
-    @property
-    def count(self) -> int:
-        """The number of seats."""
-        return len(self._held)
+        super().__init__(asked=np.int64)
+        self._tables, self._keys, self.shares = tables, Keys(), Lists()
+        self._seats: list[tuple[str, str, int]] = []
 
     def numbers(self, streams: Ints, types: Ints, parts: Ints) -> Ints:
         """Return the seat of each part."""
@@ -117,33 +110,28 @@ class Seats:
     def _ask(self, key: int) -> int:
         tables = self._tables
         part, kind = key & (1 << _PART_BITS) - 1, key >> _PART_BITS
-        held = tables.streams[kind >> 5], TYPES[kind & 31], part
-        rows = self._face(held, 0).rows
+        self._seats.append((tables.streams[kind >> 5], TYPES[kind & 31], part))
+        rows = self.face(self.count, 0).rows
         if len(rows.bounded) > _HELD_BITS:
+            self._seats.pop()
             raise BeyondArraysError
-        self._held.append(held)
-        self.asked.append(sum(tables.words.masks[field] for field in rows.unit))
         self.shares.append(tables.shares.number(rule, rows, by_analogy) for rule, by_analogy in rows.bounded)
-        return len(self._held) - 1
+        return self.append(asked=sum(tables.words.masks[field] for field in rows.unit))
 
     def face(self, seat: int, word: int) -> Face:
         """Return the face of a seat in a unit with these facts."""
-        return self._face(self._held[seat], word)
-
-    def _face(self, held: tuple[str, str, int], word: int) -> Face:
-        stream, matched, part = held
-        tables = self._tables
+        tables, (stream, matched, part) = self._tables, self._seats[seat]
         return face(tables.rules, stream, matched, tables.parts.parts[part], tables.words.facts(word))
 
 
-class Shares:
+class Shares(Columns):
     """The shares that bounded rows ask: their bounds, and which types and materials they count."""
 
     def __init__(self, tables: Tables) -> None:
+        super().__init__(low=np.float64, high=np.float64)
         self._tables = tables
         self._known: dict[tuple[object, ...], int] = {}
-        self._held: list[tuple[Rule, Rows, bool]] = []
-        self.low, self.high = Column(np.float64), Column(np.float64)
+        self._asking: list[tuple[Rule, Rows, bool]] = []
         self._counted = np.full((64, len(TYPES) * MATERIALS), _UNKNOWN, np.int8)
 
     def number(self, rule: Rule, rows: Rows, by_analogy: bool) -> int:
@@ -151,31 +139,26 @@ class Shares:
         scope = CLASS_OF[rows.component_type] if by_analogy else None
         key = (rule, scope, rows.stream, rows.material if rule.share_basis == "code" else None)
         if (known := self._known.get(key)) is None:
-            known = self._known[key] = len(self._held)
-            self._held.append((rule, rows, by_analogy))
-            self.low.append(rule.low)
-            self.high.append(rule.high)
+            self._asking.append((rule, rows, by_analogy))
+            known = self._known[key] = self.append(low=rule.low, high=rule.high)
         return known
 
     def counted(self, shares: Ints, kinds: Ints) -> Bools:
         """Return whether a share counts parts of a type and material (`type * MATERIALS + material`)."""
-        if len(self._held) > len(self._counted):
-            more = np.full((len(self._held), self._counted.shape[1]), _UNKNOWN, np.int8)
+        if self.count > len(self._counted):
+            more = np.full((self.count, self._counted.shape[1]), _UNKNOWN, np.int8)
             self._counted = np.concatenate([self._counted, more])
         cells = shares * self._counted.shape[1] + kinds
         found = self._counted.take(cells)
         unknown = found == _UNKNOWN
         if unknown.any():
             for share, kind in sorted(set(zip(shares[unknown].tolist(), kinds[unknown].tolist(), strict=True))):
-                self._counted[share, kind] = self._ask(share, kind)
+                rule, rows, by_analogy = self._asking[share]
+                alone = self._tables.faces.alone(kind)
+                self._counted[share, kind] = weight_counted(rule, alone, rows, by_analogy, self._tables.rules) > 0
             found = self._counted.take(cells)
         counted: Bools = found > 0
         return counted
-
-    def _ask(self, share: int, kind: int) -> bool:
-        rule, rows, by_analogy = self._held[share]
-        tables = self._tables
-        return weight_counted(rule, tables.faces.alone(kind), rows, by_analogy, tables.rules) > 0
 
 
 class Faces:
@@ -189,7 +172,7 @@ class Faces:
 
     def numbers(self, seats: Ints, words: Ints) -> Ints:
         """Return the face of each seat in a unit with these facts, of which the seat's rows ask some."""
-        asked = words & self._tables.seats.asked.ints(seats)
+        asked = words & self._tables.seats.at("asked", seats)
         return self._keys.numbers(seats << self._tables.words.bits | asked, self._ask)
 
     def _ask(self, key: int) -> int:
@@ -210,28 +193,28 @@ class Faces:
         return self._alone[kind]
 
 
-class Effects:
+class Effects(Columns):
     """The effects that parts have in a stream; limited features are bits, numbered by stream."""
 
     def __init__(self, tables: Tables) -> None:
+        super().__init__(
+            removed=np.float64,
+            features=np.int64,
+            meaning=np.int64,
+            **dict.fromkeys(("disqualified", "not_assessed", "unlisted"), np.bool_),
+        )
         self._tables = tables
         self._known: dict[tuple[str, Effect], int] = {}
         self._features: dict[str, dict[tuple[str, str | None], int]] = {}
-        self.disqualified, self.not_assessed, self.unlisted = Column(), Column(), Column()
-        self.removed, self.features, self.meaning = Column(np.float64), Column(), Column()
 
     def number(self, stream: str, effect: Effect) -> int:
         """Return the number of an effect."""
         key = (stream, effect)
         if (known := self._known.get(key)) is None:
             features = sum(1 << self.feature(stream, feature) for feature in effect.limited)
-            known = self._known[key] = self.removed.count
-            self.disqualified.append(effect.disqualified)
-            self.not_assessed.append(effect.not_assessed)
-            self.unlisted.append(effect.unlisted)
-            self.removed.append(effect.removed)
-            self.features.append(features)
-            self.meaning.append(meaning(effect))
+            row = {**effect._asdict(), "features": features, "meaning": meaning(effect)}
+            row.pop("limited")
+            known = self._known[key] = self.append(**row)
         return known
 
     def feature(self, stream: str, feature: tuple[str, str | None]) -> int:
@@ -243,21 +226,16 @@ class Effects:
         return bit
 
 
-class Cases:
+class Cases(Columns):
     """A face with the answers about its shares: its outcome, and what its open facts could change."""
 
     def __init__(self, tables: Tables) -> None:
+        super().__init__(effect=np.int64, reading=np.bool_, open_body=np.int64)
         self._tables, self._keys = tables, Keys()
-        self._held: list[tuple[Face, tuple[bool, ...]]] = []
-        self.effect, self.reading, self.open_body = Column(), Column(), Column()
+        self._cases: list[tuple[Face, tuple[bool, ...]]] = []
         self._alternatives, self._effects = Keys(), Lists()
         self._other, self._others = Keys(), Lists()
         self._traces, self._could = Keys(), Keys()
-
-    @property
-    def count(self) -> int:
-        """The number of cases."""
-        return len(self._held)
 
     def numbers(self, faces: Ints, held: Ints) -> Ints:
         """Return the case of each face; `held` are the bits of the bounded rows that hold."""
@@ -272,21 +250,22 @@ class Cases:
         if not body <= set(BODY_FIELDS):
             raise BeyondArraysError
         effect = tables.effects.number(seen.rows.stream, found.effect)
-        self._held.append((seen, held))
-        self.effect.append(effect)
-        self.reading.append(found.by_analogy or found.effect.unlisted)
-        self.open_body.append(sum((field in body) << bit for bit, field in enumerate(BODY_FIELDS)))
-        return len(self._held) - 1
+        self._cases.append((seen, held))
+        return self.append(
+            effect=effect,
+            reading=found.by_analogy or found.effect.unlisted,
+            open_body=sum((field in body) << bit for bit, field in enumerate(BODY_FIELDS)),
+        )
 
     def alternatives(self, case: int) -> Alternatives:
         """Return what the open facts of a case could change."""
-        return alternatives(self._tables.rules, *self._held[case])
+        return alternatives(self._tables.rules, *self._cases[case])
 
     def traces(self, cases: Ints) -> Ints:
         """Return the number of all that a trace says of each case."""
 
         def ask(case: int) -> int:
-            seen, held = self._held[case]
+            seen, held = self._cases[case]
             return meaning(
                 ("told", *told_of_part(self._tables.rules, outcome(self._tables.rules, seen, held), seen.rows))
             )
@@ -307,7 +286,7 @@ class Cases:
         """Return the other effects that each case could have: its place, and the effect."""
 
         def ask(case: int) -> int:
-            stream = self._held[case][0].rows.stream
+            stream = self._cases[case][0].rows.stream
             found = self.alternatives(case).effects
             return self._effects.append(self._tables.effects.number(stream, effect) for effect in found)
 
