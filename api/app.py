@@ -32,9 +32,9 @@ from api.imports import routes as routes_imports
 from api.library import routes as routes_library
 from api.openapi import document
 from api.openapi import routes as routes_openapi
-from api.operate import health, metrics
-from api.operate.health import Readiness
+from api.operate import routes as routes_operate
 from api.operate.launching import Launching
+from api.operate.routes import Readiness
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
@@ -144,7 +144,7 @@ _PUBLISHED: Final = (
     routes_catalogue.router,
     routes_openapi.router,
     routes_openapi.schemas_router,
-    health.router,
+    routes_operate.router,
     answers.router,
     reference.router,
 )
@@ -167,8 +167,8 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     for resource in _PUBLISHED:
         _serve(app, resource)
     for beside in (
-        metrics.router,
-        health.security_contact_router,
+        routes_operate.metrics_router,
+        routes_operate.security_contact_router,
         pages.router,
         oauth.router,
     ):

@@ -1,7 +1,8 @@
 """Removes data that nobody needs any more, and enters what falls due, company by company.
 
 Each function can be stopped between two pieces and begun again; what it did stays. Schedules decide when they
-run (`pipelines.defs.operate`).
+run (`pipelines.defs.operate`), whose ops show these docstrings. A function returns how many rows it has removed or
+changed; the periods are those of decisions §11, Time.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +36,10 @@ BATCH_DOCS: Final = 500
 
 
 def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Enter each DoC's expiry that is not entered yet (decisions §11, Time); return how many there were."""
+    """Enter each declaration of conformity whose last day (UTC) has passed once in its company's audit ledger.
+
+    They and their SKUs read as expired from that day on without this op.
+    """
     entered, origin = 0, Origin("system", None, "expiry", correlation_id=str(uuid4()))
     for company_id in every_company(pool):
         more = True
@@ -66,7 +70,7 @@ _BATCH: Final = 5_000
 
 
 def remove_old_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Remove the answers that are too old to be given again; return how many there were."""
+    """Remove answers kept for repeated requests after their 24 hours."""
     before, removed = clock.now() - KEPT_FOR, 0
     while True:
         proceed()
@@ -78,10 +82,7 @@ def remove_old_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 
 
 def remove_expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Remove ended tokens, codes and sessions, and counts of inactive callers; return how many rows.
-
-    Registered applications that nobody connected are removed after a month.
-    """
+    """Remove ended tokens, codes and sessions, request counts of inactive callers, and unused applications."""
     removed = 0
     for sweep in measures.EXPIRED:
         proceed()
@@ -91,10 +92,7 @@ def remove_expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 
 
 def forget_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Remove addresses and user agents of requests after 12 calendar months; return how many records changed.
-
-    They are in each company's ledger and imports (decisions §11, Time).
-    """
+    """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
     forgotten = 0
     for company_id in every_company(pool):
         proceed()
@@ -107,7 +105,7 @@ _EXPORTS_BATCH: Final = 100
 
 
 def remove_expired_exports(pool: Pool, objects: Objects, clock: Clock, proceed: Proceed) -> int:
-    """Remove every company's expired exports; return how many there were."""
+    """Remove exports of portfolios, with their files, seven days after they ended."""
     removed = 0
     for company_id in every_company(pool):
         while True:

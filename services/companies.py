@@ -31,7 +31,7 @@ from warehouse.companies import removal, sandboxes
 from warehouse.companies.removal import Removed
 from warehouse.figures import snapshots, stored
 from warehouse.operate.backup import take
-from warehouse.operate.backup.folder import digests
+from warehouse.operate.backup.take import digests
 from warehouse.operate.database import Database
 from warehouse.operate.objects import NoSuchObject, Objects
 from warehouse.operate.sessions import Connection, become, owner_transaction, owner_turn

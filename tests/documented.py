@@ -69,7 +69,7 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
     "it does not end; pcds serve, tests/journeys/test_compose.py and test_distributed.py start it": (
         "dagster api grpc",
         "python -m api.operate.server",
-        "python -m pipelines.engine.forker",
+        "python -m api.operate.forker",
         "python -m pipelines.engine.worker",
         "python -m pipelines.engine.ui",
         "python -m pipelines.engine.daemon",
@@ -101,7 +101,6 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
     ),
     "tests/guards/test_deploy.py runs it": ("promtool test rules alerts.test.yaml",),
     "tests/guards/test_containers.py runs it": ("systemd-analyze verify",),
-    "it needs a dump of release 1.8: tests/warehouse/test_hostile_backup.py": ("pcds restore FOLDER --trust-dump",),
     "a part of it is left out": (
         "pcds COMMAND",
         "PUBLISH_ADDRESS=10.0.0.5 podman-compose … up -d",

@@ -13,15 +13,15 @@ from typing import Final, NamedTuple
 import psutil
 
 from warehouse.operate import leftovers
-from warehouse.operate.embedded import upgrade
+from warehouse.operate.embedded.server import postmaster
 
 ROLES: Final = {
     "pipelines.readers.child": "readers",
-    "pipelines.engine.forker": "forker",
+    "api.operate.forker": "forker",
     "pipelines.engine.worker": "workers",
     "api.operate.server": "API",
     "pipelines.engine.ui": "Dagster's webserver",
-    "pipelines.engine.code_server": "Dagster's code server",
+    "dagster api grpc": "Dagster's code server",
     "pipelines.engine.daemon": "Dagster's daemon",
     "warehouse.operate.keeper": "keeper",
     "postgres": "Postgres",
@@ -53,7 +53,7 @@ def of_service(data_dir: Path) -> Iterator[psutil.Process]:
     mark = leftovers.supervisor_of(data_dir)
     if mark is None:
         raise SystemExit(f"No `pcds serve` runs on {data_dir}; start it, or name its directory with --data-dir.")
-    supervisor, server = psutil.Process(mark.pid), upgrade.postmaster((data_dir / "postgres").resolve())
+    supervisor, server = psutil.Process(mark.pid), postmaster((data_dir / "postgres").resolve())
     found = {supervisor, *supervisor.children(recursive=True), *leftovers.of_supervisor(mark)}
     found -= {psutil.Process()}
     yield from found | ({server, *server.children(recursive=True)} if server else set())

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import httpx2
 
-from api.operate.demo import OF_EXAMPLES
+from api.operate.prepare import OF_EXAMPLES
 from tools.service import ROOT, Service, running
 
 KEPT: Final = ROOT / "api" / "openapi" / "examples"

@@ -13,7 +13,7 @@ from uuid import UUID
 import typer
 from psycopg.errors import UniqueViolation
 
-from api.operate import ports
+from api.operate import serve as supervisor
 from api.operate.program import (
     AsJson,
     CompanyId,
@@ -156,7 +156,7 @@ def reset(
 
 
 def _link(data_dir: Path | None, token: str) -> str:
-    return f"{ports.known_address(Settings.load(data_dir=data_dir))}/password/{token}"
+    return f"{supervisor.known_address(Settings.load(data_dir=data_dir))}/password/{token}"
 
 
 def _role(given: str) -> Role:

@@ -1,6 +1,6 @@
 """Commands that start Dagster runs, which analysts see too: `pcds regrade`, `rollup` and `snapshot`.
 
-This program starts without Dagster: a child process (`pipelines.engine.run`) requests the run and returns one record.
+This program starts without Dagster: a child process (`pipelines.commands`) requests the run and returns one record.
 """
 
 import os
@@ -21,8 +21,8 @@ Company = Annotated[UUID | None, typer.Option("--company", help="One company's i
 
 
 def run(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:  # JSON
-    """Return the record of run `name` of `pipelines.engine.run`; raise `Refusal`, which begins with `refused`."""
-    command = [sys.executable, "-m", "pipelines.engine.run", name, *arguments]
+    """Return the record of run `name` of `pipelines.commands`; raise `Refusal`, which begins with `refused`."""
+    command = [sys.executable, "-m", "pipelines.commands", name, *arguments]
     require_place(settings, files=True)  # Dagster's home and the run's output are in it
     with with_tables(settings):
         # Our own program, with arguments that no shell reads.

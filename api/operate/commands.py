@@ -31,17 +31,16 @@ from services import operate
 from services.audit import enter_revocations
 from services.operate import Problem
 from warehouse.companies.queries import every_company
-from warehouse.operate import keys, logs, store, store_identity
-from warehouse.operate.backup import folder as folder_backup
+from warehouse.operate import keys, logs, store
 from warehouse.operate.backup import restore as restore_backup
 from warehouse.operate.backup import take
-from warehouse.operate.backup.folder import BackupError
+from warehouse.operate.backup.take import BackupError
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import ServerError, other_major, prepare_data_dir, running
 from warehouse.operate.keys import CONNECTOR, NAMES
 from warehouse.operate.keys import State as KeysState
-from warehouse.operate.objects import Objects
+from warehouse.operate.objects import Objects, prepare_identity, take_over
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings, SettingsError
 from warehouse.operate.store import Findings
@@ -85,7 +84,7 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         revision = migrate_database(database)
         with psycopg.connect(database.owner_url) as owner:
             keys.prepare(owner, settings)
-            store_identity.prepare(owner)
+            prepare_identity(owner)
         show({"revision": revision}, as_json=as_json)
 
 
@@ -144,7 +143,6 @@ def restore(
     folder: Folder,
     key: Key = None,
     without_seal: Annotated[bool, typer.Option("--without-seal", help="Though the key is lost.")] = False,
-    trust_dump: Annotated[bool, typer.Option("--trust-dump", help="Run a dump of release 1.8 or older.")] = False,
     keep_keys: Annotated[bool, typer.Option("--keep-keys", help="Though some may have been revoked since.")] = False,
     take_over_objects: TakeOver = False,
     data_dir: DataDir = None,
@@ -158,8 +156,8 @@ def restore(
     settings = Settings.load(data_dir=data_dir)
     logs.configure(settings)  # on standard error, apart from the answer
     try:
-        secret = None if without_seal or trust_dump else lambda: folder_backup.find_key(settings, key)
-        checked = restore_backup.check(folder, secret, trust_dump=trust_dump)
+        secret = None if without_seal else lambda: take.find_key(settings, key)
+        checked = restore_backup.check(folder, secret)
         prepare_data_dir(settings.data_dir)  # only after the backup has been recognised as one
         with running(settings) as database:
             restored = restore_backup.restore(
@@ -173,7 +171,7 @@ def restore(
             with Pool(database.app_url) as pool:
                 enter_revocations(pool, restored.ended, operator_on(settings, database, pool).origin)
             if take_over_objects or settings.objects_url is None:
-                store_identity.take_over(Objects.of(settings), database.app_url)
+                take_over(Objects.of(settings), database.app_url)
             found = _examined(settings, database, verify=True)
     except BackupError as error:
         raise Refusal(str(error)) from None

@@ -16,13 +16,12 @@ import orjson
 import structlog
 
 from api.staff.access import Upstream
-from pipelines.engine.jobs import import_config, run_config
+from pipelines.engine.jobs import REPOSITORY, execution_params, import_config, run_config
 from schemas.json_values import JsonObject
 from warehouse.imports.claims import SMALL_ROWS
 from warehouse.operate import dagster_home, tracing
 
 _PATH: Final = f"{dagster_home.PREFIX}/graphql"
-_WHERE: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
 _ASK: Final = """
 mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams!) {
   addDynamicPartition(repositorySelector: $where, partitionsDefName: "companies", partitionKey: $partition) {
@@ -60,16 +59,8 @@ class Launch:
 
     def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
-        tags = {
-            "dagster/partition": self.slug,
-            "pcds/import_id": str(self.import_id),
-            "pcds/company_id": str(self.company_id),
-            "pcds/filename": self.filename,
-            "user": dagster_home.SERVICE,
-        }
-        if self.rows > SMALL_ROWS:
-            tags[".dagster/pcds_size"] = "large"
-        return _variables("import_file", self.slug, import_config(self.import_id), tags)
+        tags = {"pcds/import_id": str(self.import_id), "pcds/filename": self.filename}
+        return _variables(self, "import_file", import_config(self.import_id), tags, large=self.rows > SMALL_ROWS)
 
     def named(self) -> dict[str, str]:
         """Return what the log says of it where the request fails."""
@@ -87,25 +78,27 @@ class ExportLaunch:
 
     def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
-        tags = {"dagster/partition": self.slug, "pcds/company_id": str(self.company_id), "user": dagster_home.SERVICE}
-        if self.skus > SMALL_ROWS:
-            tags[".dagster/pcds_size"] = "large"
-        return _variables("export_portfolio", self.slug, run_config(), tags)
+        return _variables(self, "export_portfolio", run_config(), {}, large=self.skus > SMALL_ROWS)
 
     def named(self) -> dict[str, str]:
         """Return what the log says of it where the request fails."""
         return {"event": "export.not_launched", "export_id": str(self.export_id)}
 
 
-def _variables(job: str, slug: str, config: Mapping[str, object], tags: Mapping[str, str]) -> JsonObject:
-    if (traceparent := tracing.here()) is not None:
-        tags = {**tags, _TRACEPARENT: traceparent}
-    run = {
-        "selector": {**_WHERE, "jobName": job},
-        "runConfigData": config,
-        "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+def _variables(
+    launch: Launch | ExportLaunch, job: str, config: Mapping[str, object], more: Mapping[str, str], *, large: bool
+) -> JsonObject:
+    """Return the variables of the mutation for a run of a company, with the tags of `pipelines.engine.tags`."""
+    traceparent = tracing.here()
+    tags = {
+        "dagster/partition": launch.slug,
+        "pcds/company_id": str(launch.company_id),
+        "user": dagster_home.SERVICE,
+        **more,
+        **({".dagster/pcds_size": "large"} if large else {}),
+        **({} if traceparent is None else {_TRACEPARENT: traceparent}),
     }
-    return {"partition": slug, "where": _WHERE, "run": run}
+    return {"partition": launch.slug, "where": REPOSITORY, "run": execution_params(job, config, tags)}
 
 
 class Launching:

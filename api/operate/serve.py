@@ -1,7 +1,8 @@
 """Supervisor behind `pcds serve`: one command starts all processes, restarts those that die, and ends all.
 
-What belongs here: which processes there are, their order, how they end. What does not: their work, and the embedded
-database server (`warehouse.operate.embedded`).
+It reserves the ports before anything starts, or refuses and names who uses them and what to do. What belongs here:
+which processes there are, their order, how they end, and at which addresses they listen. What does not: their work, and
+the embedded database server (`warehouse.operate.embedded`).
 """
 
 import contextlib
@@ -20,17 +21,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import (
+    Any,  # Any: an address as `socket` takes it
+    Final,
+)
 
+import psutil
 import structlog
 
-from api.operate import ports, programs
-from api.operate.ports import bind_socket, refuse_taken
+from api.operate import forker, start
+from api.operate.forker import Forked
 from schemas.json_values import JsonObject
 from warehouse.operate import dagster_home, leftovers, logs
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import ServerError, prepare_data_dir, revive, running
-from warehouse.operate.settings import Settings
+from warehouse.operate.settings import Settings, SettingsError
 from warehouse.operate.surroundings import is_passing
 
 _TICK_SECONDS: Final = 0.25
@@ -83,7 +88,7 @@ def _serve(settings: Settings, workers: int, asked: Mapping[str, bool]) -> None:
         log.warning("clock.offset", seconds=settings.test_clock_offset)
     try:
         with running(settings):
-            ports.keep(settings)
+            keep_address(settings)
             _empty(settings.data_dir / "metrics")
             with bind_socket(settings) as listener, _Gate() as gate:
                 children = _children(settings, listener, workers, gate)
@@ -138,7 +143,7 @@ class _Child:
     forker: Path | None = None
     answers: Callable[[], bool] | None = None
     last: bool = False
-    process: subprocess.Popen[bytes] | programs.Forked | None = None
+    process: subprocess.Popen[bytes] | Forked | None = None
     done: bool = False
     _started: float = 0.0
     _due: float = 0.0
@@ -176,9 +181,9 @@ class _Child:
         if self.process is not None:
             log.info("child.started", child=self.name, pid=self.process.pid)
 
-    def _begun(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes] | programs.Forked | None:
+    def _begun(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes] | Forked | None:
         if self.forker is not None:
-            return programs.start(self.command, environment, self.forker)
+            return forker.start(self.command, environment, self.forker)
         return subprocess.Popen(  # noqa: S603  (our own programs, no shell)
             self.command,
             env=dict(environment),
@@ -308,19 +313,19 @@ class _Supervisor:
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
         own = self._settings.environment() | dagster_home.environment(self._settings, database)
-        counted = {programs.COUNTED: str(self._settings.data_dir / "metrics")}
-        return programs.MEMORY | os.environ | counted | own | self._mark.variables
+        counted = {start.COUNTED: str(self._settings.data_dir / "metrics")}
+        return start.MEMORY | os.environ | counted | own | self._mark.variables
 
 
 def _children(settings: Settings, listener: socket.socket, api_workers: int, gate: _Gate) -> list[_Child]:
-    """Return the programs of one machine (`api.operate.programs`), and the ones that must succeed once before."""
+    """Return the programs of one machine (`api.operate.start`), and the ones that must succeed once before."""
     # All API processes accept on one socket, which is bound once and stays open when one of them ends.
     descriptors = (listener.fileno(), gate.waited_at)
     api = (sys.executable, "-m", "api.operate.server", "--fd", str(descriptors[0]), "--after", str(descriptors[1]))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
-    catalogue = (sys.executable, "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed")
-    code, forker = programs.code_server(settings).name, programs.forker(settings)
-    socket_of_forker = dagster_home.forker_socket(settings) if programs.SUPPORTED else None
+    catalogue = (sys.executable, "-m", "pipelines.commands", "catalogue-refresh", "--if-needed")
+    code, forks = start.code_server(settings).name, start.forker(settings)
+    socket_of_forker = dagster_home.forker_socket(settings) if forker.SUPPORTED else None
     code_socket = dagster_home.code_socket(settings)
     return [
         *(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names),
@@ -334,16 +339,16 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
                 forker=socket_of_forker,
                 answers=partial(dagster_home.serves, code_socket) if program.name == code else None,
             )
-            for program in programs.orchestration(settings)
+            for program in start.orchestration(settings)
         ),
         *(
             [
                 _Child(
-                    forker.name,
-                    forker.command,
+                    forks.name,
+                    forks.command,
                     first=True,
                     last=True,
-                    answers=partial(programs.answers, socket_of_forker),
+                    answers=partial(forker.answers, socket_of_forker),
                 )
             ]
             if socket_of_forker is not None
@@ -413,3 +418,74 @@ def _keeper(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start the process that stops the embedded server if this process is killed (`warehouse.operate.keeper`)."""
     command = (sys.executable, "-m", "warehouse.operate.keeper")
     return subprocess.Popen(command, env=dict(environment), stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
+
+
+_API: Final = "--port or PCDS_PORT"
+_DAGSTER: Final = "--dagster-port or PCDS_DAGSTER_PORT"
+
+
+def refuse_taken(settings: Settings) -> None:
+    """Raise `SettingsError` where another process uses one of the ports.
+
+    This is checked before the database starts, which takes seconds.
+    """
+    _bind(settings.host, settings.port, _API).close()
+    _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()  # always on loopback (decision 0032)
+
+
+def bind_socket(settings: Settings) -> socket.socket:
+    """Return the socket on which all API processes accept; no caller gets through before the first of them listens."""
+    return _bind(settings.host, settings.port, _API)
+
+
+def _bind(host: str, port: int, how: str) -> socket.socket:
+    address: Any = (host, port)
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind)
+    except OSError as error:
+        raise SettingsError(f"{host}:{port} cannot be listened on ({error.strerror}).") from None
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        made.close()
+        holder = leftovers.listening(port)
+        sentence = f"{host}:{port} cannot be listened on ({error.strerror}){_named(holder)}; choose another with {how}."
+        raise SettingsError(sentence) from None
+    return made
+
+
+def _named(holder: psutil.Process | None) -> str:
+    """Return which process has the port, and what to do about it."""
+    if holder is None:
+        return ""
+    mark = leftovers.Mark.of(holder)
+    try:
+        name, place = holder.name(), holder.environ().get("PCDS_DATA_DIR") if mark else None
+    except (psutil.Error, OSError):
+        return ""
+    if mark is None:
+        return f": {name} (process {holder.pid}) listens there; end it"
+    if mark.lives:
+        return f": the service of {place} listens there (`pcds serve`, process {mark.pid}); end it"
+    return f": process {holder.pid} of the service of {place} was left there; end it with `kill {holder.pid}`"
+
+
+def keep_address(settings: Settings) -> None:
+    """Store the base address with which the service is started."""
+    _file(settings).write_text(settings.base_url, encoding="utf-8")
+
+
+def known_address(settings: Settings) -> str:
+    """Return the address in these settings, else the one with which the service was last started."""
+    if settings.public_url is not None:
+        return settings.base_url
+    try:
+        return _file(settings).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return settings.base_url
+
+
+def _file(settings: Settings) -> Path:
+    return settings.data_dir / "base_url"

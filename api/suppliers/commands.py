@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from api.operate import ports
+from api.operate import serve as supervisor
 from api.operate.program import AsJson, CompanyId, DataDir, Refusal, as_operator, show, split_values
 from schemas import texts
 from schemas.actors import Actor
@@ -43,7 +43,7 @@ def create(
             )
         except Refused as refused:
             raise Refusal(str(refused)) from None
-    url = f"{ports.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
+    url = f"{supervisor.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
     ids = [str(each) for each in request.component_ids]
     show({"id": str(request.id), "url": url, "token": token, "component_ids": ids}, as_json=as_json)
 

@@ -1,17 +1,21 @@
 """Contains the definitions that Dagster loads, a module a subject: its assets, checks, jobs and schedule.
 
-Each is thin: `pipelines.<subject>` processes the data, and `pipelines.engine` prepares what an analyst sees. `sensors`
-watches all subjects. This module contains what they share; `pipelines.definitions` combines them.
+Each is thin: `pipelines.<subject>` processes the data, and `pipelines.metadata` prepares what an analyst sees.
+`sensors` watches all subjects. This module contains what they share; `pipelines.definitions` combines them.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final  # Any: what an asset takes and makes, and the parameters of Dagster's decorator
+from typing import (  # Any: what an asset takes and makes, and the parameters of Dagster's decorator
+    Any,
+    Final,
+    TypeAlias,
+)
 
 import dagster as dg
 
-from pipelines.engine import checks
 from pipelines.engine.resources import Resources
 from pipelines.engine.steps import interruptible
+from pipelines.metadata import columns
 from pipelines.operate import Proceed
 
 OWNERS: Final = ["team:packaging-data"]
@@ -20,40 +24,38 @@ OWNERS: Final = ["team:packaging-data"]
 
 def about(name: str, group: str, stage: str, *kinds: str) -> dict[str, Any]:
     """Return what each asset says of itself: group, owners, stage, kinds, and a table's columns."""
-    shown = checks.metadata(name) if name in checks.TABLES else None
     return {
         "group_name": group,
         "owners": OWNERS,
         "tags": {"pcds/stage": stage},
         "kinds": {*kinds},
-        "metadata": shown,
+        "metadata": columns.metadata(name) if name in columns.TABLES else None,
     }
+
+
+def spec(name: str, group: str, stage: str, *kinds: str, **options: Any) -> dg.AssetSpec:
+    """Return an asset that a step of several makes, or nobody; `options` are those of `dagster.AssetSpec`."""
+    return dg.AssetSpec(name, **about(name, group, stage, *kinds), **options)
 
 
 def asset(
     group: str, stage: str, *kinds: str, **options: Any
 ) -> Callable[[Callable[..., dg.MaterializeResult[Any]]], dg.AssetsDefinition]:
     """Return Dagster's decorator with what each asset says of itself; `options` are those of `dagster.asset`."""
-
-    def define(compute: Callable[..., dg.MaterializeResult[Any]]) -> dg.AssetsDefinition:
-        defined: dg.AssetsDefinition = dg.asset(**about(compute.__name__, group, stage, *kinds), **options)(compute)
-        return defined
-
-    return define
+    return lambda compute: dg.asset(**about(compute.__name__, group, stage, *kinds), **options)(compute)
 
 
-def op(
-    *resources: str,
-) -> Callable[[Callable[[dg.OpExecutionContext, Resources, Proceed], Mapping[str, object]]], dg.OpDefinition]:
+Work: TypeAlias = Callable[[dg.OpExecutionContext, Resources, Proceed], Mapping[str, object]]
+"""What an op does; it returns what the op shows, and calls `Proceed` before each piece of work."""
+
+
+def op(*resources: str) -> Callable[[Work], dg.OpDefinition]:
     """Return the decorator of an op that produces no data, and uses the resources of these names.
 
-    The function does the work and returns what it did, for the op's metadata. It calls `Proceed` before each piece of
-    work, which raises where the process stops.
+    `Proceed` raises where the process stops, and the op then ends between two pieces of work.
     """
 
-    def define(
-        function: Callable[[dg.OpExecutionContext, Resources, Proceed], Mapping[str, object]],
-    ) -> dg.OpDefinition:
+    def define(function: Work) -> dg.OpDefinition:
         @dg.op(
             name=function.__name__,
             description=function.__doc__,

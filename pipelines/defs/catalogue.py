@@ -1,21 +1,20 @@
 """Defines group reference: the assets that no company owns, with their checks, jobs and the daily refresh."""
 
-from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
 import dagster as dg
-import polars as pl
 
-from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from compliance.tables import TableError
 from pipelines import catalogue
-from pipelines.defs import about, asset, daily_schedule
-from pipelines.engine import checks, preview
-from pipelines.engine.checks import Check, Frames, Stored, Verdict
+from pipelines.checks import catalogue as checks
+from pipelines.checks.factory import checks_of, refuse_broken
+from pipelines.defs import asset, daily_schedule, spec
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
-from schemas import contracts
+from pipelines.metadata import columns
+from pipelines.metadata.columns import CATALOGUE
+from pipelines.metadata.tables import table
 from schemas.actors import Origin
 from warehouse import catalogue as catalogue_warehouse
 from warehouse import rules as rules_warehouse
@@ -26,9 +25,6 @@ VERSION: Final = "version"
 """The metadata key of `rule_set` for its version."""
 CHANGES: Final = "changes"
 """The metadata key for everything that a load of the catalogue changed; `pcds catalogue refresh` reads it."""
-_Rows: TypeAlias = Mapping[str, Mapping[str, object]]
-"""The rows of the catalogue, by code."""
-_RULE: Final = ("rule_id", "stream", "parameter", "effect", "source_url", "basis", "confidence")
 DAILY: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26), warn_window=timedelta(hours=25))
 """For assets that a schedule makes once a day. Assets that follow writes have no policy: they never age."""
 
@@ -46,10 +42,12 @@ class CatalogueSource(dg.Config):
     by_schedule: bool = False
 
 
-catalogue_file: Final = dg.AssetSpec(
+catalogue_file: Final = spec(
     "catalogue_file",
+    GROUP,
+    "received",
+    "csv",
     description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
-    **about("catalogue_file", GROUP, "received", "csv"),
 )
 """Read by the asset below, so that an analyst can materialise that one alone."""
 
@@ -76,7 +74,7 @@ def rule_set(
             "rules": len(rules.rules),
             "companies": len(company_ids),
             "regrades_asked": requested,
-            **checks.metadata("rule_set"),
+            **columns.metadata("rule_set"),
         },
     )
 
@@ -100,13 +98,14 @@ def jurisdiction_catalogue(
         file = catalogue.read(catalogue.stored_file(portfolios, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
-    checks.refuse_broken("The catalogue breaks its contract.", {"jurisdictions": (checks.CATALOGUE, file.frame())})
-    now = clock.now()
+    refuse_broken("The catalogue breaks its contract.", {"jurisdictions": (CATALOGUE, file.frame())})
+    now, by, run_id = clock.now(), config.operator, context.run.run_id
+    origin = Origin("operator", by, "operator", run_id) if by else Origin("system", None, "catalogue", run_id)
     with postgres.system() as conn:
         if config.by_schedule and not catalogue.is_needed(conn, file):
             changes = catalogue.unchanged_load(conn, now)
         else:
-            changes = catalogue.load(conn, file, _origin(context, config), now)
+            changes = catalogue.load(conn, file, origin, now)
         stored = catalogue_warehouse.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
@@ -117,92 +116,17 @@ def jurisdiction_catalogue(
             "source_hash": changes.source_hash,
             **{name: len(listed) for name, listed in codes.items()},
             "unchanged": changes.unchanged,
-            "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
+            "codes": table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
             CHANGES: dg.MetadataValue.json(changes.as_dict()),
-            **checks.metadata("jurisdiction_catalogue"),
+            **columns.metadata("jurisdiction_catalogue"),
         },
     )
 
 
-def _origin(context: dg.AssetExecutionContext, config: CatalogueSource) -> Origin:
-    if config.operator is None:
-        return Origin("system", None, "catalogue", context.run.run_id)
-    return Origin("operator", config.operator, "operator", context.run.run_id)
+rule_set_checks: Final = checks_of("rule_set", *checks.RULE_SET, by_company=False)
+catalogue_checks: Final = checks_of("jurisdiction_catalogue", *checks.STORED_CATALOGUE, by_company=False)
 
 
-def _rules(stored: Stored) -> Frames:
-    with stored.pool.system() as conn:
-        rules = stored.registry.active(conn).rules.values()
-    columns = {name: pl.String() for name in _RULE} | {"removed": pl.Float64()}
-    rows = [tuple(getattr(rule, name) for name in columns) for rule in rules]
-    return {
-        "rules": (contracts.made(columns, key=["rule_id"], needed=_RULE), pl.DataFrame(rows, columns, orient="row"))
-    }
-
-
-def older_rules(stored: Stored) -> Verdict:
-    """Return how many companies are to be regraded by the active version."""
-    with stored.pool.system() as conn:
-        version = stored.registry.active(conn).version
-    companies = len(rules_warehouse.open_regrades(stored.pool))
-    return Verdict(companies == 0, {"companies_held_by_older_rules": companies, "version": version})
-
-
-OLDER_RULES: Final = Check(
-    "no_company_held_by_older_rules",
-    "Every company is graded by this version; a warning says how many are still to be regraded.",
-    older_rules,
-    warns=True,
-)
-rule_set_checks: Final = checks.checks_of("rule_set", checks.contract_check(_rules), OLDER_RULES, by_company=False)
-
-
-def _served(stored: Stored) -> _Rows:
-    with stored.pool.system() as conn:
-        return catalogue_warehouse.stored(conn)
-
-
-def _codes(name: str, description: str, wrong: Callable[[_Rows], Iterable[str]]) -> Check:
-    """Return a check of the stored catalogue, whatever file it came from; `wrong` returns the codes that fail it."""
-
-    def look(stored: Stored) -> Verdict:
-        rows = _served(stored)
-        codes = sorted(wrong(rows))
-        return Verdict(not codes, {"rows": len(rows), "wrong_codes": ", ".join(codes) or "none"})
-
-    return Check(name, description, look)
-
-
-def _missing_states(rows: _Rows) -> Iterable[str]:
-    states = [code for code, row in rows.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
-    return [] if len(states) == EU_MEMBER_STATES and "GB" in rows else states
-
-
-catalogue_checks: Final = checks.checks_of(
-    "jurisdiction_catalogue",
-    checks.contract_check(lambda stored: {"jurisdictions": (checks.CATALOGUE, catalogue.frame_of(_served(stored)))}),
-    _codes(
-        "codes_valid",
-        "Every code is an ISO 3166 country or subdivision.",
-        lambda rows: [code for code in rows if not is_iso_3166(code)],
-    ),
-    _codes(
-        "eu_and_gb_present",
-        "All 27 Member States of the Union and the United Kingdom are served.",
-        _missing_states,
-    ),
-    _codes(
-        "sources_present",
-        "Every row names where it comes from.",
-        lambda rows: [code for code, row in rows.items() if not (row["source_url"] or row["source_note"])],
-    ),
-    _codes(
-        "no_amount_of_money",
-        "No cell holds a fee or any other amount of money.",
-        lambda rows: [code for code, row in rows.items() if MONEY.search(" | ".join(map(str, row.values())))],
-    ),
-    by_company=False,
-)
 refresh_catalogue: Final = dg.define_asset_job(
     "refresh_catalogue",
     selection=dg.AssetSelection.assets(jurisdiction_catalogue),

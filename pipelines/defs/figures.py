@@ -6,72 +6,42 @@ current together, at its end, and what fails a check never does. So nothing is h
 
 import time
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-from pathlib import Path
 from typing import Final
-from uuid import UUID
 
 import dagster as dg
-import polars as pl
 
-from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines import figures
-from pipelines.defs import about, asset
+from pipelines.checks import figures as checks
+from pipelines.checks.factory import Made, Stored, checks_of, chosen, refuse_broken, results_of, specs_of
+from pipelines.checks.figures import current_snapshot
+from pipelines.defs import asset, spec
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.rules import regraded_skus
-from pipelines.engine import checks, preview, schedules, tags
-from pipelines.engine import preview as preview_engine
-from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
-from pipelines.engine.schedules import WantedRun
 from pipelines.engine.steps import interruptible
 from pipelines.engine.tags import company_of, company_of_run, company_partitions
-from pipelines.figures import are_behind, are_damaged, blocks
-from schemas import contracts
-from warehouse.companies.queries import Counted, counters
-from warehouse.figures import publish, snapshots, source
-from warehouse.figures import stored as stored_files
+from pipelines.figures import blocks
+from pipelines.metadata import columns
+from pipelines.metadata import figures as metadata
+from warehouse.companies.queries import counters
+from warehouse.figures import publish
 from warehouse.figures.overview import imports, overview
 from warehouse.figures.reader import Now
-from warehouse.figures.snapshots import Published, Snapshot, Stale
-from warehouse.figures.source import COMPONENTS, VOLUMES
-from warehouse.figures.stored import Basis, StoredFigures
-from warehouse.operate.clock import Clock
-from warehouse.operate.sessions import Connection
+from warehouse.figures.stored import Basis
 
 PUBLICATION_GROUP: Final = "publication"
-WRITE_QUIET_TIME: Final = timedelta(seconds=8)
-"""How long a write waits for further writes: a publication beside the next import would slow that import."""
-WAIT_WHILE_IMPORTING: Final = timedelta(seconds=20)
-"""The longest that writes wait while files are imported: more writes come, and imports need the machine."""
-WAIT_WHILE_MIGRATING: Final = timedelta(seconds=60)
-"""The same for a company that sends file after file: its portfolio would be read anew beside each next file."""
-LARGE_PORTFOLIO_SKUS: Final = 5_000
-"""From how many SKUs on a publication keeps a worker busy for more than a second."""
-_IMPORTS: Final = "import_file"
-NEXT_FILE_WITHIN: Final = timedelta(seconds=4)
-"""How soon after an import another one counts as following it: its file is being uploaded meanwhile."""
-_CHECKED: Final = (
-    (
-        "skus",
-        source.SKUS,
-        ["sku_code", "material", "weight_grams", "recyclability_grade", "ruleset_version", "archived"],
-        ["sku_code"],
-    ),
-    ("components", COMPONENTS, ["sku_code", "position", "material_family", "weight_g"], ["sku_code", "position"]),
-    ("volumes", VOLUMES, [*VOLUMES], ["sku_code", "market", "year", "half"]),
-)
-"""Of each table of a snapshot: its types, the columns that its contract has, and its key."""
 
 
 @dg.multi_observable_source_asset(  # type: ignore[untyped-decorator]  # Dagster names no type for it
     specs=[
-        dg.AssetSpec(
+        spec(
             "ledger",
+            "intake",
+            "received",
+            "postgres",
             partitions_def=company_partitions,
             description="A company's audit ledger: single writes, supplier answers and accepted reviews beside its "
             "imports. Its data version is the number of the last entry.",
-            **about("ledger", "intake", "received", "postgres"),
         )
     ]
 )
@@ -105,8 +75,8 @@ def portfolio_snapshot(
         snapshot = publish.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
     spent = round(time.perf_counter() - started, 3)
     with postgres.company(company_id) as conn:
-        made = preview_engine.snapshot_metadata(conn, snapshot, imports(snapshot))
-    return dg.MaterializeResult(metadata={**named, **made, "seconds": spent, **checks.metadata("portfolio_snapshot")})
+        made = metadata.portfolio_snapshot(conn, snapshot, imports(snapshot))
+    return dg.MaterializeResult(metadata={**named, **made, "seconds": spent, **columns.metadata("portfolio_snapshot")})
 
 
 @asset(
@@ -124,68 +94,10 @@ def portfolio_overview(
     snapshot = current_snapshot(portfolios, company_id)
     with postgres.company(company_id) as conn:
         now = Now.read(conn, clock)
-    return dg.MaterializeResult(
-        metadata={**named, **preview_engine.overview_metadata(snapshot, overview(snapshot, now))}
-    )
+    return dg.MaterializeResult(metadata={**named, **metadata.portfolio_overview(snapshot, overview(snapshot, now))})
 
 
-def current_snapshot(folder: Path, company_id: UUID) -> Snapshot:
-    """Return the company's current snapshot. Raises `dagster.Failure` where there is none."""
-    found = snapshots.current(folder, company_id)
-    if found is None:
-        raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
-    return found
-
-
-def _tables(stored: Stored) -> Frames:
-    """Return the columns of the current snapshot that figures and answers depend on."""
-    snapshot, frames = current_snapshot(stored.folder, stored.company), {}
-    for table, schema, checked, key in _CHECKED:
-        types, files = {name: schema[name] for name in checked}, snapshot.files(table)
-        frame = pl.read_parquet(files, columns=checked) if files else pl.DataFrame(schema=types)
-        frames[table] = (contracts.made(types, key=key), frame)
-    return frames
-
-
-def _counted(stored: Stored) -> tuple[Snapshot, Counted, dict[str, int]]:
-    """Return the snapshot, the counters, which each write keeps, and what checks of both show."""
-    snapshot = current_snapshot(stored.folder, stored.company)
-    with stored.pool.company(stored.company) as conn:
-        now = counters(conn)
-    counted = {
-        "rows": snapshot.rows["skus"],
-        "counter": now.skus,
-        "number": snapshot.number,
-        "last_number": now.links,
-    }
-    return snapshot, now, counted
-
-
-def _holds_every_sku(stored: Stored) -> Verdict:
-    snapshot, now, shown = _counted(stored)
-    return Verdict(snapshot.number != now.links or snapshot.rows["skus"] == now.skus, shown)
-
-
-def _holds_every_write(stored: Stored) -> Verdict:
-    snapshot, now, shown = _counted(stored)
-    return Verdict(snapshot.number == now.links, shown)
-
-
-portfolio_snapshot_checks: Final = checks.checks_of(
-    "portfolio_snapshot",
-    checks.contract_check(_tables),
-    Check(
-        "holds_every_sku",
-        "As many SKUs as the company's counter, which each write keeps; newer writes excuse another number.",
-        _holds_every_sku,
-    ),
-    Check(
-        "holds_every_write",
-        "The last link of the audit chain; a write that came meanwhile is published within a minute.",
-        _holds_every_write,
-        warns=True,
-    ),
-)
+portfolio_snapshot_checks: Final = checks_of("portfolio_snapshot", *checks.SNAPSHOT)
 publish_portfolio: Final = dg.define_asset_job(
     "publish_portfolio",
     selection=dg.AssetSelection.assets(
@@ -194,63 +106,8 @@ publish_portfolio: Final = dg.define_asset_job(
     description="A company's portfolio as it is now, and all that is computed from it.",
 )
 
-
-def written_portfolios(instance: dg.DagsterInstance, conn: Connection, now: datetime) -> dict[str, WantedRun]:
-    """Return the publications of companies that have written since their snapshot, or whose snapshot a new day changes.
-
-    One run per company and last write; the next waits until that run has ended.
-    """
-    stale = snapshots.stale(conn, now.date())
-    importing = bool(stale) and _are_importing(instance)
-    return {
-        each.slug: _wanted_run(each, _state(each, now.date()), large=each.skus >= LARGE_PORTFOLIO_SKUS)
-        for each in stale
-        if each.since is None or each.since <= now - _wait(each, importing=importing)
-    }
-
-
-def lost_portfolios(conn: Connection, folder: Path, now: datetime) -> dict[str, WantedRun]:
-    """Return the publications of companies whose files are not in this data directory, or not whole.
-
-    A run was broken off or terminated, a file was lost, or a backup was restored.
-    """
-    return {
-        each.slug: _wanted_run(each, f"{each.position}/lost-{now:%Y%m%dT%H%M}")
-        for each in snapshots.published(conn)
-        if snapshots.is_astray(each, folder) or are_behind(folder, each.company_id) or are_damaged(folder, each)
-    }
-
-
-def _wait(found: Stale, *, importing: bool) -> timedelta:
-    """Return how old the oldest write of a company must be; `importing`: files of any company are imported now."""
-    if not (importing or found.importing):
-        return WRITE_QUIET_TIME
-    return WAIT_WHILE_MIGRATING if found.importing or found.imported else WAIT_WHILE_IMPORTING
-
-
-def _are_importing(instance: dg.DagsterInstance) -> bool:
-    """Return whether an import of any company is under way or has just ended."""
-    just_ended = dg.RunsFilter(job_name=_IMPORTS, updated_after=Clock().now() - NEXT_FILE_WITHIN)
-    under_way = dg.RunsFilter(job_name=_IMPORTS, statuses=schedules.UNDER_WAY)
-    return any(instance.get_run_records(wanted, limit=1) for wanted in (just_ended, under_way))
-
-
-def _wanted_run(found: Stale | Published, state: str, *, large: bool = False) -> WantedRun:
-    size = tags.LARGE_PUBLICATION if large else {}
-    return WantedRun(state, {tags.COMPANY: str(found.company_id), "dagster/priority": "-1", **tags.FOLLOWED, **size})
-
-
-def _state(found: Stale, today: date) -> str:
-    """Identify the write to publish by position and time; after a backup is restored, positions occur again."""
-    since = f"{today:%Y%m%d}" if found.since is None else f"{found.since:%Y%m%dT%H%M%S.%f}"
-    return f"{found.position}/{since}"
-
-
 GROUP: Final = "rollups"
 OBLIGATIONS: Final = dg.AssetKey("obligations")
-_VERDICTS: Final = contracts.made(
-    figures.OBLIGATION_SCHEMA, key=["market", "year", "obligation", "material"], needed=["verdict"]
-)
 
 
 @asset(GROUP, "published", "parquet", partitions_def=company_partitions, deps=[portfolio_snapshot])
@@ -259,86 +116,40 @@ def portfolio(
 ) -> dg.MaterializeResult[None]:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
     company_id, named = company_of_run(context, postgres)
-    snapshot = preview.of_snapshot(current_snapshot(portfolios, company_id))
-    return dg.MaterializeResult(metadata={**named, **snapshot, **checks.metadata("portfolio")})
+    snapshot = metadata.portfolio(current_snapshot(portfolios, company_id))
+    return dg.MaterializeResult(metadata={**named, **snapshot, **columns.metadata("portfolio")})
 
 
-def _is_whole(stored: Stored) -> Verdict:
-    wrong = figures.count_faults(current_snapshot(stored.folder, stored.company))
-    return Verdict(not any(wrong), wrong._asdict())
-
-
-portfolio_checks: Final = checks.checks_of(
-    "portfolio",
-    Check(
-        "portfolio_is_whole",
-        "Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
-        _is_whole,
-    ),
-)
-
-
-def _tonnes(stored: Stored) -> Frames:
-    contract = contracts.made(TONNES_SCHEMA, key=figures.FIGURE, needed=["grams", "units", "skus"])
-    return {"tonnes": (contract, stored.value.tonnes)}
-
-
-def _add_up(stored: Stored) -> Verdict:
-    found: Figures = stored.value
-    with stored.pool.company(stored.company) as conn:
-        by_code = {entry.code: entry for entry in figures.loaded_catalogue(conn).entries}
-    differing = figures.differences(current_snapshot(stored.folder, stored.company), found, by_code)
-    periods = found.tonnes.select(figures.PERIOD).n_unique()
-    return Verdict(differing.is_empty(), {"periods": periods, "differing": preview.frame_table(differing)})
-
-
-def _stand_once(stored: Stored) -> Verdict:
-    tonnes = stored.value.tonnes
-    wrong = figures.impossible(tonnes)
-    twice = tonnes.select(figures.FIGURE).is_duplicated().any()
-    return Verdict(wrong.is_empty() and not twice, {"figures": tonnes.height, "impossible": preview.frame_table(wrong)})
-
-
-_FIGURES_CHECKS: Final = (
-    checks.contract_check(_tonnes),
-    Check(
-        "categories_add_up",
-        "The tonnes of all categories are weight times units, summed a second way; less where a SKU is uncounted, "
-        "never more.",
-        _add_up,
-    ),
-    Check(
-        "figures_stand_once",
-        "One figure per market, year, half and category; none below 0, single-use tonnes within it, and so what is in "
-        "scope and what is undecided together.",
-        _stand_once,
-    ),
-)
-"""Evaluated by the step that computes the figures, before they are published."""
+portfolio_checks: Final = checks_of("portfolio", checks.PORTFOLIO)
 
 
 @dg.multi_asset(
     specs=[
-        dg.AssetSpec(
+        spec(
             "figures",
+            GROUP,
+            "computed",
+            "polars",
             deps=[portfolio, jurisdiction_catalogue],
             description="Tonnes of packaging placed on each market in a year or half, by scheme category: grams times "
             "units / 10^6. What cannot be counted (no weight, no material, no category) is listed separately in units "
             "and SKUs, never as zero.",
             skippable=True,
-            **about("figures", GROUP, "computed", "polars"),
         ),
-        dg.AssetSpec(
+        spec(
             "obligations",
+            GROUP,
+            "published",
+            "polars",
+            "parquet",
             deps=["figures"],
             description="Tonnes of each calendar year against the thresholds of its market: above, near (within 20 %), "
             "below, undecidable. No fee and no legal advice: each verdict names its rule, its source and how sure the "
             "source is. With it all of the company's figures are published together.",
             skippable=True,
-            **about("obligations", GROUP, "published", "polars", "parquet"),
         ),
     ],
-    check_specs=checks.specs_of("figures", *_FIGURES_CHECKS),
+    check_specs=specs_of("figures", *checks.FIGURES),
     partitions_def=company_partitions,
     can_subset=True,
 )
@@ -348,7 +159,7 @@ def company_figures(
     rule_sets: RuleSets,
     portfolios: Portfolios,
     shutdown: Shutdown,
-) -> Iterator[checks.Made]:
+) -> Iterator[Made]:
     """Compute a company's figures and its obligations by them, and publish both where no check of the figures fails.
 
     Chosen alone, the figures or their checks are computed and shown, and nothing is published.
@@ -363,35 +174,22 @@ def company_figures(
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     spent = {"seconds": round(time.perf_counter() - started, 3)}
     stored = Stored(postgres, portfolios, rule_sets, company_id, found)
-    verdicts = [*checks.results_of("figures", _FIGURES_CHECKS, stored)]
-    metadata = {**named, **preview_engine.figures_metadata(found, origin), **spent, **checks.metadata("figures")}
-    computed = dg.MaterializeResult[None](asset_key="figures", metadata=metadata, check_results=verdicts)
-    yield from checks.chosen(context, computed)
+    verdicts = [*results_of("figures", checks.FIGURES, stored)]
+    shown_of = {**named, **metadata.figures(found, origin), **spent, **columns.metadata("figures")}
+    computed = dg.MaterializeResult[None](asset_key="figures", metadata=shown_of, check_results=verdicts)
+    yield from chosen(context, computed)
     if OBLIGATIONS not in context.selected_asset_keys:
         return
     if not all(verdict.passed for verdict in verdicts):
         raise dg.Failure("The figures fail a check, so they are not published.", allow_retries=False)
     judged = figures.compute_obligations(found)
-    checks.refuse_broken("The verdicts break their contract.", {"obligations": (_VERDICTS, judged)})
+    refuse_broken("The verdicts break their contract.", {"obligations": (checks.VERDICTS, judged)})
     published = figures.publish_figures(portfolios, company_id, origin, found, judged)
-    shown_of = {**named, **preview_engine.published_metadata(published, judged), **checks.metadata("obligations")}
+    shown_of = {**named, **metadata.obligations(published, judged), **columns.metadata("obligations")}
     yield dg.MaterializeResult(asset_key=OBLIGATIONS, metadata=shown_of)
 
 
-def current_figures(folder: Path, company_id: UUID) -> StoredFigures:
-    """Return the company's published figures. Raises `dagster.Failure` where there are none."""
-    found = stored_files.current(folder, company_id)
-    if found is None:
-        raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
-    return found
-
-
-def _verdicts(stored: Stored) -> Frames:
-    held = current_figures(stored.folder, stored.company)
-    return {"obligations": (_VERDICTS, pl.read_parquet(held.obligations))}
-
-
-obligations_checks: Final = checks.checks_of("obligations", checks.contract_check(_verdicts))
+obligations_checks: Final = checks_of("obligations", checks.OBLIGATIONS)
 roll_up: Final = dg.define_asset_job(
     "roll_up",
     selection=dg.AssetSelection.groups(GROUP),

@@ -7,20 +7,17 @@ because each company has its own few of them.
 from typing import Final
 
 import dagster as dg
-import polars as pl
 
+from pipelines.checks.factory import checks_of
+from pipelines.checks.figures import DECLARATIONS, current_figures
 from pipelines.defs import asset
-from pipelines.defs.figures import current_figures
-from pipelines.engine import checks
-from pipelines.engine import preview as shown
-from pipelines.engine.checks import Frames, Stored
 from pipelines.engine.resources import Portfolios, Postgres
 from pipelines.engine.tags import company_of_run, company_partitions
-from pipelines.filings import FILING_SCHEMA, Filing, NotDeclarable, compute_filing, compute_filings
-from schemas import contracts
+from pipelines.filings import Filing, NotDeclarable, compute_filing, compute_filings
+from pipelines.metadata import columns
+from pipelines.metadata import figures as metadata
 
 GROUP: Final = "declarations"
-_COLUMNS: Final = {"filing": pl.String(), **FILING_SCHEMA}
 
 
 class Asked(dg.Config):
@@ -43,18 +40,11 @@ def declarations(
         found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
     except NotDeclarable as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
-    computed = shown.declarations_metadata(found, held.origin)
-    return dg.MaterializeResult(metadata={**named, **computed, **checks.metadata("declarations")})
+    computed = metadata.declarations(found, held.origin)
+    return dg.MaterializeResult(metadata={**named, **computed, **columns.metadata("declarations")})
 
 
-def _filed(stored: Stored) -> Frames:
-    found = compute_filings(current_figures(stored.folder, stored.company))
-    rows = [{"filing": each.filing.name, **row} for each in found for row in each.tonnes]
-    contract = contracts.made(_COLUMNS, key=["filing", "category_code"], needed=["tonnes", "units", "skus"])
-    return {"tonnes": (contract, pl.DataFrame(rows, _COLUMNS))}
-
-
-declarations_checks: Final = checks.checks_of("declarations", checks.contract_check(_filed))
+declarations_checks: Final = checks_of("declarations", DECLARATIONS)
 what_would_be_filed: Final = dg.define_asset_job(
     "what_would_be_filed",
     selection=dg.AssetSelection.assets(declarations),

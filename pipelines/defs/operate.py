@@ -4,7 +4,7 @@ They produce no data, so they are ops and not assets. Each may be stopped at any
 work itself is in `pipelines.operate`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,9 +12,9 @@ import dagster as dg
 
 from pipelines import operate
 from pipelines.defs import daily_schedule, op
+from pipelines.due import ENDED
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Resources
-from pipelines.engine.schedules import ENDED
 from pipelines.engine.tags import FOLLOWED
 from pipelines.operate import Proceed
 from warehouse.figures import publish
@@ -38,24 +38,6 @@ def orphan_objects(_: dg.OpExecutionContext, house: Resources, proceed: Proceed)
     }
 
 
-@op("postgres", "clock")
-def kept_answers(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
-    """Remove answers kept for repeated requests after their 24 hours."""
-    return {"answers_removed": operate.remove_old_answers(house.postgres, house.clock, proceed)}
-
-
-@op("postgres", "clock")
-def expired_access(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
-    """Remove ended tokens, codes and sessions, request counts of inactive callers, and unused applications."""
-    return {"rows_removed": operate.remove_expired_access(house.postgres, house.clock, proceed)}
-
-
-@op("postgres", "clock")
-def anonymised_addresses(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
-    """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
-    return {"records_changed": operate.forget_addresses(house.postgres, house.clock, proceed)}
-
-
 @op("postgres", "portfolios", "clock")
 def audit_heads(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -> Mapping[str, object]:
     """Ship the signed heads of all audit chains to the folder `PCDS_AUDIT_HEADS`, where the operator has set one."""
@@ -63,22 +45,6 @@ def audit_heads(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -
     if settings.audit_heads is None:
         return {"file": "none: PCDS_AUDIT_HEADS is not set"}
     return {"file": operate.ship(settings, house.postgres, settings.audit_heads, house.clock.now()).name}
-
-
-@op("postgres", "clock")
-def expired_docs(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
-    """Enter each declaration of conformity whose last day (UTC) has passed once in its company's audit ledger.
-
-    They and their SKUs read as expired from that day on without this op.
-    """
-    return {"docs_entered": operate.enter_expiries(house.postgres, house.clock, proceed)}
-
-
-@op("postgres", "object_store", "clock")
-def expired_exports(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
-    """Remove exports of portfolios, with their files, seven days after they ended."""
-    objects, clock = house.object_store, house.clock
-    return {"exports_removed": operate.remove_expired_exports(house.postgres, objects, clock, proceed)}
 
 
 @op("portfolios")
@@ -111,20 +77,35 @@ def dagster_now() -> datetime:
     return Clock().now()
 
 
+def _counting(name: str, counted: str, work: Callable[..., int], *resources: str) -> dg.OpDefinition:
+    """Return the op that passes these resources to a function of `pipelines.operate`, and shows what it has counted."""
+
+    def function(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
+        return {counted: work(*(getattr(house, resource) for resource in resources), proceed)}
+
+    function.__name__, function.__doc__ = name, work.__doc__
+    return op(*resources)(function)
+
+
+_OPS: Final = (
+    orphan_objects,
+    _counting("kept_answers", "answers_removed", operate.remove_old_answers, "postgres", "clock"),
+    _counting("expired_access", "rows_removed", operate.remove_expired_access, "postgres", "clock"),
+    _counting("anonymised_addresses", "records_changed", operate.forget_addresses, "postgres", "clock"),
+    audit_heads,
+    _counting("expired_docs", "docs_entered", operate.enter_expiries, "postgres", "clock"),
+    _counting(
+        "expired_exports", "exports_removed", operate.remove_expired_exports, "postgres", "object_store", "clock"
+    ),
+    old_snapshots,
+    old_runs,
+)
+
+
 @dg.job(description="Once a day: what is old or orphaned goes; declarations that have expired are entered.")
 def keep_house() -> None:
     """The ops are independent of each other: where one fails, the others still run."""
-    for removal in (
-        orphan_objects,
-        kept_answers,
-        expired_access,
-        anonymised_addresses,
-        audit_heads,
-        expired_docs,
-        expired_exports,
-        old_snapshots,
-        old_runs,
-    ):
+    for removal in _OPS:
         removal()
 
 

@@ -1,12 +1,10 @@
 """Defines the jobs by which a company's data leaves: exports as files, mails to suppliers, changes to webhooks.
 
 The work is in `pipelines.exports`, `pipelines.suppliers` and `pipelines.changes`. The API requests a run for each
-export.
-Where that request or the run was lost, and for all else that is due, a sensor does (`pipelines.defs.sensors`).
+export. Where that request or the run was lost, and for all else that is due, a sensor does (`pipelines.defs.sensors`).
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -15,19 +13,9 @@ import dagster as dg
 from pipelines import changes, exports, suppliers
 from pipelines.changes import TurnTaken
 from pipelines.defs import op
-from pipelines.engine import tags
 from pipelines.engine.resources import Resources
-from pipelines.engine.schedules import WantedRun
 from pipelines.engine.tags import company_of_run, company_partitions
 from pipelines.operate import Proceed
-from warehouse import exports as exports_warehouse
-from warehouse.changes import webhooks as webhooks_changes
-from warehouse.imports.claims import SMALL_ROWS
-from warehouse.operate.sessions import Connection
-from warehouse.suppliers import enquiries
-
-_ASKED_FOR: Final = timedelta(seconds=4)
-"""How long after an export was asked for the request of its run is left to the API."""
 
 
 @op("postgres", "object_store", "clock", "portfolios")
@@ -65,41 +53,15 @@ def due_deliveries(context: dg.OpExecutionContext, resources: Resources, proceed
     return {**named, **{f"messages_{outcome}": count for outcome, count in outcomes.items()}}
 
 
-@dg.job(partitions_def=company_partitions, description="A company's exports that were asked for, each as a file.")
-def export_portfolio() -> None:
-    """One op: each export is claimed, written and ended by itself."""
-    waiting_exports()
-
-
-@dg.job(partitions_def=company_partitions, description="A company's due mails to suppliers, handed to the mail server.")
-def send_mails() -> None:
-    """One op: each mail is a transaction of its own."""
-    due_mails()
-
-
-@dg.job(partitions_def=company_partitions, description="A company's changes, sent to its webhooks.")
-def send_webhooks() -> None:
-    """One op: each round of messages is recorded by itself."""
-    due_deliveries()
-
-
-def queued_exports(conn: Connection, now: datetime) -> dict[str, WantedRun]:
-    """Return one run for each company whose exports wait or have stalled; it writes all of them."""
-    return {
-        each.slug: WantedRun(
-            each.work, {tags.COMPANY: str(each.company_id), **(tags.LARGE if each.skus > SMALL_ROWS else {})}
-        )
-        for each in exports_warehouse.companies(conn, now, asked_for=_ASKED_FOR)
-    }
-
-
-def mails_due(conn: Connection, now: datetime) -> dict[str, WantedRun]:
-    """Return one run for each company with mails that are due, or are to be tried again."""
-    found = enquiries.companies(conn, now)
-    return {each.slug: WantedRun(each.work, {tags.COMPANY: str(each.company_id), **tags.FOLLOWED}) for each in found}
-
-
-def webhooks_due(conn: Connection, now: datetime) -> dict[str, WantedRun]:
-    """Return one run for each company with changes to send: new ones, and those that are to be tried again."""
-    found = webhooks_changes.companies(conn, now)
-    return {each.slug: WantedRun(each.work, {tags.COMPANY: str(each.company_id), **tags.FOLLOWED}) for each in found}
+export_portfolio: Final = dg.GraphDefinition("export_portfolio", node_defs=[waiting_exports]).to_job(
+    description="A company's exports that were asked for, each as a file.",
+    partitions_def=company_partitions,
+)
+send_mails: Final = dg.GraphDefinition("send_mails", node_defs=[due_mails]).to_job(
+    description="A company's due mails to suppliers, handed to the mail server.",
+    partitions_def=company_partitions,
+)
+send_webhooks: Final = dg.GraphDefinition("send_webhooks", node_defs=[due_deliveries]).to_job(
+    description="A company's changes, sent to its webhooks.",
+    partitions_def=company_partitions,
+)

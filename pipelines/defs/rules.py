@@ -8,34 +8,22 @@ import time
 from typing import Final
 
 import dagster as dg
-import polars as pl
 
 from pipelines import rules
+from pipelines.checks.catalogue import REGRADED
+from pipelines.checks.factory import checks_of
 from pipelines.defs import asset
 from pipelines.defs.catalogue import rule_set
-from pipelines.engine import checks, preview, tags
-from pipelines.engine.checks import Frames, Stored
-from pipelines.engine.jobs import run_config
+from pipelines.engine import tags
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
-from pipelines.engine.schedules import WantedRun
 from pipelines.engine.steps import interruptible
 from pipelines.engine.tags import company_of_run, company_partitions
-from schemas import contracts
+from pipelines.metadata import columns
+from pipelines.metadata.tables import table
 from warehouse import rules as rules_warehouse
-from warehouse.companies import queries
 from warehouse.companies.queries import counters
-from warehouse.operate.sessions import Connection
-from warehouse.skus import portfolio
 
 GROUP: Final = "grading"
-_GRADES: Final = {
-    "recyclability_grade": pl.String(),
-    "grade_provisional": pl.Boolean(),
-    "ruleset_version": pl.String(),
-    "lowest_score": pl.Float64(),
-    "highest_score": pl.Float64(),
-    "skus": pl.Int64(),
-}
 _BY_GRADE: Final = ("sku_code", "grade before", "grade after")
 
 
@@ -82,45 +70,17 @@ def regraded_skus(
             "skus_changed": done.changed,
             "ruleset_version": version,
             "seconds": round(time.perf_counter() - started, 3),
-            "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
-            "first_changes": preview.table(_BY_GRADE, done.examples, most=rules_warehouse.EXAMPLES, total=done.changed),
-            **checks.metadata("regraded_skus"),
+            "matrix": table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
+            "first_changes": table(_BY_GRADE, done.examples, most=rules_warehouse.EXAMPLES, total=done.changed),
+            **columns.metadata("regraded_skus"),
         },
     )
 
 
-def _graded(stored: Stored) -> Frames:
-    """Return how many of the company's SKUs have which grade, by whether it is provisional and by rule-set."""
-    with stored.pool.company(stored.company) as conn:
-        rows = portfolio.grades(conn)
-    key = ["recyclability_grade", "grade_provisional", "ruleset_version"]
-    contract = contracts.made(_GRADES, key=key, needed=["skus"])
-    return {"grades": (contract, pl.DataFrame(rows, _GRADES, orient="row"))}
-
-
-regraded_skus_checks: Final = checks.checks_of("regraded_skus", checks.contract_check(_graded))
+regraded_skus_checks: Final = checks_of("regraded_skus", REGRADED)
 regrade_portfolios: Final = dg.define_asset_job(
     "regrade_portfolios",
     selection=dg.AssetSelection.assets(regraded_skus),
     tags={tags.REGRADE: "asked"},
     description="What a company holds, graded by the rule-set of the day, going on where it stopped.",
 )
-
-
-def asked_regrades(conn: Connection) -> dict[str, WantedRun]:
-    """Return the runs of regrades that an activation or a release with newer rules has requested, by slug.
-
-    Dagster starts a backfill from a sensor only by a private class, so these are runs of partitions, found by their tag
-    as a backfill's runs are by its id. Work of a run that was killed stays, and the next run continues there.
-    """
-    waiting = rules_warehouse.asked_of(conn)
-    named = queries.slug_of(conn, [each.company_id for each in waiting]) if waiting else {}
-    config = run_config(regraded_skus={"only_open": True})
-    return {
-        named[each.company_id]: WantedRun(
-            f"{each.version}/{each.at:%Y%m%dT%H%M%S.%f}",
-            {tags.REGRADE: each.version, tags.COMPANY: str(each.company_id), "dagster/priority": "-2"},
-            config,
-        )
-        for each in waiting
-    }

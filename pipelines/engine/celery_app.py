@@ -1,4 +1,4 @@
-"""Configures our Celery workers: `celery -A pipelines.engine.celery_app worker`, started by `api.operate.programs`.
+"""Configures our Celery workers: `celery -A pipelines.engine.celery_app worker`, started by `api.operate.start`.
 
 The tasks are those of Dagster's package for Celery. A child is forked from a process that has loaded the definitions,
 so that a run starts without importing them. What belongs here: the app, and what a child does around a run. What does

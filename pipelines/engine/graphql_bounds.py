@@ -9,18 +9,17 @@ graphene for the depth follows fragments as often as they double, so it is no bo
 from collections.abc import Mapping
 from typing import Final
 
-from graphql import GraphQLError
-from graphql.language import (
+from graphql import (
     DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
+    GraphQLError,
     InlineFragmentNode,
-    IntValueNode,
     OperationDefinitionNode,
     SelectionSetNode,
-    VariableNode,
     parse,
+    value_from_ast_untyped,
 )
 
 MAX_DEPTH: Final = 24
@@ -46,6 +45,11 @@ def parse_bounded(query: str, variables: Mapping[str, object]) -> DocumentNode:
     return document
 
 
+def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
+    """Return a document's queries, mutations and subscriptions."""
+    return [part for part in document.definitions if isinstance(part, OperationDefinitionNode)]
+
+
 class Asked:
     """What a document asks for: levels, fields, aliases, and fields times the limits around them.
 
@@ -56,18 +60,12 @@ class Asked:
         """Count; a variable that was not sent has its default."""
         self.depth = self.fields = self.aliases = 0
         self.cost = 0.0
-        operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
-        self._variables = {
-            each.variable.name.value: int(each.default_value.value)
-            for operation in operations
-            for each in operation.variable_definitions
-            if isinstance(each.default_value, IntValueNode)
-        } | {**variables}
-        self._fragments = {
-            each.name.value: each.selection_set
-            for each in document.definitions
-            if isinstance(each, FragmentDefinitionNode)
-        }
+        operations = operations_of(document)
+        declared = [variable for operation in operations for variable in operation.variable_definitions]
+        with_default = [(part.variable.name.value, part.default_value) for part in declared if part.default_value]
+        self._variables = {name: value_from_ast_untyped(value) for name, value in with_default} | {**variables}
+        fragments = [part for part in document.definitions if isinstance(part, FragmentDefinitionNode)]
+        self._fragments = {fragment.name.value: fragment.selection_set for fragment in fragments}
         for operation in operations:
             self._count(operation.selection_set, 1, 1, set())
 
@@ -80,7 +78,9 @@ class Asked:
                     self.aliases += (part.alias is not None) + (name in seen)
                     self.fields, self.cost, self.depth = self.fields + 1, self.cost + times, max(self.depth, depth)
                     seen.add(name)
-                    self._keep_bounds()
+                    many = self.fields > MAX_FIELDS or self.aliases > MAX_ALIASES
+                    if many or self.depth > MAX_DEPTH or self.cost > MAX_COST:
+                        raise GraphQLError(TOO_MUCH)
                     if part.selection_set is not None:
                         self._count(part.selection_set, depth + 1, times * self._limit(part), set())
                 case InlineFragmentNode():
@@ -93,19 +93,11 @@ class Asked:
                     if (fragment := self._fragments.get(part.name.value)) is not None:  # GraphQL refuses unknown names
                         self._count(fragment, depth, times, set())
 
-    def _keep_bounds(self) -> None:
-        many = self.fields > MAX_FIELDS or self.aliases > MAX_ALIASES
-        if many or self.depth > MAX_DEPTH or self.cost > MAX_COST:
-            raise GraphQLError(TOO_MUCH)
-
     def _limit(self, field: FieldNode) -> float:
         """Return how many of what it selects a field asks for; 1 where it does not say."""
         for argument in field.arguments:
             if argument.name.value.lower().endswith("limit"):
-                given = argument.value
-                value = self._variables.get(given.name.value) if isinstance(given, VariableNode) else None
-                if isinstance(given, IntValueNode):
-                    value = int(given.value)
+                value = value_from_ast_untyped(argument.value, self._variables)
                 if isinstance(value, int | float):  # GraphQL takes 1e9 for a whole number, too
                     return max(value, 1)
         return 1

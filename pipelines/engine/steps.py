@@ -3,7 +3,7 @@
 Earlier pieces stay done, and nothing more is committed. A warm worker exits without a report to Dagster, so that the
 run stays started: run monitoring sees that its worker is gone and resumes it in another. In any other process nothing
 would resume it, so the run ends as canceled. An import's run has a claim to hand back first
-(`pipelines.defs.imports.claims`).
+(`pipelines.imports.endings`).
 """
 
 import logging

@@ -11,7 +11,6 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.engine import preview
 from warehouse.companies import queries
 from warehouse.operate import dagster_home
 from warehouse.operate.sessions import Pool
@@ -132,8 +131,23 @@ def company_of_run(
 ) -> tuple[UUID, dict[str, str]]:
     """Return the company of a run, and what the run shows of it; a run that the UI started gets its tags too."""
     company_id = company_of(pool, context.partition_key)
-    with pool.company(company_id) as conn:
-        shown = preview.company(conn, company_id)
+    name = name_of(pool, company_id)
     if COMPANY_NAME not in context.run.tags:
-        context.instance.add_run_tags(context.run.run_id, of_company(company_id, shown["company"]))
-    return company_id, shown
+        context.instance.add_run_tags(context.run.run_id, of_company(company_id, name))
+    return company_id, {"company": name, "company_id": str(company_id)}
+
+
+def name_of(pool: Pool, company_id: UUID) -> str:
+    """Return a company's name, for people; none where it has been removed."""
+    with pool.company(company_id) as conn:
+        named = queries.of(conn, company_id)
+    return named[0] if named else ""
+
+
+def is_terminated(run: dg.DagsterRun) -> bool:
+    """Return whether a person has requested the run's end, or has marked a run that no worker had as canceled.
+
+    Runs without an origin are of `pcds`, and ended as canceled with their process.
+    """
+    marked = run.status == dg.DagsterRunStatus.CANCELED and run.job_code_origin is not None
+    return TERMINATED in run.tags or (marked and not LEFT.keys() & run.tags.keys())

@@ -9,8 +9,6 @@ Where Dagster has no public name for a part, this module uses the one that Dagst
 """
 
 import hmac
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final  # Any: tasks and variables as Dagster has them
 
 import dagster as dg
@@ -19,7 +17,7 @@ import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext, WorkspaceRequestContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.webserver import DagsterWebserver
-from graphql import FieldNode, FragmentSpreadNode, GraphQLError, OperationDefinitionNode, OperationType
+from graphql import FieldNode, FragmentSpreadNode, GraphQLError, OperationType
 from pydantic import BaseModel, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -28,7 +26,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketClose
 
-from pipelines.engine.graphql_bounds import parse_bounded
+from pipelines.engine.graphql_bounds import operations_of, parse_bounded
 from pipelines.engine.instance import open_instance
 from pipelines.engine.tags import by_actor
 from warehouse.operate import dagster_home, logs
@@ -85,9 +83,9 @@ class StaffWebserver(DagsterWebserver[StaffWorkspace, StaffRequestContext]):
             return JSONResponse({"errors": [{"message": sentence}]}, 400)
         mutations = [
             part.name.value[:_LONGEST_NAME]
-            for each in document.definitions
-            if isinstance(each, OperationDefinitionNode) and each.operation is OperationType.MUTATION
-            for part in each.selection_set.selections
+            for operation in operations_of(document)
+            if operation.operation is OperationType.MUTATION
+            for part in operation.selection_set.selections
             if isinstance(part, FieldNode | FragmentSpreadNode)
         ]
         if mutations and (staff_id := request.headers.get(dagster_home.STAFF_HEADER)):
@@ -97,66 +95,50 @@ class StaffWebserver(DagsterWebserver[StaffWorkspace, StaffRequestContext]):
         return await self.execute_graphql_request(request, sent.query, sent.variables, sent.operation_name)
 
     async def execute_graphql_subscription(
-        self,
-        websocket: WebSocket,
-        operation_id: str,
-        query: str,
-        variables: dict[str, Any] | None,
-        operation_name: str | None,
+        self, websocket: WebSocket, operation_id: str, query: str, variables: dict[str, Any] | None, *more: Any
     ) -> Any:
         """Follow a subscription; Dagster itself would also execute a mutation at each event of one."""
         try:
             document = await run_in_threadpool(parse_bounded, query, variables or {})
-            operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
-            if any(each.operation is not OperationType.SUBSCRIPTION for each in operations):
+            if any(operation.operation is not OperationType.SUBSCRIPTION for operation in operations_of(document)):
                 raise GraphQLError("Only subscriptions are asked over the web socket.")
         except GraphQLError as error:
             return None, error.formatted
-        return await super().execute_graphql_subscription(websocket, operation_id, query, variables, operation_name)
+        return await super().execute_graphql_subscription(websocket, operation_id, query, variables, *more)
 
 
-class RequireKey:
-    """ASGI application that passes on requests with the key, and answers all others with the service's address."""
+def require_key(app: ASGIApp, key: str, address: str) -> ASGIApp:
+    """Return an application that passes on requests with the proxy's key, and tells others the service's address."""
 
-    def __init__(self, app: ASGIApp, key: str, address: str) -> None:
-        """Take the application, the `key` that the proxy sends, and the `address` that people use."""
-        self._app, self._key, self._address = app, key.encode(), address
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
-        if scope["type"] == "lifespan" or self._has_key(scope):
-            await self._app(scope, receive, send)
+    async def keyed(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or hmac.compare_digest(
+            Headers(scope=scope).get(dagster_home.DOOR_HEADER, "").encode(), key.encode()
+        ):
+            await app(scope, receive, send)
         elif scope["type"] == "websocket":
             await WebSocketClose(1008)(scope, receive, send)
         else:
-            sentence = f"Dagster is at {self._address} for signed-in staff. Nothing is answered here.\n"
+            sentence = f"Dagster is at {address} for signed-in staff. Nothing is answered here.\n"
             await PlainTextResponse(sentence, 403, {"X-Frame-Options": "DENY"})(scope, receive, send)
 
-    def _has_key(self, scope: Scope) -> bool:
-        key_sent = Headers(scope=scope).get(dagster_home.DOOR_HEADER, "")
-        return hmac.compare_digest(key_sent.encode(), self._key)
-
-
-@contextmanager
-def application(settings: Settings) -> Iterator[ASGIApp]:
-    """Yield the application over this process's Dagster instance; the code server loads the definitions."""
-    with open_instance() as instance:
-        target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
-        with StaffWorkspace(instance, workspace_load_target=target, version=dg.__version__) as workspace:
-            app = StaffWebserver(workspace, dagster_home.PREFIX).create_asgi_app()
-            yield RequireKey(app, dagster_home.door_key(settings), f"{settings.base_url}{dagster_home.PREFIX}")
+    return keyed
 
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.operate.dagster_home`).
 
-    It ends immediately: it has no state.
+    The code server loads the definitions. It ends immediately: it has no state.
     """
     settings = Settings.load()
     logs.configure(settings)
-    with application(settings) as app:
+    target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
+    with (
+        open_instance() as instance,
+        StaffWorkspace(instance, workspace_load_target=target, version=dg.__version__) as workspace,
+    ):
+        app = StaffWebserver(workspace, dagster_home.PREFIX).create_asgi_app()
         uvicorn.run(
-            app,
+            require_key(app, dagster_home.door_key(settings), f"{settings.base_url}{dagster_home.PREFIX}"),
             host=dagster_home.HOST,
             port=settings.dagster_port,
             log_config=None,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
-from api.operate import health
+from api.operate import routes
 from api.skus.listing import Cursor, next_cursor
 from schemas.normalise import Unfit
 from tests.api.portfolios import BODY
@@ -62,7 +62,7 @@ def test_a_page_with_parts_is_one_statement_however_many_skus_it_has(shelf, http
     )
     listed(shelf, include="compliance")
     counted = []
-    monkeypatch.setattr(health, "_parts_away", resting)
+    monkeypatch.setattr(routes, "_parts_away", resting)
     connection = AsyncPool.connection
     monkeypatch.setattr(AsyncPool, "connection", lambda self: counted.append(1) or connection(self))
     for limit in (1, 60):

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from api import cli
-from api.operate import demo
+from api.operate.prepare import banner, prepare_demo
 from compliance import catalogue
 from tests.commands import called, started
 from warehouse.accounts import keys as keys_accounts
@@ -341,16 +341,16 @@ def test_a_database_that_is_not_there_is_one_sentence(pcds, monkeypatch):
 
 def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
     settings = Settings.load(data_dir=pcds.data_dir)
-    first = demo.prepare(settings, pcds.database())
-    assert demo.prepare(settings, pcds.database()) == first
+    first = prepare_demo(settings, pcds.database())
+    assert prepare_demo(settings, pcds.database()) == first
     assert stat.S_IMODE((pcds.data_dir / "demo.json").stat().st_mode) == 0o600
     with psycopg.connect(pcds.database().owner_url) as owner:
         owner.execute("DELETE FROM api_keys WHERE key_hash = %s", [keys_accounts.digest(first.api_key)])
-    assert demo.prepare(settings, pcds.database()) == first
+    assert prepare_demo(settings, pcds.database()) == first
     [listed] = pcds.json("key", "list", "--company", first.company_id)["keys"]
     assert listed["client_id"] == first.client_id
-    again = demo.banner(settings, first, first_start=False, with_dagster_ui=True)
-    greeting = demo.banner(settings, first, first_start=True, with_dagster_ui=False)
+    again = banner(settings, first, first_start=False, with_dagster_ui=True)
+    greeting = banner(settings, first, first_start=True, with_dagster_ui=False)
     assert first.api_key in greeting
     assert first.password in greeting
     assert first.password not in again

@@ -6,7 +6,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from api.operate import health
+from api.operate import routes
 from schemas.operate import State
 from tests.api.test_tokens import asked, bearing, own, refused, token
 from warehouse.accounts import keys
@@ -97,7 +97,7 @@ def test_admission_adds_at_most_one_statement(caller, monkeypatch, path):
         return await execute(connection, query, *more, **options)
 
     execute = psycopg.AsyncConnection.execute
-    monkeypatch.setattr(health, "_parts_away", resting)
+    monkeypatch.setattr(routes, "_parts_away", resting)
     monkeypatch.setattr(psycopg.AsyncConnection, "execute", counted)
     assert caller.get(path).status_code == 200
     assert len(sent) == 1, "the caller and the page are one statement; a cursor's own is not counted here"

@@ -15,7 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from api.app import create
-from api.operate import metrics
+from api.operate import routes
 from warehouse.figures import snapshots
 from warehouse.operate import measures
 from warehouse.operate.clock import Clock
@@ -136,7 +136,7 @@ def test_what_several_processes_counted_is_one_sum(tmp_path):
 
 def published() -> set[str]:
     counted = {"pcds_requests_total", "pcds_request_seconds_bucket", "pcds_files_damaged_total"}
-    read = {f"pcds_{name}" for name in metrics.GAUGES} | {f"pcds_{name}_total" for name in metrics.COUNTERS}
+    read = {f"pcds_{name}" for name in routes.GAUGES} | {f"pcds_{name}_total" for name in routes.COUNTERS}
     return counted | read
 
 

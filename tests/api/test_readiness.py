@@ -17,7 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.app import create
-from api.operate import health
+from api.operate import routes
 from schemas.operate import Health, State
 from services import operate
 from tests import stores
@@ -27,16 +27,16 @@ from tests.keys import with_keys
 from tests.waiting import wait_until
 from warehouse.imports import claims
 from warehouse.imports.claims import LISTENER
-from warehouse.operate import dagster_home, keys, launches, store_identity
+from warehouse.operate import dagster_home, keys, launches
 from warehouse.operate.database import Database
-from warehouse.operate.objects import IDENTITY
+from warehouse.operate.objects import IDENTITY, own_identity, prepare_identity
 from warehouse.operate.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "STANDS_SECONDS", 0.05)
-    monkeypatch.setattr(health, "LOOKS_SECONDS", 0.05)
+    monkeypatch.setattr(routes, "STANDS_SECONDS", 0.05)
+    monkeypatch.setattr(routes, "LOOKS_SECONDS", 0.05)
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def test_one_answer_stands_for_a_second(
     """Anyone may ask, and asking writes."""
     written = list[Path]()
     monkeypatch.setattr(operate, "write_probe", lambda folder: written.append(folder) or True)
-    monkeypatch.setattr(health, "STANDS_SECONDS", 3_600)
+    monkeypatch.setattr(routes, "STANDS_SECONDS", 3_600)
     with serving(database, tmp_path) as ask:
         assert {ask()[0] for _ in range(20)} == {200}
     assert len(written) == 1
@@ -160,7 +160,7 @@ def test_a_worker_that_hangs_is_named_and_one_with_a_run_is_not(
         wait_until(lambda: worker.execute("SELECT 1") and ask() == (200, []))
         wait_until(lambda: ask() == (200, ["worker"]))
         run_id = str(uuid4())
-        launches.hold(worker, launches.enrol(worker), run_id)
+        launches.seize(worker, launches.enrol(worker), run_id)
         time.sleep(2)
         wait_until(lambda: ask() == (200, []))
         worker.execute("UPDATE launches SET ended_at = clock_timestamp() WHERE run_id = %s", [run_id])
@@ -187,7 +187,7 @@ def test_a_code_server_that_is_gone_or_hangs_is_named_and_so_is_its_return(
 def test_a_store_that_hangs_is_told_in_the_background_and_all_else_is_ready(
     database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "STORE_SECONDS", 0.05)
+    monkeypatch.setattr(routes, "STORE_SECONDS", 0.05)
     with serving(database, tmp_path, objects_seconds=0.3, free_bytes=0) as ask:
         wait_until(lambda: ask() == (200, []))
         with stores.hanging():
@@ -201,10 +201,10 @@ def test_a_store_that_hangs_is_told_in_the_background_and_all_else_is_ready(
 def test_an_empty_store_belongs_to_the_deployment_from_its_first_start(server: Database, tmp_path: Path) -> None:
     """Before anything is stored: no other deployment becomes its first writer later."""
     with migrated(server) as database, psycopg.connect(database.owner_url, autocommit=True) as owner:
-        store_identity.prepare(owner)
+        prepare_identity(owner)
         with serving(database, tmp_path):
             wait_until((tmp_path / "objects" / IDENTITY).exists)
-        assert (tmp_path / "objects" / IDENTITY).read_bytes() == store_identity.mine(database.app_url)
+        assert (tmp_path / "objects" / IDENTITY).read_bytes() == own_identity(database.app_url)
 
 
 def test_a_key_that_is_not_the_deployments_is_noted_at_the_start(
@@ -225,7 +225,7 @@ def test_nobody_who_asks_has_a_part_looked_at(
     database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = list[Path]()
-    monkeypatch.setattr(health, "LOOKS_SECONDS", 3_600)
+    monkeypatch.setattr(routes, "LOOKS_SECONDS", 3_600)
     monkeypatch.setattr(operate, "is_code_server_away", lambda settings: looked.append(settings.data_dir))
     with serving(database, tmp_path) as ask:
         assert [ask() for _ in range(20)] == [(200, [])] * 20
@@ -246,7 +246,7 @@ def test_looks_end_where_what_they_wait_for_takes_their_cancellation() -> None:
         return 60.0
 
     async def cancelled() -> bool:
-        task = asyncio.create_task(health._repeat(look, None))  # type: ignore[arg-type]
+        task = asyncio.create_task(routes._repeat(look, None))  # type: ignore[arg-type]
         await asyncio.sleep(0)
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=5)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from api.operate import programs
+from api.operate import start
 from warehouse.operate import dagster_home
 from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings, SettingsError
@@ -45,4 +45,4 @@ def test_what_cannot_be_used_is_said_in_a_sentence(tmp_path: Path) -> None:
 def test_only_programs_of_the_service_are_started(tmp_path: Path) -> None:
     done = started(tmp_path, "somebody")
     assert done.returncode == 2
-    assert all(name in done.stderr for name in programs.BY_NAME)
+    assert all(name in done.stderr for name in start.BY_NAME)

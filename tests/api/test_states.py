@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 
 from api.app import create
 from api.cli import build_program
-from api.operate import health
+from api.operate import routes
 from pipelines.catalogue import load, read
 from schemas.actors import Origin
 from schemas.json_values import JsonObject
@@ -41,10 +41,11 @@ from tests.waiting import wait_until
 from warehouse.accounts import keys
 from warehouse.figures import publish
 from warehouse.imports.claims import LISTENER
-from warehouse.operate import dagster_home, store, store_identity
+from warehouse.operate import dagster_home, store
 from warehouse.operate import keys as keys_operate
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
+from warehouse.operate.objects import prepare_identity
 from warehouse.operate.sessions import Pool, clock_skew_seconds
 from warehouse.operate.settings import Settings
 
@@ -90,15 +91,15 @@ class Place:
 def place(server: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with ExitStack() as opened:
         patched = opened.enter_context(pytest.MonkeyPatch.context())
-        patched.setattr(store_identity, "_HOLDS_SECONDS", 0.0)
-        patched.setattr(health, "STORE_SECONDS", 0.1)
+        patched.setattr("warehouse.operate.objects._HOLDS_SECONDS", 0.0)
+        patched.setattr(routes, "STORE_SECONDS", 0.1)
         database = as_operators(opened.enter_context(migrated(server)))
         settings = Settings.load(
             data_dir=tmp_path_factory.mktemp("place"), database_url=database.owner_url, metrics_token=TOKEN
         )
         owner = opened.enter_context(psycopg.connect(database.owner_url, autocommit=True))
         keys_operate.prepare(owner, settings)
-        store_identity.prepare(owner)
+        prepare_identity(owner)
         pool = opened.enter_context(Pool(database.app_url))
         company, client, key, now = uuid4(), uuid4(), keys.new_key(), datetime.now(UTC)
         owner.execute(
@@ -222,7 +223,7 @@ def store_that(fails: Callable[[], AbstractContextManager[None]]) -> Break:
 def another_deployment(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
     swap = "UPDATE key_probes SET name = %s WHERE name = %s"
     place.owner.execute(swap, ["before", "objects"])
-    store_identity.prepare(place.owner)
+    prepare_identity(place.owner)
     yield place.settings
     place.owner.execute("DELETE FROM key_probes WHERE name = 'objects'")
     place.owner.execute(swap, ["objects", "before"])
@@ -338,7 +339,7 @@ def test_a_look_that_fails_is_said_and_tried_again(place: Place, monkeypatch: py
         raise ValueError
 
     monkeypatch.setattr(store, "state", refuse)
-    monkeypatch.setattr(health, "LOOKS_SECONDS", 0.1)
+    monkeypatch.setattr(routes, "LOOKS_SECONDS", 0.1)
     with TestClient(create(place.settings, Database.of(place.settings)), client=("127.0.0.1", 50_000)):
         wait_until(lambda: len(tries) > 2)
 

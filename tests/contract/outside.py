@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from api.cli import build_program
 from api.operate.program import Refusal
-from api.operate.programs import code_server, daemon, webserver, workers
+from api.operate.start import code_server, daemon, webserver, workers
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
 from warehouse.operate.dagster_home import answers

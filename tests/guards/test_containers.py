@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from api import cli
-from api.operate import programs
+from api.operate import start
 from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def variables(path: Path) -> set[str]:
 def test_the_compose_file_has_what_a_deployment_needs() -> None:
     started = [service["command"][-1] for service in OURS.values() if "api.operate.start" in service["command"]]
     assert (started.count("api"), started.count("worker"), started.count("dagster-daemon")) == (2, 2, 1)
-    assert {*started} == {*programs.BY_NAME} - {"celery-worker"}
+    assert {*started} == {*start.BY_NAME} - {"celery-worker"}
     assert "postgres" in SERVICES
 
 
@@ -41,12 +41,12 @@ def test_a_container_starts_a_program_of_ours_without_rights(name: str) -> None:
     service = OURS[name]
     match service["command"]:
         case ["python", "-m", "api.operate.start", program]:
-            assert program in programs.BY_NAME
+            assert program in start.BY_NAME
             assert name.startswith(program)
         case ["pcds", command]:
             assert cli.build_program([command])
         case other:
-            assert other == ["python", "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed"]
+            assert other == ["python", "-m", "pipelines.commands", "catalogue-refresh", "--if-needed"]
     assert (service["user"], service["read_only"], service["cap_drop"]) == ("10001:10001", True, ["ALL"])
     assert service["tmpfs"] == ["/tmp"]
     mounted = [volume.partition(":") for volume in service["volumes"]]
@@ -78,7 +78,7 @@ def test_whoever_needs_the_code_server_has_it_in_the_same_data_directory() -> No
     of_data = {name: service["volumes"][0] for name, service in OURS.items()}
     codes = {of_data[name] for name in OURS if name.startswith("dagster-code")}
     for name, service in OURS.items():
-        program = programs.BY_NAME.get(service["command"][-1])
+        program = start.BY_NAME.get(service["command"][-1])
         if program is not None and program(settings).after:
             assert of_data[name] in codes
     apis = {name for name in OURS if name.startswith("api-")}
@@ -118,7 +118,7 @@ def test_a_unit_starts_a_program_of_ours(unit: Path) -> None:
         case ["pcds", name, *_]:
             assert name in cli.COMMANDS
         case ["python", "-m", "api.operate.start", name]:
-            assert name == "%i" or name in programs.BY_NAME
+            assert name == "%i" or name in start.BY_NAME
         case other:
             pytest.fail(f"{other} is no program of ours")
     [seconds] = re.findall(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)

@@ -12,7 +12,7 @@ import yaml
 
 from api import cli
 from api.app import build_app
-from api.operate import programs
+from api.operate import start
 from tests.api.test_isolation_of_routes import named
 from warehouse.operate import keys as keys_operate
 from warehouse.operate.settings import Settings
@@ -176,8 +176,8 @@ def test_every_container_starts_a_program_of_ours() -> None:
             case ["pcds", command]:
                 assert cli.build_program([command])
             case other:
-                assert other == ["python", "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed"]
-    assert {*started} == {*programs.BY_NAME} - {"celery-worker"}
+                assert other == ["python", "-m", "pipelines.commands", "catalogue-refresh", "--if-needed"]
+    assert {*started} == {*start.BY_NAME} - {"celery-worker"}
 
 
 def test_whoever_needs_the_code_server_has_it_in_the_same_pod() -> None:
@@ -185,7 +185,7 @@ def test_whoever_needs_the_code_server_has_it_in_the_same_pod() -> None:
     settings = Settings.load()
     for pod in templates().values():
         names = {each["name"] for each in pod["containers"]}
-        if any(name in programs.BY_NAME and programs.BY_NAME[name](settings).after for name in names):
+        if any(name in start.BY_NAME and start.BY_NAME[name](settings).after for name in names):
             assert "dagster-code" in names
 
 

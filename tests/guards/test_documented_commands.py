@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from api.operate import programs
+from api.operate import start
 from tests import documented
 from tests.documented import ROOT, Command, faults
 from warehouse.operate.settings import Settings
@@ -105,7 +105,7 @@ def _wrong(words: list[str]) -> Iterator[str]:
             if not re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE):
                 yield f"no target {target}"
         case ["python", "-m", module, *names]:
-            if find_spec(module) is None or {*names} - {*programs.BY_NAME, "NAME"}:
+            if find_spec(module) is None or {*names} - {*start.BY_NAME, "NAME"}:
                 yield f"no program {module} {names}"
         case ["export", *settings]:
             known = {*Settings.model_construct(**dict.fromkeys(Settings.model_fields, "x")).environment()}

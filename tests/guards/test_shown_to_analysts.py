@@ -14,9 +14,9 @@ from pipelines.definitions import defs
 ROOT = Path(__file__).parents[2]
 RENDERED = {"md", "url", "notebook", "path"}
 CLASSES = {"MarkdownMetadataValue", "UrlMetadataValue", "NotebookMetadataValue", "PathMetadataValue"}
-DRAWS = ("pipelines/engine/preview.py", "bars")
+DRAWS = ("pipelines/metadata/tables.py", "bars")
 """The one place that makes Markdown: a picture of its own, and no text."""
-FACTORY = ("pipelines/engine/checks.py", "specs_of")
+FACTORY = ("pipelines/checks/factory.py", "specs_of")
 """Makes checks while definitions load, each with the description that its module wrote."""
 PATHS = {"file": "jurisdiction_catalogue"}
 """Settings of a run that name a file, with the asset that takes it: each is confined to a folder by its step."""
@@ -55,7 +55,7 @@ def test_a_description_is_written_by_us_and_not_made_when_something_runs():
     made = [
         (file, keyword.value.lineno)
         for file, tree in trees()
-        if file.startswith(("pipelines/defs/", "pipelines/engine/", "pipelines/engine/"))
+        if file.startswith(("pipelines/checks/", "pipelines/defs/", "pipelines/engine/", "pipelines/metadata/"))
         for function, node in functions_of(tree)
         if function and (file, function) != FACTORY and isinstance(node, ast.Call)
         for keyword in node.keywords

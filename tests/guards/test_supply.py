@@ -73,7 +73,7 @@ def test_uvicorn_is_required_with_the_reader_of_requests_that_the_server_is_buil
         "httptools",
         "uvloop",
         "websockets",
-    } <= brought  # `api.operate.server.protocol`, its event loop, `api.staff.access`
+    } <= brought  # `api.operate.server`, its event loop, `api.staff.access`
 
 
 def test_the_settings_page_is_that_of_the_settings() -> None:

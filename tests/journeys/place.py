@@ -20,8 +20,8 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 
-from api.operate import programs
-from api.operate.programs import Program
+from api.operate import start
+from api.operate.start import Program
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.accounts import keys
@@ -80,7 +80,7 @@ class Place:
         """Start processes; with a worker come Dagster's own, which bring it runs."""
         if any(name.startswith("worker") for name in names):
             self._orchestrate()
-        known = {each.name: each for each in programs.orchestration(self.settings, number_of_workers=0)}
+        known = {each.name: each for each in start.orchestration(self.settings, number_of_workers=0)}
         for name in names:
             program = ("pipelines.engine.worker",)
             if name in self.ports:
@@ -89,7 +89,7 @@ class Place:
             self.launch(known.get(name, Program(name, (sys.executable, "-m", *program))))
 
     def _orchestrate(self) -> None:
-        for program in reversed(programs.orchestration(self.settings, number_of_workers=0)):
+        for program in reversed(start.orchestration(self.settings, number_of_workers=0)):
             if program.name not in self.processes or self.processes[program.name].poll() is not None:
                 if program.after is not None:
                     wait_until(lambda socket=program.after: answers(socket))

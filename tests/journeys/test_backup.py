@@ -25,9 +25,8 @@ from tests.ruling import BOTTLE
 from tests.services.making import PDF
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse.operate.backup.folder import BackupError, find_key
 from warehouse.operate.backup.restore import check
-from warehouse.operate.backup.take import back_up
+from warehouse.operate.backup.take import BackupError, back_up, find_key
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running
 from warehouse.operate.objects import IDENTITY, Objects

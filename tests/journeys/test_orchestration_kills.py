@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from api.operate.programs import Program
+from api.operate.start import Program
 from tests import ruling
 from tests.journeys.place import Place
 from tests.journeys.test_regrade import VERSION, activate

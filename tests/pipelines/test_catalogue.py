@@ -12,11 +12,12 @@ import pytest
 from compliance.catalogue import PINNED
 from pipelines import catalogue
 from pipelines.catalogue import Changes
+from pipelines.checks import factory as checks
+from pipelines.commands import refresh_catalogue
 from pipelines.definitions import defs
 from pipelines.defs.catalogue import BY_SCHEDULE, CHANGES
-from pipelines.engine import checks
-from pipelines.engine.commands import refresh_catalogue
 from pipelines.engine.jobs import run_config
+from pipelines.metadata.columns import CATALOGUE
 from services import audit as audit_services
 from tests.pipelines.conftest import Desk
 from warehouse import catalogue as catalogue_warehouse
@@ -182,6 +183,6 @@ def test_what_changed_is_in_every_companys_ledger_and_nothing_is_where_nothing_d
 def test_the_contract_finds_what_the_sentences_do_not(desk: Desk) -> None:
     release = catalogue.read(None)
     release.rows["FR"]["composite_threshold_percent"] = 101
-    verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, release.frame())})
+    verdict = checks.judge({"jurisdictions": (CATALOGUE, release.frame())})
     assert not verdict.passed
     assert "in_range(0, 100)" in str(verdict.metadata)

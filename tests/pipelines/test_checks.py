@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from pipelines import figures as figures_pipelines
+from pipelines.checks import factory as checks
+from pipelines.commands import publish_company
 from pipelines.definitions import defs
-from pipelines.engine import checks
-from pipelines.engine.commands import publish_company
 from pipelines.engine.tags import partition_of
 from schemas import contracts
 from tests.pipelines.conftest import Desk

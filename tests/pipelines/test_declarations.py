@@ -5,9 +5,9 @@ import pytest
 
 from compliance.filings.document import document
 from pipelines import filings
+from pipelines.commands import publish_company
 from pipelines.definitions import defs
 from pipelines.defs.figures import company_figures, portfolio, portfolio_overview
-from pipelines.engine.commands import publish_company
 from pipelines.engine.jobs import run_config
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Filing, NotDeclarable, compute_filing

@@ -14,13 +14,18 @@ import pytest
 import yaml
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+from pipelines import due
 from pipelines import figures as figures_pipelines
+from pipelines.commands import publish_all, publish_company
 from pipelines.definitions import defs
-from pipelines.defs.figures import LARGE_PORTFOLIO_SKUS, WAIT_WHILE_IMPORTING, WAIT_WHILE_MIGRATING, WRITE_QUIET_TIME
 from pipelines.defs.sensors import due_companies, overdue_work
-from pipelines.engine import schedules
-from pipelines.engine.commands import publish_all, publish_company
-from pipelines.engine.schedules import Failures
+from pipelines.due import (
+    LARGE_PORTFOLIO_SKUS,
+    WAIT_WHILE_IMPORTING,
+    WAIT_WHILE_MIGRATING,
+    WRITE_QUIET_TIME,
+    is_retry_due,
+)
 from pipelines.figures import up_to_date_snapshot
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, requested_by, tick
@@ -101,7 +106,7 @@ def test_what_comes_while_a_run_is_under_way_has_the_next_one_together(desk: Des
 @pytest.fixture
 def just_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import has just ended, however busy the machine is: Dagster stamps its runs with the real time."""
-    monkeypatch.setattr("pipelines.defs.figures.NEXT_FILE_WITHIN", timedelta(hours=1))
+    monkeypatch.setattr("pipelines.due.NEXT_FILE_WITHIN", timedelta(hours=1))
 
 
 @pytest.mark.usefixtures("just_ended")
@@ -208,23 +213,23 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later
         broken.setattr("warehouse.figures.source.volumes_of", None)
         assert [run.success for run in look(desk)] == [False]
         assert look(desk) == [], "one that failed is not tried again at once"
-        broken.setattr(schedules, "RETRY_SECONDS", 0.0)
+        broken.setattr(due, "RETRY_SECONDS", 0.0)
         assert [run.success for run in look(desk)] == [False]
-        broken.setattr(schedules, "RETRY_SECONDS", 3_600.0)
+        broken.setattr(due, "RETRY_SECONDS", 3_600.0)
         assert look(desk) == []
     assert published(desk) == before
-    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(due, "RETRY_SECONDS", 0.0)
     assert [run.success for run in look(desk)] == [True]
     assert published(desk).rows["skus"] == 4
     assert runs(desk) == 4
 
 
 def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.engine.schedules.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC)))
+    monkeypatch.setattr("pipelines.due.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC)))
     for times, waits in ((1, 60), (2, 120), (3, 240), (7, 3_840), (99, 3_840)):
-        assert Failures(times, 100_000.0 - waits).is_over()
-        assert not Failures(times, 100_001.0 - waits).is_over()
-    assert Failures(3, 103_600.0).is_over(), "the clock has jumped back by an hour"
+        assert is_retry_due(times, 100_000.0 - waits)
+        assert not is_retry_due(times, 100_001.0 - waits)
+    assert is_retry_due(3, 103_600.0), "the clock has jumped back by an hour"
 
 
 def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +238,7 @@ def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest
         broken.setattr("warehouse.figures.source.volumes_of", None)
         look(desk)
     with monkeypatch.context() as soon:
-        soon.setattr(schedules, "RETRY_SECONDS", 0.0)
+        soon.setattr(due, "RETRY_SECONDS", 0.0)
         look(desk)
     write(desk, 1)
     assert [str(request.run_key).count("again") for request in asked(desk)] == [0]
@@ -246,7 +251,7 @@ def test_a_rollup_that_fails_is_tried_again(desk: Desk, monkeypatch: pytest.Monk
         look(desk)
         assert (published(desk) is not None, stored.current(desk.data_dir, desk.company)) == (True, None)
         assert look(desk, overdue_work) == [], "not at once"
-    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(due, "RETRY_SECONDS", 0.0)
     desk.clock.advance(timedelta(minutes=1))
     [run] = look(desk, overdue_work)
     assert run.success
@@ -267,7 +272,7 @@ def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
         publish_company(desk.resources, desk.instance, desk.company)
     assert stored.current(desk.data_dir, desk.company) == before
     assert look(desk) == [], "nobody wrote"
-    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(due, "RETRY_SECONDS", 0.0)
     look(desk, overdue_work)
     held, snapshot = stored.current(desk.data_dir, desk.company), published(desk)
     assert held is not None

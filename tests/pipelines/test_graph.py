@@ -8,7 +8,7 @@ import dagster as dg
 from pipelines import definitions
 from pipelines.definitions import defs
 from pipelines.defs.catalogue import DAILY
-from pipelines.engine import checks
+from pipelines.metadata import columns
 
 ROOT = Path(__file__).parents[2]
 HOUSEKEEPING = {
@@ -111,14 +111,14 @@ def test_what_is_made_once_a_day_is_expected_once_a_day() -> None:
 def test_tables_say_what_each_column_means_and_is_made_from() -> None:
     """Those without a table are a file as it came, a ledger, a report and a picture."""
     specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
-    assert specs.keys() - checks.TABLES.keys() == {
+    assert specs.keys() - columns.TABLES.keys() == {
         "uploaded_file",
         "import_report",
         "catalogue_file",
         "portfolio_overview",
         "ledger",
     }
-    for name, table in checks.TABLES.items():
+    for name, table in columns.TABLES.items():
         schema = specs[name].metadata["dagster/column_schema"]
         assert isinstance(schema, dg.TableSchema)
         assert [column.name for column in schema.columns] == [*table]
@@ -127,14 +127,14 @@ def test_tables_say_what_each_column_means_and_is_made_from() -> None:
         assert isinstance(lineage, dg.TableColumnLineage)
         for parents in lineage.deps_by_column.values():
             for parent in parents:
-                assert parent.column_name in checks.TABLES[parent.asset_key.to_user_string()]
+                assert parent.column_name in columns.TABLES[parent.asset_key.to_user_string()]
 
 
 def test_the_list_of_columns_holds_nothing_that_no_asset_has() -> None:
-    with Path(checks.__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+    with Path(columns.__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         listed = [(row["asset"], row["column"]) for row in csv.DictReader(file)]
     assert len(set(listed)) == len(listed)
-    assert [(asset, name) for asset, name in listed if name not in checks.TABLES[asset]] == []
+    assert [(asset, name) for asset, name in listed if name not in columns.TABLES[asset]] == []
 
 
 def test_grams_lead_back_to_the_line_of_a_file() -> None:
@@ -143,7 +143,7 @@ def test_grams_lead_back_to_the_line_of_a_file() -> None:
     while ahead:
         asset, name = ahead.pop()
         reached.add((asset, name))
-        parents = checks.lineage(asset).deps_by_column.get(name, ())
+        parents = columns.lineage(asset).deps_by_column.get(name, ())
         ahead |= {(parent.asset_key.to_user_string(), parent.column_name) for parent in parents} - reached
     assert {
         ("portfolio_snapshot", "weight_g"),

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 import psycopg
 
-from pipelines.engine.commands import publish_company
+from pipelines.commands import publish_company
 from schemas.fields import COMPONENT, SKU
 from tests.pipelines.conftest import Desk, Workbook
 

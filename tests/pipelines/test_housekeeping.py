@@ -11,10 +11,9 @@ import dagster as dg
 import psycopg
 import pytest
 
-from pipelines import operate
+from pipelines import commands, due, operate
 from pipelines.definitions import defs
 from pipelines.defs.sensors import overdue_work
-from pipelines.engine import commands, schedules
 from pipelines.engine.steps import Stopping
 from pipelines.engine.tags import FOLLOWED
 from schemas.actors import Actor
@@ -202,14 +201,14 @@ def begun(desk: Desk) -> list[str]:
 
 def test_the_first_day_has_its_work_and_what_failed_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler does neither by itself; days that it missed it makes up for (journeys/test_housekeeping.py)."""
-    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(due, "RETRY_SECONDS", 0.0)
     assert begun(desk) == ["keep_house", "refresh_catalogue"], "they never ran"
     assert begun(desk) == []
     desk.stopping.set()
     assert not kept_house(desk).success
     desk.stopping.clear()
     with monkeypatch.context() as busy:
-        busy.setattr(schedules, "RETRY_SECONDS", 3_600.0)
+        busy.setattr(due, "RETRY_SECONDS", 3_600.0)
         assert begun(desk) == [], "not at once"
     assert begun(desk) == ["keep_house"]
     assert begun(desk) == []

@@ -7,7 +7,8 @@ from uuid import uuid4
 import dagster as dg
 import pytest
 
-from pipelines.engine import checks, tags
+from pipelines.checks import factory as checks
+from pipelines.engine import tags
 from pipelines.engine.tags import partition_of
 from pipelines.imports import process, report
 from pipelines.reading.rows import type_rows
@@ -114,8 +115,8 @@ def test_rows_that_break_their_contract_go_no_further(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, asset: str, shown: Sequence[str]
 ) -> None:
     """The check is red beside the asset that failed it, nothing is written, and the import says whose fault it is."""
-    contract, seen = checks.contract, iter(FIVE[1:])
-    monkeypatch.setattr(checks, "contract", lambda frames: contract(frames)._replace(passed=next(seen) != asset))
+    judge, seen = checks.judge, iter(FIVE[1:])
+    monkeypatch.setattr(checks, "judge", lambda frames: judge(frames)._replace(passed=next(seen) != asset))
     import_id = desk.send(FILE)
     run = desk.launch(import_id)
     assert not run.success

@@ -268,7 +268,7 @@ def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
     def broken(*_: object, **__: object) -> None:
         raise KeyError("sku_code of “a cell of the caller”")
 
-    monkeypatch.setattr("pipelines.defs.imports.assets.type_rows", broken)
+    monkeypatch.setattr("pipelines.defs.imports.type_rows", broken)
     import_id = desk.send(FILE)
     assert not desk.run(import_id)
     ended = desk.poll(import_id)
@@ -287,7 +287,7 @@ def test_the_operator_finds_a_fault_of_ours_by_the_callers_id(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a cell of the caller: A1")
 
-    monkeypatch.setattr("pipelines.defs.imports.assets.type_rows", broken)
+    monkeypatch.setattr("pipelines.defs.imports.type_rows", broken)
     import_id = desk.send(FILE, dry_run=dry_run)
     with structlog.testing.capture_logs() as logged:
         assert not desk.run(import_id)
@@ -316,7 +316,7 @@ def test_what_is_away_for_a_while_is_tried_again(
 
     import_id = desk.send(FILE)
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.defs.imports.assets.type_rows", broken)
+        patched.setattr("pipelines.defs.imports.type_rows", broken)
         assert not desk.run(import_id)
         assert desk.poll(import_id)["status"] == "processing"
     assert desk.run(import_id)

@@ -15,9 +15,9 @@ import psycopg2.errors
 import pytest
 import sqlalchemy.exc
 
-from pipelines.defs.imports import claims as claims_imports
 from pipelines.defs.sensors import queued_imports
 from pipelines.engine import worker
+from pipelines.imports import endings
 from pipelines.readers import child
 from pipelines.readers.process import ReaderFault
 from pipelines.readers.requests import Limits, ReadingStopped
@@ -48,7 +48,7 @@ def completed(desk: Desk, import_id: UUID) -> bool:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims_imports, "_GIVE_BACK_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(endings, "_GIVE_BACK_SECONDS", (0.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_the_reader_or_the_store_lacks_is_waited_for(
 
     import_id = desk.send(FILE)
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.defs.imports.assets.type_rows", broken)
+        patched.setattr("pipelines.defs.imports.type_rows", broken)
         assert not desk.run(import_id)
     assert completed(desk, import_id)
 

@@ -9,8 +9,8 @@ import dagster as dg
 import psycopg
 import pytest
 
+from pipelines import due
 from pipelines.definitions import defs
-from pipelines.defs import sensors
 from pipelines.defs.sensors import queued_imports
 from pipelines.engine.tags import partition_of
 from tests.pipelines.conftest import Desk
@@ -72,7 +72,7 @@ def test_an_import_whose_worker_hangs_has_another_run_and_the_first_one_writes_n
     job, tags = defs.resolve_job_def("import_file"), requests()[str(import_id)].tags
     hung = desk.instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
     with psycopg.connect(desk.database.app_url, autocommit=True) as worker:
-        launches.hold(worker, launches.enrol(worker), hung.run_id)
+        launches.seize(worker, launches.enrol(worker), hung.run_id)
         claim = claims.take(desk.pool, clock, desk.company, import_id, UUID(hung.run_id))
         assert claim is not None
         assert str(import_id) not in requests(), "its last heartbeat is young"
@@ -90,7 +90,7 @@ def test_an_import_whose_worker_hangs_has_another_run_and_the_first_one_writes_n
 @pytest.mark.parametrize(("ended_ago", "waits"), [(1, True), (100, False), (-3_600, False)])
 def test_a_clock_that_jumps_back_makes_no_import_wait_until_it_has_caught_up(ended_ago: int, waits: bool) -> None:
     record: Any = SimpleNamespace(update_timestamp=Clock().now() - timedelta(seconds=ended_ago))
-    assert sensors._waits([record] * 3) is waits
+    assert due._waits([record] * 3) is waits
 
 
 def test_a_large_import_is_marked_so_that_it_leaves_a_worker_to_small_ones(desk: Desk, requests: Any) -> None:

@@ -7,11 +7,11 @@ from uuid import UUID
 import dagster as dg
 import pytest
 
+from pipelines.commands import publish_company, refresh_catalogue
 from pipelines.definitions import defs
-from pipelines.defs.figures import WAIT_WHILE_MIGRATING
-from pipelines.defs.imports.assets import GRADED
+from pipelines.defs.imports import GRADED
 from pipelines.defs.sensors import due_companies
-from pipelines.engine.commands import publish_company, refresh_catalogue
+from pipelines.due import WAIT_WHILE_MIGRATING
 from pipelines.imports import process
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, requested_by, statuses

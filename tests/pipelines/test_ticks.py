@@ -5,7 +5,7 @@ import pytest
 
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies, overdue_work, queued_imports
-from pipelines.engine.schedules import WantedRun
+from pipelines.due import WantedRun
 from pipelines.engine.tags import partition_of
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, of_job, tick
@@ -19,8 +19,8 @@ def nothing(*_: object, **__: object) -> dict[str, WantedRun]:
 @pytest.fixture(autouse=True)
 def idle(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests leave work in the same database; here none is left, and Dagster has heard of the rules."""
-    for name in ("written_portfolios", "queued_exports", "webhooks_due", "asked_regrades", "lost_portfolios"):
-        monkeypatch.setattr(f"pipelines.defs.sensors.{name}", nothing)
+    for name in ("written_portfolios", "queued_exports", "messages", "requested_regrades", "lost_portfolios"):
+        monkeypatch.setattr(f"pipelines.due.{name}", nothing)
     monkeypatch.setattr("pipelines.defs.sensors.open_imports", nothing)
     follow(overdue_work, desk.instance, desk.resources, only=of_job("read_rule_set", "refresh_catalogue", "keep_house"))
 
@@ -39,7 +39,7 @@ def test_without_a_mail_server_a_tick_says_that_nothing_is_mailed(desk: Desk) ->
 
 def test_a_tick_that_leaves_a_company_to_its_run_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     slug = partition_of(desk.instance, desk.pool, desk.company)
-    monkeypatch.setattr("pipelines.defs.sensors.written_portfolios", lambda *_: {slug: WantedRun("1", {})})
+    monkeypatch.setattr("pipelines.due.written_portfolios", lambda *_: {slug: WantedRun("1", {})})
     assert tick(due_companies, desk.instance, desk.resources).skip_reason is None
     desk.instance.create_run_for_job(
         defs.resolve_job_def("publish_portfolio"),

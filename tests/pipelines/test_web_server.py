@@ -24,7 +24,7 @@ from graphql import (
 from starlette.testclient import TestClient
 
 from pipelines.engine.tags import USER
-from pipelines.engine.ui import RequireKey, StaffWebserver, StaffWorkspace
+from pipelines.engine.ui import StaffWebserver, StaffWorkspace, require_key
 from warehouse.operate import dagster_home
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Dagster's own calls of its own names
@@ -85,7 +85,7 @@ def http(instance: dg.DagsterInstance) -> Iterator[TestClient]:
     target = InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(where, location_name=dagster_home.LOCATION))
     with StaffWorkspace(instance, target) as workspace:
         app = StaffWebserver(workspace, dagster_home.PREFIX).create_asgi_app()
-        with TestClient(RequireKey(app, "the key", "here"), headers={dagster_home.DOOR_HEADER: "the key"}) as http:
+        with TestClient(require_key(app, "the key", "here"), headers={dagster_home.DOOR_HEADER: "the key"}) as http:
             yield http
 
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.engine import checks
+from pipelines.checks import factory as checks
 from pipelines.imports import process
 from pipelines.imports.report import load
 from pipelines.reading.grid import ReadingRefused
@@ -56,7 +56,7 @@ def write(desk: Desk, import_id: UUID) -> int:
     process.write_rows(job, chunk_rows=3, proceed=lambda: None)
     frames = {"values": (contracts.typed_rows(typed.values.columns), typed.values)}
     frames |= {"table": (contracts.parsed_table(upload.table.columns), upload.table)}
-    assert checks.contract(frames).passed
+    assert checks.judge(frames).passed
     return typed.values.height + typed.rejected
 
 

@@ -1,15 +1,11 @@
 """A backup comes back on another server, release or owner; who had signed in signs in again."""
 
-import hashlib
-import os
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-import orjson
 import psycopg
 import pytest
 
@@ -17,12 +13,9 @@ from schemas.actors import Origin
 from services.audit import enter_revocations
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
-from warehouse.operate.backup.folder import BackupError, find_key
 from warehouse.operate.backup.restore import Restored, check, restore
-from warehouse.operate.backup.take import back_up
+from warehouse.operate.backup.take import BackupError, back_up, find_key
 from warehouse.operate.database import Database
-from warehouse.operate.embedded import account
-from warehouse.operate.embedded.account import Account
 from warehouse.operate.migrate import migrate
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
@@ -191,23 +184,6 @@ def test_every_table_that_holds_a_secret_ends_with_a_restore(source: Database) -
             name for like in ("%token_hash", "%key_hash", "%code_hash") for (name,) in owner.execute(hashes, [like])
         }
     assert found == {table.partition(" ")[0] for table in ENDED} - {"connections", "webhooks"} | {"confirmations"}
-
-
-def test_a_dump_of_an_older_release_comes_back_where_it_is_trusted(
-    source: Database, empty: Database, here: Settings, tmp_path: Path
-) -> None:
-    put_credentials(source)
-    folder = tmp_path / "older"
-    folder.mkdir()
-    program = account.binaries(Account(os.geteuid(), os.getegid(), other=False)) / "pg_dump"
-    command = [program, "--format=custom", "--no-unlogged-table-data", f"--file={folder / 'database.dump'}"]
-    subprocess.run([*command, f"--dbname={source.owner_url}"], check=True)
-    digest = hashlib.sha256((folder / "database.dump").read_bytes()).hexdigest()
-    (folder / "backup.json").write_bytes(orjson.dumps({"database.dump": digest}))
-    restore(here, empty, check(folder, None, trust_dump=True), at=AT, keep_keys=False)
-    assert alive(empty) == [0] * len(ENDED)
-    with psycopg.connect(empty.owner_url) as owner:
-        assert owner.execute("SELECT count(*) FROM companies").fetchone() == (1,)
 
 
 def test_a_restore_that_was_killed_before_its_rows_is_run_again(

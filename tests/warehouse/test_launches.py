@@ -95,7 +95,7 @@ def test_a_run_that_a_command_executes_lives_as_long_as_the_command(
     look: psycopg.Connection, database: Database
 ) -> None:
     with enrolled(database) as (connection, me):
-        launches.hold(connection, me, "r")
+        launches.seize(connection, me, "r")
         assert launches.state(look, "r") == "running"
         launches.close(look, "r")
         assert launches.lost(look) == []

@@ -10,9 +10,8 @@ import pytest
 from psycopg import errors, sql
 
 from tests.servers import RELEASES, on, operators
-from warehouse.operate import roles as roles_operate
 from warehouse.operate.database import Database
-from warehouse.operate.migrate import migrate
+from warehouse.operate.migrate import migrate, prepare_roles
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings, SettingsError
 
@@ -80,7 +79,7 @@ def test_deployments_that_share_their_roles_prepare_them_at_once(server: Databas
 
     def prepared(_: int) -> None:
         with psycopg.connect(server.owner_url) as owner:
-            roles_operate.prepare(owner, server)
+            prepare_roles(owner, server)
 
     prepared(0)  # of one database the schema is made under the migration's lock
     with ThreadPoolExecutor(4) as threads:

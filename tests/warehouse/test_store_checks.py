@@ -15,9 +15,9 @@ from services import operate
 from services.files import key_of
 from tests import stores
 from tests.conftest import migrated
-from warehouse.operate import keys, store, store_identity
+from warehouse.operate import keys, store
 from warehouse.operate.database import Database
-from warehouse.operate.objects import IDENTITY, Objects
+from warehouse.operate.objects import IDENTITY, Objects, prepare_identity, take_over
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
 from warehouse.operate.store import Findings
@@ -30,7 +30,7 @@ def own(server: Database) -> Iterator[Database]:
     """A deployment of this test alone, with its identity."""
     with migrated(server) as database:
         with psycopg.connect(database.owner_url) as owner:
-            store_identity.prepare(owner)
+            prepare_identity(owner)
         yield database
 
 
@@ -47,7 +47,7 @@ def another(database: Database) -> None:
     """Make the database another deployment, as a restore does."""
     with psycopg.connect(database.owner_url) as owner:
         keys.forget(owner)
-        store_identity.prepare(owner)
+        prepare_identity(owner)
 
 
 def test_a_store_is_looked_at_by_writing_reading_and_removing(place: Settings, own: Database) -> None:
@@ -88,7 +88,7 @@ def test_a_store_of_another_deployment_is_read_and_never_written_or_tidied(place
     assert store.state(objects) == State.FOREIGN_STORE
     [problem] = operate.of_store(objects)
     assert "--take-over-objects" in problem.remedy
-    store_identity.take_over(objects, own.app_url)
+    take_over(objects, own.app_url)
     taken = Objects.of(place, own)
     taken.delete(key)
     assert store.state(taken) is None

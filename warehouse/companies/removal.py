@@ -19,7 +19,7 @@ from psycopg import sql
 from psycopg.types.json import Json
 
 from warehouse.operate.backup import take
-from warehouse.operate.backup.folder import OURS
+from warehouse.operate.backup.take import OURS
 from warehouse.operate.sessions import Connection
 
 _HEAD: Final = """

@@ -104,7 +104,7 @@ def code_socket(settings: Settings) -> Path:
 
 
 def forker_socket(settings: Settings) -> Path:
-    """Return the path of the socket at which `pipelines.engine.forker` is asked for a process, as private as that."""
+    """Return the path of the socket at which `api.operate.forker` is asked for a process, as private as that."""
     return _socket(settings, "forker.sock")
 
 

@@ -1,7 +1,7 @@
 """Derives the URLs of the database for its three roles: owner, application, Dagster.
 
 What belongs here: the URLs, for the embedded server and for `DATABASE_URL` alike. What does not: connections
-(`warehouse.operate.sessions`), making the roles (`warehouse.operate.roles`), starting the server
+(`warehouse.operate.sessions`), making the roles (`warehouse.operate.migrate`), starting the server
 (`warehouse.operate.embedded`).
 """
 

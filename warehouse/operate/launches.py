@@ -64,7 +64,6 @@ UPDATE launches SET ended_at = clock_timestamp()
 WHERE run_id = %(run_id)s AND worker IS NOT NULL AND ended_at IS NULL AND {_LIVES}
 """
 _ADOPT: Final = "INSERT INTO launches (run_id, company, resume) VALUES (%s, %s, false) ON CONFLICT DO NOTHING"
-_HOLD: Final = "INSERT INTO launches (run_id, resume, worker, taken_at) VALUES (%s, false, %s, clock_timestamp())"
 _SEIZE: Final = f"""
 INSERT INTO launches (run_id, resume, worker, taken_at) VALUES (%(run_id)s, false, %(worker)s, clock_timestamp())
 ON CONFLICT (run_id) DO UPDATE SET worker = excluded.worker, taken_at = excluded.taken_at, ended_at = NULL
@@ -124,13 +123,8 @@ def take(connection: Connection, worker: int) -> Launched | None:
     return None if row is None else Launched(*row)
 
 
-def hold(connection: Connection, worker: int, run_id: str) -> None:
-    """Record that a registered worker executes a run that was never queued."""
-    connection.execute(_HOLD, [run_id, worker])
-
-
 def seize(connection: Connection, worker: int, run_id: str) -> bool:
-    """Take a run that was launched by other means, unless a living worker has it; return whether it was taken."""
+    """Take a run that was not put here, unless a living worker has it; return whether it was taken."""
     parameters = {"run_id": run_id, "worker": worker, "locks": _LOCKS}
     return connection.execute(_SEIZE, parameters).rowcount == 1
 

@@ -49,7 +49,7 @@ _CONNECT_SECONDS: Final = 3
 
 
 class Measure(NamedTuple):
-    """One number with its labels; `api.operate.metrics` publishes it under a name and says what it means."""
+    """One number with its labels; `api.operate.routes` publishes it under a name and says what it means."""
 
     name: str
     labels: Mapping[str, str]

@@ -3,7 +3,10 @@
 The store is a folder of the data directory by default, or an S3-compatible store by setting. Each call has a deadline
 and is made outside of transactions, so that a store that hangs keeps nobody else waiting; every call raises
 `ConnectionError` where the store is away, or is another deployment's and would be written. What belongs here: writing
-and reading bytes durably. What does not: their content, and who may read them.
+and reading bytes durably, and whose files a store has: it carries the identity of one deployment (decisions §13,
+Operation), which is in the deployment's database beside the probes of its keys. A restore forgets both alike: so a
+restored database is another deployment. A store of another identity is read, never written or tidied, until it is taken
+over. What does not: the content of files, and who may read them.
 """
 
 import asyncio
@@ -23,18 +26,18 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Self, TypeVar
 from urllib.parse import urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import obstore
+import psycopg
 import structlog
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from schemas.messages import Message
-from warehouse.operate import store_identity
 from warehouse.operate.database import Database
+from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import Settings
-from warehouse.operate.store_identity import Ownership
 
 T = TypeVar("T")
 
@@ -53,6 +56,60 @@ log = structlog.get_logger(__name__)
 _loops: Final[dict[int, asyncio.AbstractEventLoop]] = {}
 """The event loop of this process; that of the process before a fork has no thread here."""
 _making: Final = threading.Lock()
+
+
+_NAME: Final = "objects"
+_MINE: Final = "SELECT probe FROM key_probes WHERE name = %s"
+_MAKE: Final = "INSERT INTO key_probes (name, probe) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING"
+_HOLDS_SECONDS: Final = 30.0
+"""How long a comparison holds: after that a process notices that another deployment has taken the store over."""
+_IDENTITY_SECONDS: Final = 3
+
+
+def prepare_identity(owner: Connection) -> None:
+    """Give the deployment an identity where it has none, for `pcds migrate` and `pcds serve`."""
+    owner.execute(_MAKE, (_NAME, uuid4().bytes))
+
+
+def own_identity(database_url: str) -> bytes | None:
+    """Return the deployment's identity; None where it has none yet, so that it writes to any store."""
+    with psycopg.connect(database_url, autocommit=True, connect_timeout=_IDENTITY_SECONDS) as connection:
+        row = connection.execute(_MINE, (_NAME,)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def take_over(objects: "Objects", database_url: str) -> None:
+    """Have the store carry the identity of a deployment that has one."""
+    identity = own_identity(database_url)
+    assert identity is not None, "`prepare_identity` has given it one"
+    objects.take_over(identity)
+    log.warning("objects.taken_over")
+
+
+class Ownership:
+    """Whether a store is this deployment's, compared anew every half minute. Thread-safe."""
+
+    def __init__(self, identity: Callable[[], bytes | None], *, claims: bool = True) -> None:
+        """`identity` returns the deployment's own; with `claims` a store that carries none gets it."""
+        self._identity, self._claims, self._turn = identity, claims, threading.Lock()
+        self._until, self._is_ours = 0.0, False
+
+    def holds(self, read: Callable[[], bytes | None], mark: Callable[[bytes], None]) -> bool:
+        """Return whether the store is ours: `read` returns its identity; `mark` gives ours to one that has none."""
+        with self._turn:
+            if time.monotonic() < self._until:
+                return self._is_ours
+        ours = self._identity()
+        found = read() if ours else None
+        if ours and found is None:
+            if self._claims:
+                mark(ours)
+            found = read() if self._claims else ours
+        with self._turn:
+            self._is_ours, self._until = ours == found, time.monotonic() + _HOLDS_SECONDS
+            if not self._is_ours:
+                log.error("objects.foreign", then="nothing is written there: pcds doctor says more")
+            return self._is_ours
 
 
 class Deadlines:
@@ -198,7 +255,7 @@ class Objects:
         that deployment's.
         """
         calls = Deadlines(settings.objects_seconds)
-        mine = None if database is None else partial(store_identity.mine, database.app_url)
+        mine = None if database is None else partial(own_identity, database.app_url)
         owned = None if mine is None else Ownership(mine, claims=claims)
         if settings.objects_url is not None:
             return cls(_remote(settings.objects_url, settings), calls, None, owned)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from api.operate.server.__main__ import Config, Server
+from api.operate.server import Config, Server
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.operate.settings import Settings
 

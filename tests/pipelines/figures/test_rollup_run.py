@@ -12,8 +12,8 @@ import pytest
 from compliance.rollup.tonnes import Figures
 from pipelines import figures as figures_pipelines
 from pipelines import filings
+from pipelines.commands import publish_company
 from pipelines.definitions import defs
-from pipelines.engine.commands import publish_company
 from pipelines.figures import blocks, loaded_catalogue
 from services.filings import explain
 from tests.pipelines.conftest import Desk

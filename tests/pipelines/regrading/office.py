@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import dagster as dg
 import psycopg
 
-from pipelines.engine.commands import regrade_portfolios
+from pipelines.commands import regrade_portfolios
 from pipelines.rules import Services
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pipelines import rules
-from pipelines.engine.commands import regrade_portfolios
+from pipelines.commands import regrade_portfolios
 from tests.pipelines.regrading.office import Office
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES
 

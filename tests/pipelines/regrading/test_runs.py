@@ -13,10 +13,10 @@ import pytest
 from compliance import ruleset
 from compliance.ruleset import RULES
 from compliance.tables import TableError
+from pipelines import commands
 from pipelines import rules as rules_pipelines
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies, overdue_work
-from pipelines.engine import commands
 from services import rules as rules_services
 from tests import ruling
 from tests.conftest import migrated

@@ -1,7 +1,7 @@
 """After an activation Dagster says what is out of date, and no longer than it is."""
 
-from pipelines.defs.figures import WAIT_WHILE_MIGRATING
 from pipelines.defs.sensors import due_companies, overdue_work
+from pipelines.due import WAIT_WHILE_MIGRATING
 from tests.pipelines.regrading.office import Office
 from tests.pipelines.regrading.test_runs import BOTTLE, LINES
 from tests.pipelines.sensing import follow, of_job, requested_by, statuses

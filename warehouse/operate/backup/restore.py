@@ -4,9 +4,6 @@ What belongs here: the order, and when a database counts as empty. What does not
 (`warehouse.operate.backup.restore`) and ending credentials (`warehouse.operate.backup.restore`).
 """
 
-import os
-import re
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,18 +11,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID
 
-import orjson
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
 from warehouse.operate import keys as keys_operate
-from warehouse.operate import roles, store_identity
 from warehouse.operate.backup import take
-from warehouse.operate.backup.folder import (
+from warehouse.operate.backup.take import (
     DAGSTERS,
     KEY,
-    LIST,
     OBJECTS,
     OURS,
     Backup,
@@ -33,7 +26,6 @@ from warehouse.operate.backup.folder import (
     Held,
     copy_file,
     digests,
-    files,
     is_sealed,
     list_of,
     open_file,
@@ -41,109 +33,33 @@ from warehouse.operate.backup.folder import (
 )
 from warehouse.operate.dagster_home import make_tables
 from warehouse.operate.database import Database
-from warehouse.operate.embedded import account
-from warehouse.operate.embedded.account import Account
 from warehouse.operate.migrate import BEFORE_BASELINE, every, knows, migrate
-from warehouse.operate.objects import IDENTITY, is_key
+from warehouse.operate.objects import IDENTITY, prepare_identity
 from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import Settings
 
-FILE: Final = "database.dump"
-_OLDEST_SERVER: Final = 170000
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_VARIABLES: Final = {
-    "host": "PGHOST",
-    "port": "PGPORT",
-    "user": "PGUSER",
-    "password": "PGPASSWORD",
-    "dbname": "PGDATABASE",
-    "sslmode": "PGSSLMODE",
-    "sslrootcert": "PGSSLROOTCERT",
-    "sslcert": "PGSSLCERT",
-    "sslkey": "PGSSLKEY",
-}
-"""The parts of a URL by their environment variables: on a command line every account could read the password."""
-
-
-def checksums(data: bytes, folder: Path) -> dict[str, str]:
-    """Return each file's SHA-256 by its path.
-
-    Raises `BackupError` where the list is invalid or names a foreign path.
-    """
-    found = orjson.loads(data)
-    for place, digest in found.items():
-        kind, _, key = place.partition("/")
-        known = place in (FILE, KEY) or (kind == OBJECTS and is_key(key))
-        if not (known and isinstance(digest, str) and _DIGEST.fullmatch(digest)):
-            raise BackupError(f"{folder} is no backup of ours: {LIST} names {place!r}. Nothing was changed.")
-    return dict(found)
-
-
-def load(owner: Connection, database: Database, folder: Path, binaries: Path | None) -> None:
-    """Run the dump in one transaction. The connection is the owner's, a superuser or one with `BYPASSRLS`."""
-    if owner.info.server_version < _OLDEST_SERVER:
-        raise BackupError("A dump of release 1.8 or older comes back into version 17 or 18 of Postgres alone.")
-    owner.execute("DROP SCHEMA dagster")  # the schema is empty here; the dump makes it with its tables
-    owner.commit()
-    given = conninfo_to_dict(database.owner_url)
-    own = {variable: str(given[name]) for name, variable in _VARIABLES.items() if given.get(name) is not None}
-    program = account.binaries(Account(os.geteuid(), os.getegid(), other=False), binaries) / "pg_restore"
-    if not program.exists():
-        raise BackupError(
-            f"A dump of release 1.8 or older is read by pg_restore, which {program.parent} does not have."
-        )
-    done = subprocess.run(  # noqa: S603  (our own program, no shell)
-        [program, "--single-transaction", f"--dbname={given['dbname']}", str(folder / FILE)],
-        env=os.environ | own,
-        check=False,
-        text=True,
-        umask=0o077,
-        capture_output=True,
-    )
-    if done.returncode != 0:
-        raise BackupError(f"pg_restore ended with: {' '.join(done.stderr.split())}")
-
 
 class Checked(NamedTuple):
-    """A folder whose files equal its list, byte for byte; `held` is None for an older release's dump."""
+    """A folder whose files equal its list, byte for byte."""
 
     folder: Path
-    held: Held | None
+    held: Held
 
 
-def check(folder: Path, find_key: Callable[[], bytes] | None, *, trust_dump: bool = False) -> Checked:
+def check(folder: Path, find_key: Callable[[], bytes] | None) -> Checked:
     """Check a backup against its seal and every file against its list.
 
-    Raises `BackupError`, which names the difference. `find_key` is called for the key where there is a seal. With None
-    the seal is not checked: damage is still found, a forgery is not. `trust_dump` accepts a dump of release 1.8 or
-    older, which executes whatever its author wrote.
+    Raises `BackupError`, which names the difference. `find_key` is called for the key that sealed it. With None the
+    seal is not checked: damage is still found, a forgery is not.
     """
-    data = list_of(folder)
-    if not _is_older(data):
-        contents = Held.read(data, folder)
-        if find_key is not None and not is_sealed(find_key(), contents.sealed(), contents.seal):
-            raise BackupError(
-                f"{folder} is not sealed by this key: it is another deployment's, or somebody has altered it. Nothing "
-                "was changed; name the right key with --key."
-            )
-        _compare(folder, contents.files)
-        return Checked(folder, contents)
-    if not trust_dump:
+    contents = Held.read(list_of(folder), folder)
+    if find_key is not None and not is_sealed(find_key(), contents.sealed(), contents.seal):
         raise BackupError(
-            f"{folder} is a backup of release 1.8 or older: a dump, which runs what whoever made it has written, "
-            "and has no seal. If you made it and nobody could alter it since, use --trust-dump."
+            f"{folder} is not sealed by this key: it is another deployment's, or somebody has altered it. Nothing "
+            "was changed; name the right key with --key."
         )
-    listed = checksums(data, folder)
-    _compare(folder, listed)
-    return Checked(folder, None)
-
-
-def _is_older(data: bytes) -> bool:
-    try:
-        listed = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(listed, dict) and FILE in listed
+    _compare(folder, contents.files)
+    return Checked(folder, contents)
 
 
 def _compare(folder: Path, listed: dict[str, str]) -> None:
@@ -325,14 +241,11 @@ def restore(
         _refuse_companies(owner)
     if not take_over_objects:
         _refuse_foreign_folder(settings)
-    if backup.held is None:
-        done = _from_dump(settings, database, backup.folder, at, keep_keys=keep_keys)
-    else:
-        done = _from_rows(settings, database, backup.folder, backup.held, at, keep_keys=keep_keys)
+    done = _from_rows(settings, database, backup.folder, backup.held, at, keep_keys=keep_keys)
     migrate(database)
     with psycopg.connect(database.owner_url, autocommit=True) as owner:
         keys_operate.forget(owner)
-        store_identity.prepare(owner)
+        prepare_identity(owner)
         owner.execute("ANALYZE")  # a backup has no statistics, and plans without them are slow
     return done
 
@@ -364,19 +277,6 @@ def _from_rows(
     return Restored(Backup.of(folder), ending, without)
 
 
-def _from_dump(settings: Settings, database: Database, folder: Path, at: datetime, *, keep_keys: bool) -> Restored:
-    with psycopg.connect(database.owner_url) as owner:
-        if take.revision_of(owner, OURS) is not None:
-            raise BackupError(_NOT_EMPTY)
-    with psycopg.connect(database.owner_url) as owner:
-        roles.prepare(owner, database)
-        _copy_files(settings, folder, {path.relative_to(folder).as_posix(): None for path in files(folder)})
-        load(owner, database, folder, settings.postgres_bin)
-    with psycopg.connect(database.owner_url) as owner, open_tables(owner, OURS):
-        ending = end_all(owner, at, keep_keys=keep_keys)
-    return Restored(Backup.of(folder), ending, None)
-
-
 def _refuse_companies(owner: Connection) -> None:
     """Refuse tables that have companies; tables without one, left by a restore that was killed, are loaded again."""
     found = take.columns_of(owner, OURS)
@@ -399,7 +299,7 @@ def _refuse_foreign_folder(settings: Settings) -> None:
         )
 
 
-def _copy_files(settings: Settings, folder: Path, listed: dict[str, str] | dict[str, None]) -> None:
+def _copy_files(settings: Settings, folder: Path, listed: dict[str, str]) -> None:
     for place, digest in listed.items():
         if place.startswith(f"{OBJECTS}/") or place == KEY:
             copy_file(folder / place, settings.data_dir, settings.data_dir / place, digest)

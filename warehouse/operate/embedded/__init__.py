@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from warehouse.operate.database import Database
-from warehouse.operate.embedded import account, clusters
-from warehouse.operate.embedded.clusters import ServerError
-from warehouse.operate.embedded.server import Server
+from warehouse.operate.embedded import account
+from warehouse.operate.embedded.server import Server, ServerError, major_of
 from warehouse.operate.settings import Settings, SettingsError
 
 __all__ = ["Server", "ServerError", "other_major", "prepare_data_dir", "revive", "running"]
@@ -79,7 +78,7 @@ def other_major(settings: Settings) -> int | None:
     place = settings.data_dir / "postgres"
     if settings.database_url is not None or not (place / "PG_VERSION").exists():
         return None
-    made_by = clusters.major_of(place)
+    made_by = major_of(place)
     return made_by if made_by != account.MAJOR else None
 
 

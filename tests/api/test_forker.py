@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pipelines.engine import forker
+from api.operate import forker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
 

@@ -1,8 +1,9 @@
-"""Forks Dagster's programs from one process that has loaded their libraries (`python -m pipelines.engine.forker`).
+"""Forks Dagster's programs from one process that has loaded their libraries (`python -m api.operate.forker`).
 
 Webserver, daemon, code server and workers each need Dagster and its storage: 90 MiB and more than a second of processor
 time a process. A forked process shares those pages with all others, and starts at once. What belongs here: loading what
-all of them need, and forking. What does not: which programs run and when they start again (`api.operate.serve`).
+all of them need, forking, and asking for a fork over the forker's socket. What does not: which programs run and when
+they start again (`api.operate.serve`).
 
 Polars and NumPy start threads as they are imported, and a fork loses threads: each program imports them by itself.
 """
@@ -14,15 +15,25 @@ import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from schemas.json_values import JsonObject
 from warehouse.operate import dagster_home, leftovers
 from warehouse.operate.settings import Settings
 
+SUPPORTED: Final = sys.platform == "linux"
+"""Whether programs can be forked and watched: other systems' libraries do not bear a fork, and have no `pidfd`."""
+_ANSWER_SECONDS: Final = 5.0
+_MOST_BYTES: Final = 100
+_LOST: Final = -signal.SIGKILL
+"""The status of a process that ended when nobody was left to hear how."""
 _LOADED: Final = (
     "cryptography.hazmat.primitives.ciphers.aead",
     "dagster_postgres",
@@ -91,7 +102,7 @@ def status_of(pid: int) -> int:
     try:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     except ChildProcessError:
-        return -signal.SIGKILL
+        return _LOST
 
 
 def _become(program: Program) -> None:
@@ -111,6 +122,69 @@ def _show(command: list[str]) -> None:
     begin, end = (int(field) for field in fields[_ARGUMENTS_FIELD : _ARGUMENTS_FIELD + 2])
     text = os.fsencode("\0".join(command))[: end - begin - 1]
     ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)
+
+
+class Forked:
+    """A forked process, with as much of `subprocess.Popen` as the supervisor uses."""
+
+    def __init__(self, pid: int, forker: Path) -> None:
+        """Watch the process. Raises `OSError` where it is gone already."""
+        self.pid, self.returncode, self._forker = pid, None, forker
+        self._ended = os.pidfd_open(pid)
+
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return the exit status; None while it runs."""
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status when it has ended. Raises `subprocess.TimeoutExpired`."""
+        status = self._look(timeout)
+        if status is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        return status
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        signal.pidfd_send_signal(self._ended, signal.SIGTERM)
+
+    def _look(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._ended], [], [], seconds)[0]:
+            os.close(self._ended)
+            try:
+                self.returncode = _ask(self._forker, {"ended": self.pid})
+            except OSError:
+                self.returncode = _LOST
+        return self.returncode
+
+
+def start(command: Sequence[str], environment: Mapping[str, str], forker: Path) -> Forked | None:
+    """Fork a command of the form `python -m MODULE ARGUMENT...`; None where the forker has just ended."""
+    try:
+        return Forked(_ask(forker, {"command": command[2:], "environment": dict(environment)}), forker)
+    except OSError:
+        return None
+
+
+def answers(forker: Path) -> bool:
+    """Return whether the forker answers; one that hangs is still connected to by the system."""
+    try:
+        return _ask(forker, None) == 0
+    except OSError:
+        return False
+
+
+def _ask(forker: Path, request: JsonObject | None) -> int:
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.settimeout(_ANSWER_SECONDS)
+        channel.connect(str(forker))
+        channel.sendall(json.dumps(request).encode())
+        channel.shutdown(socket.SHUT_WR)
+        answer = channel.recv(_MOST_BYTES)
+    if not answer:
+        raise ConnectionResetError
+    return int(answer)
 
 
 if __name__ == "__main__":

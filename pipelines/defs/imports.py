@@ -1,30 +1,34 @@
 """Defines the import of a file: one step that makes five assets, from the bytes that were sent to the caller's report.
 
 The lineage leads from the file to the report, although one step makes all of it: an analyst follows it asset by asset.
-The step reads, types, grades and writes the file under one claim (`claimed`), and shows what it made as it goes.
-`pipelines.reading` does the reading, `pipelines.imports` the writing.
+The step reads, types, grades and writes the file under one claim (`claim_import`), and shows what it made as it goes.
+`pipelines.reading` does the reading, `pipelines.imports` the writing; what becomes of an import whose run ends in
+another way is in `pipelines.imports.endings`.
 """
 
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args  # Any: a status is JSON
+from uuid import UUID
 
 import dagster as dg
 
-from pipelines.defs import about
-from pipelines.defs.imports.claims import ClaimedImport, claim_import
-from pipelines.engine import checks, preview, tags
-from pipelines.engine import import_preview as shown
-from pipelines.engine.checks import Frames
+from pipelines.checks import factory as checks
+from pipelines.checks.factory import Frames
+from pipelines.defs import spec
+from pipelines.engine import steps, tags
 from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.resources import Resources
 from pipelines.engine.tags import company_of, company_partitions
-from pipelines.imports import process
-from pipelines.imports import report as report_imports
+from pipelines.imports import endings, process, report
 from pipelines.imports.answers import rows_due
 from pipelines.imports.process import RunTotals
+from pipelines.imports.report import Work
+from pipelines.metadata import imports as metadata
+from pipelines.metadata.tables import PREVIEW_ROWS
 from pipelines.readers import requests
 from pipelines.readers.requests import ReadingStopped
 from pipelines.reading.rows import TypedRows
@@ -35,8 +39,10 @@ from schemas.vocabularies import Outcome
 from warehouse.catalogue import served_markets
 from warehouse.companies.queries import counters
 from warehouse.imports import claims
+from warehouse.imports.claims import Claim
 from warehouse.imports.queries import status
 from warehouse.operate.objects import NoSuchObject, Objects
+from warehouse.operate.surroundings import is_passing
 
 COUNTS: Final = "counts_add_up"
 GRADED: Final = "every_sku_has_a_grade_state"
@@ -48,72 +54,152 @@ class ImportRun(dg.Config):
     import_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimedImport:
+    """A run's import. `claim` is null where it has ended or another run works on it: the run writes nothing.
+
+    The run calls `proceed` before each chunk; it raises where the run has to end. `fail_unless` ends the import by a
+    fault of ours where something is not so.
+    """
+
+    work: Work
+    claim: Claim | None
+    proceed: Callable[[], None]
+    fail_unless: Callable[[bool], None]
+
+
+@contextmanager
+def claim_import(
+    context: dg.AssetExecutionContext, company_id: UUID, import_id: str, resources: Resources
+) -> Iterator[ClaimedImport]:
+    """Take the claim and keep it alive during the block, which ends the import.
+
+    Raises `dagster.Failure` where the company has no such import, where too many runs have lost their process over it,
+    and where the process is stopping (`pipelines.engine.steps`).
+    """
+    pool, clock = resources.postgres, resources.clock
+    try:
+        claim = claims.take(pool, clock, company_id, UUID(import_id), UUID(context.run.run_id))
+        sent = report.load(pool, company_id, UUID(import_id))
+    except (LookupError, ValueError):
+        sentence = (
+            f"The company {context.partition_key} has no import {import_id}; the partition and the import must be one "
+            "company's."
+        )
+        raise dg.Failure(sentence, allow_retries=False) from None
+    if claim is None:
+        yield ClaimedImport(sent, None, lambda: None, lambda _: None)
+        return
+    try:
+        if sent.attempts > claims.MAX_ATTEMPTS:
+            process.fail(pool, claim, sent, clock, failure := process.gave_up_issue())
+            raise dg.Failure(failure.message, allow_retries=False)
+        _close(context, claim.previous_run)
+        with claims.send_heartbeats(pool, claim, clock) as still_ours:
+
+            def proceed() -> None:
+                still_ours()
+                if resources.shutdown.is_set():
+                    raise claims.HandedBack("the process is stopping; the run goes on after the last chunk elsewhere")
+
+            def fail_unless(is_so: bool) -> None:
+                if not is_so:
+                    endings.fail_by_us(pool, clock, claim, sent)
+
+            proceed()
+            yield ClaimedImport(sent, claim, proceed, fail_unless)
+    except claims.ClaimLost as lost:
+        raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
+    except claims.HandedBack as reason:
+        # A run that another worker resumes takes its claim again.
+        claims.lay_down(pool, claim, keep=steps.is_warm_worker)
+        steps.leave(context, f"Handed back: {reason}")
+    except GeneratorExit:  # Dagster did not take what the run has made
+        claims.hand_back(pool, claim)
+        raise
+    except BaseException as error:  # an interruption, or the error that it caused in a running query
+        if is_passing(error):
+            endings.give_back(pool, claim, resources.shutdown)
+        run = context.instance.get_run_by_id(context.run.run_id)
+        if run is not None and tags.is_terminated(run):
+            endings.end_by_operator(pool, clock, company_id, sent.id, run.run_id)
+        else:
+            endings.release(pool, clock, claim, sent, error, outside=dg.Failure)
+        raise
+
+
+def _close(context: dg.AssetExecutionContext, previous_run: str | None) -> None:
+    """End the run that had the import before: if its process died and nobody resumed it, nothing else would."""
+    previous = None if previous_run in (None, context.run.run_id) else context.instance.get_run_by_id(str(previous_run))
+    if previous and not previous.is_finished:
+        context.instance.report_run_failed(previous, f"Lost its process; {context.run.run_id} continues the import.")
+
+
+_spec: Final = partial(spec, skippable=True)
+"""An asset of the step; skippable, because a run that finds nothing to do is no failure."""
+_check: Final = partial(dg.AssetCheckSpec, partitions_def=company_partitions)
+
+
 @dg.multi_asset(
     name=IMPORT_STEP,
-    specs=[  # skippable, because a run that finds nothing to do is no failure
-        dg.AssetSpec(
+    specs=[
+        _spec(
             "uploaded_file",
+            "intake",
+            "received",
+            "file",
             description="The file as a company sent it, byte for byte at `object_key` of the object store.",
-            skippable=True,
-            **about("uploaded_file", "intake", "received", "file"),
         ),
-        dg.AssetSpec(
+        _spec(
             "parsed_table",
+            "intake",
+            "received",
+            "polars",
             deps=["uploaded_file"],
             description="The sheet's lines as text under the names of our fields, each with its line number in the "
             "caller's file.",
-            skippable=True,
-            **about("parsed_table", "intake", "received", "polars"),
         ),
-        dg.AssetSpec(
+        _spec(
             "typed_rows",
+            "intake",
+            "typed",
+            "polars",
             deps=["uploaded_file", "parsed_table"],
             description="One row per SKU with typed values (weights in g, shares in percent); unreadable lines are "
             "listed apart.",
-            skippable=True,
-            **about("typed_rows", "intake", "typed", "polars"),
         ),
-        dg.AssetSpec(
+        _spec(
             "graded_skus",
+            "grading",
+            "stored",
+            "polars",
+            "postgres",
             deps=["uploaded_file", "parsed_table", "typed_rows"],
             description="The company's SKUs after this file, with recyclability grade and score (0 to 100), chunk by "
             "chunk. Committed chunks are not written again. An import that has ended is not written again either.",
-            skippable=True,
-            **about("graded_skus", "grading", "stored", "polars", "postgres"),
         ),
-        dg.AssetSpec(
+        _spec(
             "import_report",
+            "grading",
+            "reported",
+            "postgres",
             deps=["uploaded_file", "typed_rows", "graded_skus"],
             description="What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line "
             "and column.",
-            skippable=True,
-            **about("import_report", "grading", "reported", "postgres"),
         ),
     ],
     check_specs=[  # of our own work: two before anything is written, two after
         *(
-            dg.AssetCheckSpec(
+            _check(
                 checks.CONTRACT,
                 asset=asset,
                 blocking=True,
-                partitions_def=company_partitions,
                 description="The frame has the columns, types, bounds and vocabularies of the field table.",
             )
             for asset in ("parsed_table", "typed_rows")
         ),
-        dg.AssetCheckSpec(
-            GRADED,
-            asset="graded_skus",
-            partitions_def=company_partitions,
-            description="No accepted SKU is without a grade state.",
-        ),
-        dg.AssetCheckSpec(
-            COUNTS,
-            asset="import_report",
-            blocking=True,
-            partitions_def=company_partitions,
-            description="One outcome per SKU, every line is read.",
-        ),
+        _check(GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
+        _check(COUNTS, asset="import_report", blocking=True, description="One outcome per SKU, every line is read."),
     ],
     partitions_def=company_partitions,
     required_resource_keys={
@@ -130,7 +216,7 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
     resources: Resources = context.resources
     company_id = company_of(resources.postgres, context.partition_key)
     named = config.import_id or context.run.tags.get(tags.IMPORT)
-    wanted = named or report_imports.next_waiting(resources.postgres, company_id, resources.clock.now())
+    wanted = named or report.next_waiting(resources.postgres, company_id, resources.clock.now())
     if wanted is None:
         context.log.info("Nothing to do: no file of this company waits.")
         return
@@ -184,18 +270,18 @@ def _import(resources: Resources, taken: ClaimedImport) -> Generator[dg.Material
     Where the import has ended, because its run lost its process just then, nothing is written.
     """
     sent, pool, objects = taken.work, resources.postgres, resources.object_store
-    yield dg.MaterializeResult(asset_key="uploaded_file", metadata=shown.uploaded_file(sent))
+    yield dg.MaterializeResult(asset_key="uploaded_file", metadata=metadata.uploaded_file(sent))
     upload = Upload.from_bytes(objects.get(sent.table_key))
-    verdict = checks.contract(_tables_of(upload))
+    verdict = checks.judge(_tables_of(upload))
     taken.fail_unless(verdict.passed)
-    table = shown.parsed_table(upload)
+    table = metadata.parsed_table(upload)
     yield dg.MaterializeResult(asset_key="parsed_table", metadata=table, check_results=[verdict])
     if not verdict.passed:
         return
     rows = type_rows(resources, taken)
-    verdict = checks.contract({"values": (contracts.typed_rows(rows.values.columns), rows.values)})
+    verdict = checks.judge({"values": (contracts.typed_rows(rows.values.columns), rows.values)})
     taken.fail_unless(verdict.passed)
-    yield dg.MaterializeResult(asset_key="typed_rows", metadata=shown.typed_rows(rows), check_results=[verdict])
+    yield dg.MaterializeResult(asset_key="typed_rows", metadata=metadata.typed_rows(rows), check_results=[verdict])
     if not verdict.passed:
         return
     begun = time.perf_counter()
@@ -203,12 +289,12 @@ def _import(resources: Resources, taken: ClaimedImport) -> Generator[dg.Material
     seconds = round(time.perf_counter() - begun, 3)
     with pool.company(sent.company_id) as conn:
         skus = counters(conn).skus
-    graded = shown.graded_skus(sent, written, skus=skus, seconds=seconds)
+    graded = metadata.graded_skus(sent, written, skus=skus, seconds=seconds)
     yield dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)])
-    found = status(pool, sent.company_id, sent.id, limit=preview.PREVIEW_ROWS, offset=0)
-    assert found is not None, "an import that was just completed is there"
-    report, counted = shown.import_report(sent, found), _counts_add_up(rows, found)
-    yield dg.MaterializeResult(asset_key="import_report", metadata=report, check_results=[counted])
+    polled = status(pool, sent.company_id, sent.id, limit=PREVIEW_ROWS, offset=0)
+    assert polled is not None, "an import that was just completed is there"
+    reported, counted = metadata.import_report(sent, polled), _counts_add_up(rows, polled)
+    yield dg.MaterializeResult(asset_key="import_report", metadata=reported, check_results=[counted])
     objects.remove(sent.table_key)  # the uploaded file stays; its rows are stored now
     if sent.answers is not None:
         objects.remove(sent.before_key)
@@ -226,11 +312,11 @@ def _all_graded(written: RunTotals) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(check_name=GRADED, passed=written.ungraded == 0, metadata=counted)
 
 
-def _counts_add_up(rows: TypedRows, found: Mapping[str, Any]) -> dg.AssetCheckResult:
+def _counts_add_up(rows: TypedRows, polled: Mapping[str, Any]) -> dg.AssetCheckResult:
     """Check that a completed import has an outcome for every SKU and has read every line."""
     decided = rows.values.height + rows.rejected
-    total = sum(found["counts"][outcome] for outcome in get_args(Outcome))
-    done, lines = found["progress"]["done"], found["progress"]["total"]
+    total = sum(polled["counts"][outcome] for outcome in get_args(Outcome))
+    done, lines = polled["progress"]["done"], polled["progress"]["total"]
     return dg.AssetCheckResult(
         check_name=COUNTS,
         passed=decided == total and done == lines,
