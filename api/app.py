@@ -11,7 +11,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
+from starlette.middleware.exceptions import ExceptionMiddleware
 
 from api.accounts import routes as routes_accounts
 from api.audit import routes
@@ -25,7 +27,7 @@ from api.figures import routes as routes_figures
 from api.files import routes as routes_files
 from api.filings import routes as routes_filings
 from api.http import refusals
-from api.http.middleware import Compression, Correlation, LoggedRoute
+from api.http.middleware import Correlation, LoggedRoute
 from api.http.service import open_service
 from api.imports import corrections, words
 from api.imports import routes as routes_imports
@@ -179,8 +181,9 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     refusals.install(app)
     page_refusals.install(app)
     oauth.install(app)
-    app.add_middleware(Compression)
-    app.add_middleware(Correlation, fault=page_refusals.answer_to_fault)
+    handled = ExceptionMiddleware(AsyncExitStackMiddleware(app.router), app.exception_handlers)
+    # In place of the framework's own stack, whose outer layers answer faults, limit bodies and trace a second time.
+    app.middleware_stack = Correlation(handled, fault=page_refusals.answer_to_fault)
     return app
 
 

@@ -1,7 +1,7 @@
-"""Adds a correlation id and one log line to each request, and answers exceptions of the service.
+"""The one layer around every request: correlation id, log line, counts, common headers, compression, faults.
 
-This is the outermost layer, so that every answer passes it: those of handlers and of the framework, the one for an
-uncaught exception, and the one for a request that was running when the process had to end. The log line names company
+Every answer passes it: those of handlers and of the framework, the one for an uncaught exception, and the one for a
+request that was running when the process had to end. The log line names company
 and route and the caller's network (/24, of IPv6 /48), never a whole address, a header's value or a body.
 """
 
@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import structlog
 from starlette.datastructures import Headers
-from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipResponder, IdentityResponder
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
@@ -84,24 +84,29 @@ class Correlation:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(HEADER, "")
+        headers = Headers(scope=scope)
+        given = headers.get(HEADER, "")
         identifier = given if _ACCEPTED.fullmatch(given) else str(uuid4())
         state = scope.setdefault("state", {})
         state["correlation_id"] = identifier
         status = 0
         begun = time.perf_counter()
         header = (b"x-correlation-id", identifier.encode("ascii"))
+        out = send
 
         async def named(message: Message) -> None:
-            nonlocal status
+            nonlocal status, out
             if message["type"] == "http.response.start":
                 status = message["status"]
                 rate = of_rate(state.get("rate"))
                 sandbox = of_sandbox(is_sandbox=state.get("is_sandbox", False))
                 message["headers"] = with_common_headers(message.get("headers", ()), header, *rate, *sandbox)
-            await send(message)
+                if _may_compress(scope, message):
+                    out = _compressed(headers, send)
+            await out(message)
 
-        with structlog.contextvars.bound_contextvars(correlation_id=identifier), _traced(scope) as span:
+        bound = structlog.contextvars.bind_contextvars(correlation_id=identifier)
+        with _traced(scope) as span:
             try:
                 await self.app(scope, receive, named)
             except ClientDisconnect:
@@ -118,6 +123,7 @@ class Correlation:
                 await self._answer(scope, receive, named, Fault(passing=passing))
             finally:
                 self._log_request(scope, status, begun)
+                structlog.contextvars.reset_contextvars(**bound)
                 if span is not None:
                     _describe(span, scope, status)
 
@@ -200,8 +206,6 @@ class LoggedRoute(Route):
 LEAST_BYTES: Final = 32 * 2**10
 """Below this size an answer takes less time to send than to compress."""
 _LEVEL: Final = 1
-_PLAIN: Final[tuple[list[str], ...]] = ([], ["gzip"], ["gzip, deflate"], ["identity"])
-"""What most programs send, which the library reads rightly."""
 _WEIGHT: Final = re.compile(r"(?:^|;)\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 _COMPRESSED_ALREADY: Final = (
     *DEFAULT_EXCLUDED_CONTENT_TYPES,
@@ -210,23 +214,27 @@ _COMPRESSED_ALREADY: Final = (
 )
 
 
-class Compression:
-    """ASGI middleware around the app; everything but reads of the REST API passes it unchanged."""
+def _may_compress(scope: Scope, start: Message) -> bool:
+    """Return whether an answer is one of a read of the REST API that is large, or whose size nobody knows yet."""
+    if scope["method"] != "GET" or not scope["path"].startswith(f"{V1}/"):
+        return False
+    length = next((value for name, value in start["headers"] if name == b"content-length"), None)
+    return length is None or int(length) >= LEAST_BYTES
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self._gzip = GZipMiddleware(app, LEAST_BYTES, _LEVEL, exclude_content_types=_COMPRESSED_ALREADY)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and compress the answer where it is a large one of a read."""
-        is_read = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(f"{V1}/")
-        if is_read and (sent := Headers(scope=scope).getlist("accept-encoding")) not in _PLAIN:
-            # The library looks for the word gzip alone, and so finds it in `gzip;q=0` too, and not in `*`. The scope
-            # stays the same object: the route that answers is noted in it, for the log.
-            others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            coding = b"gzip" if takes_gzip(sent) else b"identity"
-            scope["headers"] = [*others, (b"accept-encoding", coding)]
-        await (self._gzip if is_read else self.app)(scope, receive, send)
+def _compressed(headers: Headers, send: Send) -> Send:
+    """Return what sends an answer on, compressed if its caller takes gzip and it proves large and not compressed yet."""
+    responder = (
+        GZipResponder(_nobody, LEAST_BYTES, _LEVEL, exclude_content_types=_COMPRESSED_ALREADY)
+        if takes_gzip(headers.getlist("accept-encoding"))
+        else IdentityResponder(_nobody, LEAST_BYTES, exclude_content_types=_COMPRESSED_ALREADY)
+    )
+    responder.send = send
+    return responder.send_with_compression
+
+
+async def _nobody(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Stand for the app where a responder of the library is given the messages of an answer itself."""
 
 
 def takes_gzip(sent: Iterable[str]) -> bool:
