@@ -19,7 +19,6 @@ from api.accounts import routes as routes_accounts
 from api.audit import routes
 from api.catalogue import routes as routes_catalogue
 from api.changes import routes as routes_changes
-from api.changes import webhooks
 from api.companies import routes as routes_companies
 from api.conformity import routes as routes_conformity
 from api.exports import routes as routes_exports
@@ -140,7 +139,7 @@ _PUBLISHED: Final = (
     routes_conformity.router,
     routes_suppliers.enquiries_router,
     routes_changes.router,
-    webhooks.router,
+    routes_changes.webhooks_router,
     routes_suppliers.router,
     routes.router,
     routes_catalogue.router,

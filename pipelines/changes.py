@@ -24,7 +24,8 @@ from standardwebhooks import Webhook
 from pipelines.operate import Proceed
 from pipelines.outside import Address, Unreachable, is_public, place_of, resolved
 from schemas.actors import Actor, Origin
-from schemas.json_values import JsonObject
+from schemas.changes import Change
+from schemas.json_values import JsonMapping
 from warehouse.audit import ledger
 from warehouse.changes import feed, webhooks
 from warehouse.changes.webhooks import MOST_WAITING, Delivery, Hook, New
@@ -230,11 +231,16 @@ def _enqueue(conn: Connection, company_id: UUID, hook: Hook, now: datetime) -> N
     webhooks.move(conn, hook.id, behind.number)
 
 
-def _new(change: JsonObject) -> New:
+def body_of(message: JsonMapping) -> str:
+    """Return the body of a message."""
+    return orjson.dumps(message, option=orjson.OPT_UTC_Z).decode()
+
+
+def _new(change: Change) -> New:
     place = feed.read_cursor(change["cursor"])
     assert place is not None, "the feed gives cursors"
-    body = orjson.dumps({"type": change["type"], "timestamp": change["at"], "data": change}).decode()
-    key = change["sku_id"] or f"{change['resource_type']}/{change['resource_id']}"
+    key = str(change["sku_id"] or f"{change['resource_type']}/{change['resource_id']}")
+    body = body_of({"type": change["type"], "timestamp": change["at"], "data": change})
     return New(place.number, change["id"], change["type"], key, change["sku_code"], body)
 
 

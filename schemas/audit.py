@@ -3,6 +3,7 @@
 from typing import Annotated, Any  # Any: fields of any record
 
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Instant, code
 from schemas.pages import Pagination
@@ -16,7 +17,7 @@ After = Annotated[
 ]
 
 
-class AuditActor(Answer):
+class AuditActor(TypedDict):
     """The actor of an action."""
 
     type: code("audit_actor_type")  # type: ignore[valid-type]
@@ -24,7 +25,7 @@ class AuditActor(Answer):
     name: Annotated[str | None, PydanticField(description="Name of the key, of the file, …")]
 
 
-class AuditEntry(Answer):
+class AuditEntry(TypedDict):
     """One state change of one record. Entries are never changed or removed; `pcds audit verify` proves it."""
 
     id: Annotated[str, PydanticField(description="The entry's number in the company's ledger, from 1, without gaps.")]

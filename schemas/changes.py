@@ -9,11 +9,13 @@ from typing import (
     Any,  # Any: pydantic's annotations
     Final,
     Literal,
+    NotRequired,
 )
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Identifier, Instant
@@ -44,7 +46,10 @@ CHANGE_TYPES: Final = tuple(action for kind in CHANGED_RECORDS for action in act
 assert set(CHANGE_TYPES) <= ACTIONS.keys()
 
 
-class Change(Answer):
+_Record: Any = SkuDetail
+
+
+class Change(TypedDict):
     """One change of one record."""
 
     id: Annotated[
@@ -67,16 +72,19 @@ class Change(Answer):
         Literal[tuple(ACTORS)],  # type: ignore[valid-type]
         PydanticField(description="Kind of the actor who made it, never a name."),
     ]
-    record: Annotated[
-        SkuDetail | None,  # type: ignore[valid-type]
-        PydanticField(
-            description="With `include=records`: the SKU of `sku_id` as it is now, which may be newer than this "
-            "change. Null where the change is about no SKU."
-        ),
-    ] = None
+    record: NotRequired[
+        Annotated[
+            _Record | None,
+            PydanticField(
+                json_schema_extra={"default": None},
+                description="With `include=records`: the SKU of `sku_id` as it is now, which may be newer than this "
+                "change. Null where the change is about no SKU.",
+            ),
+        ]
+    ]
 
 
-class ChangeListResponse(Answer):
+class ChangeListResponse(TypedDict):
     """A page of changes, the earliest first."""
 
     data: list[Change]
@@ -188,7 +196,7 @@ class WebhookReplayInput(Strict):
 Fault = Literal[tuple(FAULTS)]  # type: ignore[valid-type]
 
 
-class Webhook(Answer):
+class Webhook(TypedDict):
     """A webhook, never with its secret."""
 
     id: Identifier
@@ -256,7 +264,7 @@ class WebhookTestResult(Answer):
     ]
 
 
-class WebhookDelivery(Answer):
+class WebhookDelivery(TypedDict):
     """One change that is or was sent."""
 
     id: Annotated[

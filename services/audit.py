@@ -8,24 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast  # Any: a page with what its statement answers beside it
 from uuid import UUID
 
 from schemas.actors import Actor, Origin
+from schemas.audit import AuditEntry
+from schemas.pages import Page
 from services.companies import load_ledger, read
 from services.review.compare import leaves
 from services.skus import detail
 from warehouse.audit import chain as chain_audit
 from warehouse.audit import entries, ledger
-from warehouse.audit.chain import Findings
 from warehouse.audit.entries import Entry
 from warehouse.companies import removal
 from warehouse.companies.removal import Removed
 from warehouse.operate.backup.restore import Ended
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.skus.queries import COLUMNS, StoredSku
-
-_COPIED: Final = ("reason", "ip", "user_agent", "correlation_id")
 
 
 class Difference(NamedTuple):
@@ -35,29 +34,30 @@ class Difference(NamedTuple):
     after: dict[str, object]
 
 
-def audit_page(page: str, limit: int, offset: int) -> dict[str, object]:
-    """Return AuditLogResponse of a page that a statement of `entries.page` found."""
-    found = entries.read_page(page)
-    return {
-        "data": [_entry(entry) for entry in found.entries],
-        "pagination": {"limit": limit, "offset": offset, "total": found.total},
-    }
+def page_of(page: Any) -> Page[AuditEntry] | None:  # a page of `entries.page`
+    """Return a page of the ledger as it is shown; None where the company's plan has no audit log."""
+    if not page["included"]:
+        return None
+    return {"data": [_entry(entry) for entry in page["data"]], "pagination": page["pagination"]}
 
 
-def _entry(entry: Entry) -> dict[str, object]:
-    before, after = entry.before, entry.after
-    if entry.version_after is not None:
-        before, after = difference(entry.version_before, entry.version_after)
+def _entry(entry: Entry) -> AuditEntry:
+    before, after = entry["before"], entry["after"]
+    if entry["version_after"] is not None:
+        before, after = difference(entry["version_before"], entry["version_after"])
     return {
-        "id": str(entry.id),
-        "at": detail.instant(entry.at),
-        "actor": {"type": entry.actor_type, "id": entry.actor_id, "name": entry.actor_name},
-        "action": entry.action,
-        "resource_type": entry.action.partition(".")[0],
-        "resource_id": entry.resource_id,
+        "id": str(entry["id"]),
+        "at": entry["at"],
+        "actor": {"type": entry["actor_type"], "id": entry["actor_id"], "name": entry["actor_name"]},
+        "action": entry["action"],
+        "resource_type": entry["action"].partition(".")[0],
+        "resource_id": entry["resource_id"],
         "before": before,
         "after": after,
-        **{name: getattr(entry, name) for name in _COPIED},
+        "reason": entry["reason"],
+        "ip": entry["ip"],
+        "user_agent": entry["user_agent"],
+        "correlation_id": entry["correlation_id"],
     }
 
 
@@ -99,12 +99,17 @@ def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Versio
     """Return its versions in a session of its company, the newest first; None where the plan has no audit log."""
     if not entries.is_included(conn):
         return None
-    return [_version(row) for row in entries.versions(conn, sku_id, limit=limit)]
-
-
-def _version(row: entries.Version) -> Version:
-    before, after = difference(row.version_before, row.version_after)
-    return Version(row.version, row.at, row.actor_type, row.actor_name, row.reason, before, after)
+    return [
+        Version(
+            row.version,
+            row.at,
+            row.actor_type,
+            row.actor_name,
+            row.reason,
+            *difference(row.version_before, row.version_after),
+        )
+        for row in entries.versions(conn, sku_id, limit=limit)
+    ]
 
 
 class Changed(NamedTuple):
@@ -118,7 +123,7 @@ class Changed(NamedTuple):
 class Change(NamedTuple):
     """One change of a record: who, when and why; `sku_code` is None where the record is no SKU."""
 
-    at: str
+    at: datetime
     who: str | None
     action: str
     sku_code: str | None
@@ -129,73 +134,89 @@ class Change(NamedTuple):
 LOOKED_AT: Final = 2_000
 """The most entries that a search by a field's name looks at, the newest: each is compared with the version before."""
 _AT_ONCE: Final = 250
+_MOST_VERSIONS: Final = 200
+"""The most versions of one SKU that are looked at, the newest."""
 
 
-class Found(NamedTuple):
-    """The changes of a search that are to be shown, how many were found, and the instant back to which it looked.
+class Changes(NamedTuple):
+    """A page of changes, how many there are, and the instant back to which they were looked for.
 
-    `back_to` is None where every change of the time was looked at; else there may be more than the `total` found.
+    `back_to` is None where every change of the time was looked at; else there may be more than the `total`.
     """
 
-    changes: list[Change]
+    page: list[Change]
     total: int
-    back_to: str | None
+    back_to: datetime | None = None
 
 
-def with_field(conn: Connection, since: datetime | None, field: str, *, limit: int, offset: int) -> Found | None:
-    """Return a page of the changes of fields whose name contains a text; None where the plan has no audit log.
-
-    Each change has these fields alone, so that page and total are of the same list.
-    """
-    found: list[Change] = []
-    for looked_at in range(0, LOOKED_AT, _AT_ONCE):
-        page = recent(conn, since, limit=_AT_ONCE, offset=looked_at)
-        if page is None:
-            return None
-        changes, total = page
-        found += [narrowed for change in changes if (narrowed := of_field(change, field))]
-        if looked_at + len(changes) >= total:
-            return Found(found[offset : offset + limit], len(found), None)
-    return Found(found[offset : offset + limit], len(found), changes[-1].at)
-
-
-def of_field(change: Change, field: str) -> Change | None:
-    """Return the change with the fields whose name contains a text; None where there is none."""
-    fields = [each for each in change.fields if field.casefold() in each.field]
-    return change._replace(fields=fields) if fields else None
-
-
-def recent(conn: Connection, since: datetime | None, *, limit: int, offset: int) -> tuple[list[Change], int] | None:
-    """Return a page of the changes, newest first, and their number; None where the plan has no audit log."""
-    filters = ("since",) if since is not None else ()
-    row = conn.execute(entries.page(limit, offset, filters), {"since": since}).fetchone()
-    if row is None or not row[0]:
+def changes_of_sku(
+    conn: Connection, sku_id: UUID, sku_code: str, since: datetime | None, field: str | None, *, limit: int, offset: int
+) -> Changes | None:
+    """Return a page of the changes of one SKU, newest first, as `changes` does."""
+    versions = history_of_sku(conn, sku_id, limit=_MOST_VERSIONS)
+    if versions is None:
         return None
-    page = entries.read_page(row[1])
-    return [_change(entry) for entry in page.entries], page.total
+    all_changes = [
+        Change(
+            version.at,
+            version.actor_name or version.actor_type,
+            "sku.created" if version.before is None else "sku.updated",
+            sku_code,
+            version.reason,
+            list(_recent_fields(version.before, version.after)),
+        )
+        for version in versions
+        if since is None or version.at >= since
+    ]
+    kept = _with_field(all_changes, field)
+    return Changes(kept[offset : offset + limit], len(kept))
 
 
-def of_sku(conn: Connection, sku_id: UUID, sku_code: str, *, limit: int) -> list[Change] | None:
-    """Return the newest changes of one SKU; None where the plan has no audit log."""
-    found = history_of_sku(conn, sku_id, limit=limit)
-    return None if found is None else [_of_version(version, sku_code) for version in found]
+def changes(conn: Connection, since: datetime | None, field: str | None, *, limit: int, offset: int) -> Changes | None:
+    """Return a page of the changes, newest first; None where the plan has no audit log.
+
+    With `field` those of fields whose name contains it: each change has these fields alone, so that page and total are
+    of the same list.
+    """
+    if field is None:
+        return _recent(conn, since, limit=limit, offset=offset)
+    kept: list[Change] = []
+    for looked_at in range(0, LOOKED_AT, _AT_ONCE):
+        recent = _recent(conn, since, limit=_AT_ONCE, offset=looked_at)
+        if recent is None:
+            return None
+        kept += _with_field(recent.page, field)
+        if looked_at + len(recent.page) >= recent.total:
+            return Changes(kept[offset : offset + limit], len(kept))
+    return Changes(kept[offset : offset + limit], len(kept), recent.page[-1].at)
 
 
-def _change(entry: entries.Entry) -> Change:
-    before, after, code = entry.before, entry.after, None
-    if entry.version_after is not None:
-        before, after = difference(entry.version_before, entry.version_after)
-        code = str(dict(zip(COLUMNS, entry.version_after, strict=True))["sku_code"])
-    who = entry.actor_name or entry.actor_type
-    at = entry.at.replace("+00:00", "Z")
-    return Change(at, who, entry.action, code, entry.reason, list(_recent_fields(before, after or {})))
+def _with_field(changes: Sequence[Change], field: str | None) -> list[Change]:
+    """Return the changes that have a field whose name contains a text, with these fields; all without a text."""
+    if field is None:
+        return list(changes)
+    narrowed = (
+        change._replace(fields=[changed for changed in change.fields if field.casefold() in changed.field])
+        for change in changes
+    )
+    return [change for change in narrowed if change.fields]
 
 
-def _of_version(version: Version, sku_code: str) -> Change:
-    action = "sku.created" if version.before is None else "sku.updated"
-    at = version.at.isoformat().replace("+00:00", "Z")
-    who = version.actor_name or version.actor_type
-    return Change(at, who, action, sku_code, version.reason, list(_recent_fields(version.before, version.after)))
+def _recent(conn: Connection, since: datetime | None, *, limit: int, offset: int) -> Changes | None:
+    filters = {} if since is None else {"since": since}
+    page: Any = entries.page(limit, offset, filters).read(conn)
+    if not page["included"]:
+        return None
+    return Changes([_change(entry) for entry in page["data"]], page["pagination"]["total"])
+
+
+def _change(entry: Entry) -> Change:
+    before, after, code = entry["before"], entry["after"], None
+    if entry["version_after"] is not None:
+        before, after = difference(entry["version_before"], entry["version_after"])
+        code = str(dict(zip(COLUMNS, entry["version_after"], strict=True))["sku_code"])
+    who = entry["actor_name"] or entry["actor_type"]
+    return Change(entry["at"], who, entry["action"], code, entry["reason"], list(_recent_fields(before, after or {})))
 
 
 def _recent_fields(before: Mapping[str, object] | None, after: Mapping[str, object]) -> Iterator[Changed]:
@@ -210,45 +231,23 @@ def _recent_fields(before: Mapping[str, object] | None, after: Mapping[str, obje
 
 def enter_revocations(pool: Pool, ended: Ended, origin: Origin) -> None:
     """Enter each key, connection, supplier's link and webhook that the restore ended, at the instant of the restore."""
-    for company_id in sorted({company_id for company_id, *_ in _revocations(ended)}):
-        with pool.company(company_id) as connection:
-            _enter_of_company(connection, company_id, ended, origin)
-
-
-def _enter_of_company(connection: Connection, company_id: UUID, ended: Ended, origin: Origin) -> None:
     at = ended.at.isoformat()
-    for company, record_id, action, before, after in _revocations(ended):
-        if company == company_id:
-            ledger.enter(
-                connection,
-                Actor(company_id, origin, ended.at),
-                action,
-                record_id,
-                before=before,
-                after={name: at if value is None else value for name, value in after.items()},
-            )
-
-
-def _revocations(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:
-    revoked: dict[str, str | None] = {"revoked_at": None}
-    withdrawn: dict[str, str | None] = {"withdrawn_at": None}
-    opened: dict[str, str | None] = {"link": "open"}
-    closed: dict[str, str | None] = {"link": "closed"}
-    enabled: dict[str, str | None] = {"state": "active"}
-    restored: dict[str, str | None] = {"state": "disabled"}
-    return [
-        *((company, key, "api_key.revoked", revoked, revoked) for company, key in ended.api_keys),
-        *((company, record_id, "connection.revoked", revoked, revoked) for company, record_id in ended.connections),
-        *(
-            (company, record_id, "supplier_request.closed", opened, closed)
-            for company, record_id in ended.supplier_requests
-        ),
-        *(
-            (company, record_id, "supplier_enquiry.withdrawn", withdrawn, withdrawn)
-            for company, record_id in ended.supplier_enquiries
-        ),
-        *((company, record_id, "webhook.disabled", enabled, restored) for company, record_id in ended.webhooks),
-    ]
+    revoked: Mapping[str, str | None] = {"revoked_at": None}
+    withdrawn: Mapping[str, str | None] = {"withdrawn_at": None}
+    changed = (
+        (ended.api_keys, "api_key.revoked", revoked, {"revoked_at": at}),
+        (ended.connections, "connection.revoked", revoked, {"revoked_at": at}),
+        (ended.supplier_requests, "supplier_request.closed", {"link": "open"}, {"link": "closed"}),
+        (ended.supplier_enquiries, "supplier_enquiry.withdrawn", withdrawn, {"withdrawn_at": at}),
+        (ended.webhooks, "webhook.disabled", {"state": "active"}, {"state": "disabled"}),
+    )
+    for company_id in sorted({company_id for records, *_ in changed for company_id, _ in records}):
+        actor = Actor(company_id, origin, ended.at)
+        with pool.company(company_id) as connection:
+            for records, action, before, after in changed:
+                for of_company, record_id in records:
+                    if of_company == company_id:
+                        ledger.enter(connection, actor, action, record_id, before=before, after=after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,22 +269,15 @@ class Verdict:
 def verify(conn: Connection) -> Verdict:
     """Verify the ledger of the session's company; `warehouse.audit.chain` says how long that takes."""
     found = chain_audit.examine(conn)
-    bad = [found.altered, found.missing, _first_broken(found), _end_difference(found)]
-    first = min((number for number in bad if number is not None), default=found.unnamed)
+    broken = found.broken
+    if found.missing and broken and found.broken_until and broken <= found.missing < found.broken_until:
+        broken = found.missing  # the missing later entry breaks the link
+    differing = None if found.whole else found.held
+    if found.held != found.counted:  # where ledger and counters differ: behind the last entry that both have
+        differing = min(found.held, found.counted) + 1
+    bad = [number for number in (found.altered, found.missing, broken, differing) if number is not None]
+    first = min(bad, default=found.unnamed)
     return Verdict(found.held, None if first is None else str(first))
-
-
-def _first_broken(found: Findings) -> int | None:
-    """Return the first entry of the first broken link, or the missing later entry that breaks it."""
-    first, until, missing = found.broken, found.broken_until, found.missing
-    return missing if missing and first and until and first <= missing < until else first
-
-
-def _end_difference(found: Findings) -> int | None:
-    """Return where ledger and counters differ: behind the last entry that both have, or at the last one."""
-    if found.held != found.counted:
-        return min(found.held, found.counted) + 1
-    return None if found.whole else found.held
 
 
 _HASHES_CHANGED: Final = (

@@ -1,26 +1,24 @@
-"""Reads the feed of changes together with the SKUs that changed, as they are now.
+"""Reads the feed of changes with the SKUs that changed, as they are now, and keeps a company's webhooks.
 
-So that a caller that keeps a copy needs no second request for each change.
+With the SKUs a caller that keeps a copy needs no second request for each change.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import Any, Final, NamedTuple  # Any: the arguments of a statement
+from typing import Any, Final, Literal, NamedTuple  # Any: the arguments of a statement
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from anyio import to_thread
 from uuid_utils import uuid7
 
 from pipelines import changes as changes_pipelines
-from pipelines.changes import Notice, Sender
+from pipelines.changes import Notice, Outcome, Sender
 from pipelines.outside import is_public
-from schemas.actors import Actor, Origin
-from schemas.changes import WebhookInput, WebhookPatch
+from schemas.actors import Actor
+from schemas.changes import ChangeListResponse, Webhook, WebhookInput, WebhookPatch, WebhookSecretInput
 from schemas.issues import Issue
-from schemas.json_values import JsonObject
-from schemas.messages import ORIGINAL, Message
+from schemas.messages import Message
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SkuDetail
 from services.skus import detail
@@ -28,10 +26,9 @@ from warehouse.audit import ledger
 from warehouse.changes import feed, webhooks
 from warehouse.changes.feed import Place
 from warehouse.changes.webhooks import MOST, Hook
-from warehouse.operate.sessions import Connection, make_seen_durable
+from warehouse.operate.sessions import Connection, Pool, make_seen_durable
 from warehouse.rules import Rulesets
 from warehouse.skus import archive
-from warehouse.skus.queries import StoredSku
 
 AT_ONCE: Final = 25
 """SKUs that one statement reads."""
@@ -40,9 +37,9 @@ MOST_BYTES: Final = 4 * 2**20
 
 
 def page_with_records(
-    conn: Connection, place: Place, limit: int, *, rulesets: Rulesets, today: date, lang: str = ORIGINAL
-) -> JsonObject:
-    """Return ChangeListResponse with `record`s: the SKU that a change is about as its detail shows it.
+    conn: Connection, actor: Actor, place: Place, limit: int, rulesets: Rulesets
+) -> ChangeListResponse:
+    """Return a page of changes with `record`s: the SKU that a change is about as its detail shows it.
 
     The records are read after the changes, so that none is older than a change that names it. The commit of the
     caller's transaction makes them durable: a newer one is told by a change that a crash does not take back. A page of
@@ -53,44 +50,41 @@ def page_with_records(
     if page is None:
         raise unknown_cursor("after")
     ids = list(dict.fromkeys(change["sku_id"] for change in page["data"] if change["sku_id"] is not None))
-    shown, read = _skus(conn, ids, rulesets, today, lang)
+    details, read = _skus(conn, actor, ids, rulesets)
     left = set(ids[read:])
     for at, change in enumerate(page["data"]):
         if change["sku_id"] in left:
-            page |= {"data": page["data"][:at], "next_cursor": page["data"][at - 1]["cursor"], "has_more": True}
+            before = page["data"][:at]
+            page = {"data": before, "next_cursor": before[-1]["cursor"], "has_more": True}
             break
-        change["record"] = shown.get(change["sku_id"])
+        change["record"] = None if change["sku_id"] is None else details.get(change["sku_id"])
     make_seen_durable(conn)
     return page
 
 
-def _skus(
-    conn: Connection, ids: list[str], rulesets: Rulesets, today: date, lang: str
-) -> tuple[dict[str, SkuDetail], int]:
+def _skus(conn: Connection, actor: Actor, ids: list[UUID], rulesets: Rulesets) -> tuple[dict[UUID, SkuDetail], int]:
     """Return the details of SKUs by their ids, archived ones with `archived_at`, and how many ids were read."""
-    shown: dict[str, SkuDetail] = {}
+    details: dict[UUID, SkuDetail] = {}
     read = size = 0
     while read < len(ids) and size <= MOST_BYTES:
-        for row, archived_at in archive.of_ids(conn, ids[read : read + AT_ONCE], today):
+        for row, archived_at in archive.of_ids(
+            conn, [str(sku_id) for sku_id in ids[read : read + AT_ONCE]], actor.today
+        ):
             size += len(row["components"] or "")
-            found = _shown(conn, row, rulesets, today, lang)
-            shown[str(row["id"])] = found if archived_at is None else {**found, "archived_at": archived_at}
+            before = detail.version_before(row)
+            record = detail.sku_detail(
+                row,
+                detail.record(row),
+                rules=rulesets.active(conn),
+                graded_by=rulesets.of(conn, row["ruleset_version"]),
+                doc_status=row["doc_status"],
+                today=actor.today,
+                before=None if before is None else rulesets.of(conn, before),
+                lang=actor.lang,
+            )
+            details[UUID(str(row["id"]))] = record if archived_at is None else {**record, "archived_at": archived_at}
         read += AT_ONCE
-    return shown, min(read, len(ids))
-
-
-def _shown(conn: Connection, row: StoredSku, rulesets: Rulesets, today: date, lang: str) -> SkuDetail:
-    before = detail.version_before(row)
-    return detail.sku_detail(
-        row,
-        detail.record(row),
-        rules=rulesets.active(conn),
-        graded_by=rulesets.of(conn, row["ruleset_version"]),
-        doc_status=row["doc_status"],
-        today=today,
-        before=None if before is None else rulesets.of(conn, before),
-        lang=lang,
-    )
+    return details, min(read, len(ids))
 
 
 def unknown_cursor(field: str) -> Refused:
@@ -106,140 +100,131 @@ _CLEARED: Final = ("description", "types")
 """Fields that null clears; null for another one leaves it."""
 
 
-class Made(NamedTuple):
-    """A webhook that was stored, and its secret."""
+class Written(NamedTuple):
+    """The outcome of a change of a webhook: the webhook where one is stored, and a secret where one was made."""
 
-    id: UUID
-    secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Who changes webhooks of which company, and when."""
-
-    conn: Connection
-    company_id: UUID
-    origin: Origin
-    now: datetime
-    sender: Sender
-    dry_run: bool
-
-    def enter(
-        self, action: str, hook_id: UUID, before: Mapping[str, object] | None, after: Mapping[str, object] | None
-    ) -> None:
-        """Enter the change in the audit log."""
-        ledger.enter(
-            self.conn,
-            Actor(self.company_id, self.origin, self.now),
-            action,
-            hook_id,
-            before=before,
-            after=after,
-        )
+    outcome: Literal["created", "updated", "unchanged"]
+    webhook: Webhook | None
+    secret: str | None = None
 
 
-def add(act: Act, sent: WebhookInput) -> Made | None:
-    """Store a webhook that is sent the changes from now on; None for a dry run. Raise `Refused`."""
-    _check_url(sent.url, act.sender)
-    if webhooks.count(act.conn, act.company_id) >= MOST:
+def add(conn: Connection, actor: Actor, sender: Sender, sent: WebhookInput, *, dry_run: bool = False) -> Written:
+    """Store a webhook that is sent the changes from now on. Raise `Refused`."""
+    _check_url(sent.url, sender)
+    if webhooks.count(conn, actor.company_id) >= MOST:
         sentence = Message("A company has at most {most} webhooks; remove one.", most=MOST)
         raise Refused([Issue("out_of_range", sentence, None)])
-    if act.dry_run:
-        return None
+    if dry_run:
+        return Written("created", None)
     hook_id, secret = UUID(str(uuid7())), changes_pipelines.new()
     webhooks.add(
-        act.conn,
-        act.company_id,
+        conn,
+        actor.company_id,
         hook_id,
         url=sent.url,
         description=sent.description,
         types=sent.types,
-        secret=act.sender.seal.seal_to_keep(act.conn, secret, changes_pipelines.bound_to(hook_id)),
-        position=feed.end(act.conn),
-        at=act.now,
+        secret=sender.seal.seal_to_keep(conn, secret, changes_pipelines.bound_to(hook_id)),
+        position=feed.end(conn),
+        at=actor.now,
     )
-    act.enter("webhook.created", hook_id, None, {**sent.model_dump(), "state": "active"})
-    return Made(hook_id, changes_pipelines.shown(secret))
+    after = {**sent.model_dump(), "state": "active"}
+    ledger.enter(conn, actor, "webhook.created", hook_id, before=None, after=after)
+    return Written("created", webhooks.detail(conn, hook_id), changes_pipelines.shown(secret))
 
 
-def change(act: Act, hook_id: UUID, sent: WebhookPatch) -> bool:
-    """Change a webhook; return whether that changes anything. Raise `NotThere` and `Refused`."""
-    hook = _locked(act, hook_id)
-    before: dict[str, Any] = {  # the arguments of `hooks.update`
+def change(
+    conn: Connection, actor: Actor, sender: Sender, hook_id: UUID, sent: WebhookPatch, *, dry_run: bool = False
+) -> Written:
+    """Change a webhook. Raise `NotThere` and `Refused`."""
+    hook = _locked(conn, hook_id)
+    before: dict[str, Any] = {  # the arguments of `webhooks.update`
         "url": hook.url,
         "description": hook.description,
         "types": hook.types,
         "state": hook.state,
     }
-    given = {name: getattr(sent, name) for name in sent.model_fields_set}
-    after = before | {name: value for name, value in given.items() if name in _CLEARED or value is not None}
+    sent_fields = {name: getattr(sent, name) for name in sent.model_fields_set}
+    after = before | {name: value for name, value in sent_fields.items() if name in _CLEARED or value is not None}
     if after == before:
-        return False
-    _check_url(after["url"], act.sender)
-    if not act.dry_run:
-        webhooks.update(act.conn, hook_id, **after, at=act.now)
+        return Written("unchanged", webhooks.detail(conn, hook_id))
+    _check_url(after["url"], sender)
+    if not dry_run:
+        webhooks.update(conn, hook_id, **after, at=actor.now)
         if after["state"] == "active":
-            webhooks.try_at_once(act.conn, hook_id, now=act.now)
-        changed = [name for name in before if before[name] != after[name]]
-        act.enter("webhook.updated", hook_id, {n: before[n] for n in changed}, {n: after[n] for n in changed})
-    return True
+            webhooks.try_at_once(conn, hook_id, now=actor.now)
+        names = [name for name in before if before[name] != after[name]]
+        old, new = ({name: fields[name] for name in names} for fields in (before, after))
+        ledger.enter(conn, actor, "webhook.updated", hook_id, before=old, after=new)
+    return Written("updated", webhooks.detail(conn, hook_id))
 
 
-def remove(act: Act, hook_id: UUID) -> None:
+def remove(conn: Connection, actor: Actor, hook_id: UUID, *, dry_run: bool = False) -> Written:
     """Remove a webhook with everything that waits. Raise `NotThere`."""
-    hook = _locked(act, hook_id)
-    if not act.dry_run:
-        webhooks.remove_deliveries(act.conn, hook_id)
-        webhooks.remove(act.conn, hook_id, at=act.now)
-        act.enter("webhook.removed", hook_id, {"url": hook.url, "state": hook.state}, None)
+    hook = _locked(conn, hook_id)
+    if not dry_run:
+        webhooks.remove_deliveries(conn, hook_id)
+        webhooks.remove(conn, hook_id, at=actor.now)
+        before = {"url": hook.url, "state": hook.state}
+        ledger.enter(conn, actor, "webhook.removed", hook_id, before=before, after=None)
+    return Written("updated", webhooks.detail(conn, hook_id))
 
 
-def roll_secret(act: Act, hook_id: UUID, overlap: timedelta) -> str | None:
-    """Give a webhook another secret, and return it; None for a dry run. Raise `NotThere`.
+def roll_secret(
+    conn: Connection, actor: Actor, sender: Sender, hook_id: UUID, sent: WebhookSecretInput, *, dry_run: bool = False
+) -> Written:
+    """Give a webhook another secret. Raise `NotThere`.
 
     The one before signs beside it during the overlap.
     """
-    _locked(act, hook_id)
-    if act.dry_run:
-        return None
-    secret, until = changes_pipelines.new(), act.now + overlap
-    sealed = act.sender.seal.seal_to_keep(act.conn, secret, changes_pipelines.bound_to(hook_id))
-    webhooks.roll(act.conn, hook_id, secret=sealed, until=until, at=act.now)
-    act.enter("webhook.secret_rolled", hook_id, None, {"old_secret_until": until})
-    return changes_pipelines.shown(secret)
+    _locked(conn, hook_id)
+    if dry_run:
+        return Written("updated", webhooks.detail(conn, hook_id))
+    secret, until = changes_pipelines.new(), actor.now + timedelta(hours=sent.overlap_hours)
+    sealed = sender.seal.seal_to_keep(conn, secret, changes_pipelines.bound_to(hook_id))
+    webhooks.roll(conn, hook_id, secret=sealed, until=until, at=actor.now)
+    ledger.enter(conn, actor, "webhook.secret_rolled", hook_id, before=None, after={"old_secret_until": until})
+    return Written("updated", webhooks.detail(conn, hook_id), changes_pipelines.shown(secret))
 
 
-def replay(act: Act, hook_id: UUID, cursor: str) -> bool:
-    """Send the changes behind a cursor again; return whether there are any that were sent or wait.
+def replay(conn: Connection, actor: Actor, hook_id: UUID, cursor: str, *, dry_run: bool = False) -> Written:
+    """Send the changes behind a cursor again; `unchanged` where none of them was sent or waits.
 
     Raise `NotThere`, and `Refused` for what is no cursor of the company.
     """
     place = feed.read_cursor(cursor)
-    hook = _locked(act, hook_id)
+    hook = _locked(conn, hook_id)
     if place is None:
         sentence = Message("Send a cursor as the service gave it, in `next_cursor` or `cursor`.")
         raise Refused([Issue("invalid_format", sentence, "after")])
-    if not feed.is_known(act.conn, place):
+    if not feed.is_known(conn, place):
         raise unknown_cursor("after")
     if place.number >= hook.position:
-        return False
-    if not act.dry_run:
-        webhooks.take_back(act.conn, hook_id, place.number)
-        webhooks.place(act.conn, hook_id, place.number, at=act.now)
-        act.enter("webhook.replayed", hook_id, None, {"after": cursor})
-    return True
+        return Written("unchanged", webhooks.detail(conn, hook_id))
+    if not dry_run:
+        webhooks.take_back(conn, hook_id, place.number)
+        webhooks.place(conn, hook_id, place.number, at=actor.now)
+        ledger.enter(conn, actor, "webhook.replayed", hook_id, before=None, after={"after": cursor})
+    return Written("updated", webhooks.detail(conn, hook_id))
 
 
-def test_message(conn: Connection, hook_id: UUID, sender: Sender, now: datetime, body: str) -> Notice:
-    """Return a message that tries a webhook. Raise `NotThere`."""
-    hook = webhooks.of(conn, hook_id)
-    if hook is None:
-        raise NotThere
-    return Notice(hook.url, f"test.{uuid7()}", body, changes_pipelines.of(sender.seal, hook, now))
+async def send_test(pool: Pool, company_id: UUID, hook_id: UUID, sender: Sender, now: datetime) -> Outcome:
+    """Send a message of the type `webhook.test` at once, and return what came of it. Raise `NotThere`."""
+    message = {"type": "webhook.test", "timestamp": now, "data": {"webhook_id": hook_id}}
+
+    def prepare() -> Notice:
+        with pool.company(company_id) as conn:
+            hook = webhooks.of(conn, hook_id)
+            if hook is None:
+                raise NotThere
+            secrets = changes_pipelines.of(sender.seal, hook, now)
+            return Notice(hook.url, f"test.{uuid7()}", changes_pipelines.body_of(message), secrets)
+
+    return await sender.send(await to_thread.run_sync(prepare), now)
 
 
-def _locked(act: Act, hook_id: UUID) -> Hook:
-    hook = webhooks.of(act.conn, hook_id, locking=True)
+def _locked(conn: Connection, hook_id: UUID) -> Hook:
+    hook = webhooks.of(conn, hook_id, locking=True)
     if hook is None:
         raise NotThere
     return hook

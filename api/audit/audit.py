@@ -17,10 +17,11 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, text
 from api.pages.sessions import Administrator, Session
 from api.skus.words import changed_rows
-from schemas.json_values import Json, JsonMapping, JsonObject
+from schemas.audit import AuditEntry
+from schemas.json_values import JsonObject
 from schemas.messages import header
 from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
-from services.audit import audit_page
+from services.audit import page_of
 from warehouse.audit import entries
 
 router = APIRouter(prefix="/audit")
@@ -52,18 +53,16 @@ def _page(request: Request, session: Session) -> Response:
     offset, lang = offset_of(request), language_of(request)
     asked, filters = _asked(request), _filters(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        row = conn.execute(entries.page(PAGE_SIZE, offset, tuple(filters)), filters).fetchone()
-    included, found = row or (False, "")
-    if not included:
+        listed = page_of(entries.page(PAGE_SIZE, offset, filters).read(conn))
+    if listed is None:
         raise PageRefused(403, "audit.not_included")
-    shown: Json = audit_page(found, PAGE_SIZE, offset)
     kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)
     return page(
         request,
         "audit.html",
         session=session,
-        entries=[_entry(entry, lang) for entry in shown["data"]],
-        total=shown["pagination"]["total"],
+        entries=[_entry(entry, lang) for entry in listed["data"]],
+        total=listed["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
         given=asked,
@@ -90,7 +89,7 @@ def _filters(request: Request) -> dict[str, object]:
     return filters
 
 
-def _entry(entry: JsonMapping, lang: str) -> JsonObject:
+def _entry(entry: AuditEntry, lang: str) -> JsonObject:
     """Return an entry in words: the action, the record with its page, and the fields that it changed."""
     resource = entry["action"].partition(".")[0]
     assert entry["action"] in ACTIONS, "the ledger has known actions"

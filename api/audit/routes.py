@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import json_of
-from api.http.auth import Presented, read
+from api.http.auth import Presented, read_page
 from api.http.errors import WithoutAuditLog
 from api.http.parameters import INSTANT_OR_DAY, Limit, Offset, bound, one_of, plain_text
 from api.openapi.document import READ_ERRORS, V1, operation
@@ -85,10 +85,10 @@ async def list_audit_entries(
     """
     named = {"since": since, "until": until, "actor": actor, "actions": _actions(action, resource_type)}
     filters = {name: value for name, value in named.items() if value is not None}
-    included, found = await read(request, presented, entries.page(limit, offset, tuple(filters)), filters)
-    if not included:
+    page = audit.page_of(await read_page(request, presented, entries.page(limit, offset, filters)))
+    if page is None:
         raise WithoutAuditLog
-    return json_of(audit.audit_page(found, limit, offset))
+    return json_of(page)
 
 
 def _actions(action: str | None, resource_type: str | None) -> list[str] | None:

@@ -1,29 +1,33 @@
 """Pages of webhooks for administrators: adding, how sending goes, trying, pausing, filter, another secret, removing.
 
-What they do are the operations of `api.changes.webhooks`. A secret is shown once, on the page that answers the form.
+A secret is shown once, on the page that answers the form.
 """
 
-from typing import Any, Final  # Any: what REST answers, as the page shows it
+from collections.abc import Callable
+from typing import Final
 from uuid import UUID, uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.audit.pages import action_in_words
-from api.changes.webhooks import add_webhook, change_webhook, remove_webhook, roll_secret, try_webhook
-from api.http.errors import http_refusal
+from api.http.answers import json_of
+from api.http.requests import fingerprint
 from api.http.service import service_of
-from api.http.writing import Write
 from api.pages.forms import Form, offset_of, path_id, read_form, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Administrator, Session
-from pipelines.changes import Outcome
-from schemas.changes import CHANGE_TYPES
+from pipelines.changes import Outcome, Sender
+from schemas.actors import Actor
+from schemas.changes import CHANGE_TYPES, WebhookInput, WebhookPatch, WebhookSecretInput
+from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.refusals import NotThere, Refused
+from schemas.skus.inputs import parse_body
+from services import changes
+from services.changes import Written
 from warehouse.changes import webhooks
 from warehouse.operate.sessions import Connection
 
@@ -61,37 +65,64 @@ async def post_change(request: Request, session: Administrator) -> Response:
     form = await read_form(request, session)
     webhook_id, step = path_id(request), form.get("step", "")
     if step == "try":
-        tried = await try_webhook(service_of(request), session.company_id, webhook_id)
+        service = service_of(request)
+        sender = Sender.of(service.settings)
+        tried = await changes.send_test(service.writes, session.company_id, webhook_id, sender, service.clock.now())
         return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
     return await run_in_threadpool(_change, request, session, webhook_id, form)
 
 
 def _add(request: Request, session: Session, form: Form, body: JsonObject) -> Response:
     lang = language_of(request)
+
+    def add(conn: Connection, actor: Actor, sender: Sender) -> Written:
+        return changes.add(conn, actor, sender, parse_body(WebhookInput, body))
+
     try:
-        made = _read(add_webhook(write_of(request, session, form.get("once")), body))
+        written = _written(request, session, form, add)
     except Refused as refused:
-        faults = [_fault(issue, lang) for issue in http_refusal(refused).details or () if "message" in issue]
-        return _list_page(request, session, faults=faults, form=form)
-    return _page(request, session, UUID(made["data"]["id"]), secret=made["secret"])
+        return _list_page(request, session, faults=[_fault(issue, lang) for issue in refused.issues], form=form)
+    if written is None or written.webhook is None:
+        return redirect(link(request, "/webhooks"))
+    return _page(request, session, written.webhook["id"], secret=written.secret)
 
 
 def _change(request: Request, session: Session, webhook_id: UUID, form: Form) -> Response:
-    write: Write = write_of(request, session, form.get("once"))
-    match form.get("step"):
-        case "pause" | "activate" as step:
-            change_webhook(write, webhook_id, {"state": _STATES[step]})
-        case "types":
-            change_webhook(write, webhook_id, {"types": _ticked(form)})
-        case "roll":
-            rolled = _read(roll_secret(write, webhook_id, {}))
-            return _page(request, session, webhook_id, secret=rolled["secret"])
-        case "remove":
-            remove_webhook(write, webhook_id)
-            return redirect(link(request, "/webhooks"))
-        case _:
-            return _page(request, session, webhook_id)
-    return redirect(link(request, f"/webhooks/{webhook_id}"))
+    """Do the step of a form, and show the webhook; with its secret where it has another one."""
+    step = form.get("step", "")
+
+    def change(conn: Connection, actor: Actor, sender: Sender) -> Written:
+        if step == "remove":
+            return changes.remove(conn, actor, webhook_id)
+        if step == "roll":
+            return changes.roll_secret(conn, actor, sender, webhook_id, WebhookSecretInput())
+        sent = {"types": _ticked(form)} if step == "types" else {"state": _STATES[step]}
+        return changes.change(conn, actor, sender, webhook_id, parse_body(WebhookPatch, sent))
+
+    if step not in (*_STATES, "types", "roll", "remove"):
+        return _page(request, session, webhook_id)
+    written = _written(request, session, form, change)
+    if step == "roll":
+        return _page(request, session, webhook_id, secret=written and written.secret)
+    return redirect(link(request, "/webhooks" if step == "remove" else f"/webhooks/{webhook_id}"))
+
+
+def _written(
+    request: Request, session: Session, form: Form, operation: Callable[[Connection, Actor, Sender], Written]
+) -> Written | None:
+    """Return what the operation wrote for the signed-in person; None where the same form did it before."""
+    written: Written | None = None
+    write = write_of(request, session, form.get("once"))
+    sender = Sender.of(write.service.settings)
+
+    def keep(result: Written) -> Response:
+        nonlocal written
+        written = result
+        return json_of(None)
+
+    asked = fingerprint([*form.multi_items()])
+    write.answer(asked, lambda conn: operation(conn, write.actor, sender), keep)
+    return written
 
 
 def _list_page(
@@ -99,7 +130,7 @@ def _list_page(
 ) -> Response:
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        found = _listed(conn, webhooks.page(PAGE_SIZE, offset))
+        listed = webhooks.page(PAGE_SIZE, offset).read(conn)
     return page(
         request,
         "webhooks.html",
@@ -108,10 +139,10 @@ def _list_page(
         faults=faults or (),
         given=form or Form(),
         once=str(uuid4()),
-        found=found["data"],
+        found=listed["data"],
         most=webhooks.MOST,
         types=_named_types(language_of(request)),
-        total=found["pagination"]["total"],
+        total=listed["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
     )
@@ -123,11 +154,10 @@ def _page(
     """Return the page of a webhook, with a new secret, or with what came of a message that tried it."""
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        found = webhooks.detail(conn, webhook_id)
-        if found is None:
+        hook = webhooks.detail(conn, webhook_id)
+        if hook is None:
             raise NotThere
-        sent = _listed(conn, webhooks.page_of_deliveries(PAGE_SIZE, offset), id=webhook_id)
-    hook = orjson.loads(found)
+        sent = webhooks.page_of_deliveries(webhook_id, PAGE_SIZE, offset).read(conn)
     return page(
         request,
         "webhook.html",
@@ -156,17 +186,7 @@ def _named_types(lang: str) -> dict[str, str]:
     return {name: action_in_words(name, lang) for name in CHANGE_TYPES}
 
 
-def _listed(conn: Connection, query: str, **values: object) -> Any:  # a page as the interface answers it
-    row = conn.execute(query, values).fetchone()
-    assert row is not None, "a page is one row"
-    return orjson.loads(row[0])
-
-
-def _read(answer: Response) -> Any:  # the interface's own answer
-    return orjson.loads(bytes(answer.body))
-
-
-def _fault(issue: Any, lang: str) -> tuple[str, str]:
+def _fault(issue: Issue, lang: str) -> tuple[str, str]:
     """Return the input that a refusal is about, and its sentence; the limit of webhooks is about no input."""
-    field, sentence = (issue.get("field") or "").partition("[")[0], said(issue["message"], lang)
+    field, sentence = (issue.field or "").partition("[")[0], said(issue.message, lang)
     return field, f"{text(f'webhooks.{field}', lang)}: {sentence}" if field else sentence

@@ -1,8 +1,10 @@
-"""The feed of changes: what changed in the company's data, in the order of the commits, from a cursor on.
+"""The feed of changes: what changed in the company's data, in the order of the commits, from a cursor on; webhooks.
 
-Nothing is lost or told twice beside writers and imports: see `warehouse.changes.feed`.
+Nothing is lost or told twice beside writers and imports: see `warehouse.changes.feed`. A webhook says where the changes
+are sent; its page shows how sending goes, and they are sent again from a cursor.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -11,18 +13,36 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, in_language, json_of, json_text
-from api.http.auth import Presented, admit, read
-from api.http.parameters import MAX_PAGE, at_most, one_of
+from api.http.answers import JsonAnswer, in_language, json_of
+from api.http.auth import Presented, Writer, admit, read_page, read_record
+from api.http.parameters import MAX_PAGE, DryRun, Limit, Offset, RecordId, at_most, idempotency_key, one_of
+from api.http.requests import fingerprint
 from api.http.service import service_of
-from api.openapi.document import READ_ERRORS, V1, operation
-from schemas.changes import ChangeListResponse
+from api.http.writing import JsonWrite, Write
+from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from pipelines.changes import Sender
+from schemas.changes import (
+    ChangeListResponse,
+    WebhookDeliveryListResponse,
+    WebhookInput,
+    WebhookListResponse,
+    WebhookPatch,
+    WebhookReplayInput,
+    WebhookResponse,
+    WebhookSecretInput,
+    WebhookTestResult,
+    WebhookWriteResult,
+)
+from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import Unfit
-from schemas.skus.inputs import validator
+from schemas.refusals import NotThere
+from schemas.skus.inputs import parse_body, validator
 from services import changes
-from warehouse.changes import feed
+from services.changes import Written
+from warehouse.changes import feed, webhooks
 from warehouse.changes.feed import BEGINNING
+from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=V1, tags=["Changes"])
 
@@ -74,24 +94,201 @@ async def list_changes(
     """
     from_now, place = after == _NOW, feed.read_cursor(after or "") or BEGINNING
     if include is None or from_now:
-        query = feed.page(limit, from_now=from_now)
-        known, page = await read(request, presented, query, feed.parameters(place))
-        if not known:
+        page = feed.changes_of(await read_page(request, presented, feed.page(place, limit, from_now=from_now)))
+        if page is None:
             raise changes.unknown_cursor("after")
-        return json_text(page)
-    key = await admit(request, presented, "read")
-    service, lang = service_of(request), accepted_language(request)
+        return json_of(page)
+    write = Write.by_key(request, await admit(request, presented, "read"))
 
-    def work() -> Response:
-        with service.writes.company(key.company_id) as conn:
-            found = changes.page_with_records(
-                conn,
-                place,
-                min(limit, MAX_PAGE),
-                rulesets=service.rulesets,
-                today=service.clock.today(),
-                lang=lang,
-            )
-        return in_language(json_of(found), lang)
+    def read_with_records() -> Response:
+        with write.service.writes.company(write.actor.company_id) as conn:
+            most = min(limit, MAX_PAGE)
+            return json_of(changes.page_with_records(conn, write.actor, place, most, write.service.rulesets))
 
-    return await run_in_threadpool(work)
+    return in_language(await run_in_threadpool(read_with_records), write.actor.lang)
+
+
+webhooks_router = APIRouter(prefix=f"{V1}/webhooks", tags=["Changes"])
+
+_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
+_OF_ONE: Final = (*_ERRORS, "not_found")
+
+
+@webhooks_router.get(
+    "", **operation("List webhooks", answers={200: WebhookListResponse}, errors=READ_ERRORS, preview=True)
+)
+async def list_webhooks(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of webhooks, newest first, each with how sending goes."""
+    return json_of(await read_page(request, presented, webhooks.page(limit, offset)))
+
+
+@webhooks_router.get(
+    "/{id}",
+    **operation("Read a webhook", answers={200: WebhookResponse}, errors=(*READ_ERRORS, "not_found"), preview=True),
+)
+async def get_webhook(request: Request, presented: Presented, webhook_id: RecordId) -> Response:
+    """The webhook with how sending goes."""
+    webhook = await read_record(request, presented, webhooks.DETAIL, {"id": webhook_id})
+    if webhook is None:
+        raise NotThere
+    return json_of({"data": webhook})
+
+
+@webhooks_router.get(
+    "/{id}/deliveries",
+    **operation(
+        "List what was sent to a webhook",
+        answers={200: WebhookDeliveryListResponse},
+        errors=(*READ_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+async def list_deliveries(
+    request: Request, presented: Presented, webhook_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """A page of what was sent or waits, the newest change first; what ended is kept for 30 days."""
+    page = await read_page(request, presented, webhooks.page_of_deliveries(webhook_id, limit, offset))
+    return json_of(webhooks.deliveries_of(page))
+
+
+@webhooks_router.post(
+    "",
+    **operation(
+        "Add a webhook",
+        body=body_of(WebhookInput),
+        answers={200: WebhookWriteResult, 201: WebhookWriteResult},
+        errors=_ERRORS,
+        preview=True,
+    ),
+)
+def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Sends all later changes to an address, signed with the `secret` of this answer (Standard Webhooks).
+
+    Each change is a POST with the header `webhook-id`, which is the same when it is sent again. Answer 2xx within ten
+    seconds. Changes of one SKU come in their order. A company has at most ten webhooks.
+    """
+    write, body = received.admitted()
+    sender = Sender.of(write.service.settings)
+
+    def add(conn: Connection) -> Written:
+        return changes.add(conn, write.actor, sender, parse_body(WebhookInput, body), dry_run=dry_run)
+
+    return _answer(write, body, add, dry_run=dry_run, status=200 if dry_run else 201)
+
+
+@webhooks_router.patch(
+    "/{id}",
+    **operation(
+        "Change, pause or take up a webhook",
+        body=body_of(WebhookPatch),
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+        preview=True,
+    ),
+)
+def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """A field that is left out stays. What came while it was paused or disabled is sent when it is active again."""
+    write, body = received.admitted()
+    sender = Sender.of(write.service.settings)
+
+    def change(conn: Connection) -> Written:
+        return changes.change(conn, write.actor, sender, webhook_id, parse_body(WebhookPatch, body), dry_run=dry_run)
+
+    return _answer(write, body, change, dry_run=dry_run)
+
+
+@webhooks_router.delete(
+    "/{id}",
+    **operation("Remove a webhook", answers={200: WebhookWriteResult}, errors=_OF_ONE, preview=True),
+)
+def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """Removes the webhook with its secret. What waits to be sent is dropped."""
+    write = Write.by_key(request, key)
+    return _answer(
+        write, None, lambda conn: changes.remove(conn, write.actor, webhook_id, dry_run=dry_run), dry_run=dry_run
+    )
+
+
+@webhooks_router.post(
+    "/{id}/roll-secret",
+    **operation(
+        "Give a webhook another secret",
+        body=body_of(WebhookSecretInput),
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+        preview=True,
+    ),
+)
+def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """The new `secret` signs from now on, and the one before beside it for `overlap_hours`, 24 where it is left out."""
+    write, body = received.admitted()
+    sender = Sender.of(write.service.settings)
+
+    def roll(conn: Connection) -> Written:
+        sent = parse_body(WebhookSecretInput, body)
+        return changes.roll_secret(conn, write.actor, sender, webhook_id, sent, dry_run=dry_run)
+
+    return _answer(write, body, roll, dry_run=dry_run)
+
+
+@webhooks_router.post(
+    "/{id}/replay",
+    **operation(
+        "Send changes to a webhook again",
+        body=body_of(WebhookReplayInput),
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+        preview=True,
+    ),
+)
+def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """Sends every change behind a cursor of `GET /changes` again, under the ids that they had.
+
+    `outcome` is `unchanged` where the webhook has not come to that cursor yet.
+    """
+    write, body = received.admitted()
+
+    def replay(conn: Connection) -> Written:
+        after = parse_body(WebhookReplayInput, body).after
+        return changes.replay(conn, write.actor, webhook_id, after, dry_run=dry_run)
+
+    return _answer(write, body, replay, dry_run=dry_run)
+
+
+@webhooks_router.post(
+    "/{id}/test",
+    **operation(
+        "Try a webhook",
+        answers={200: WebhookTestResult},
+        errors=(*READ_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Response:
+    """Sends a message of the type `webhook.test` at once and says what came of it.
+
+    Nothing is stored, so that each request sends one, also with the Idempotency-Key of another.
+    """
+    idempotency_key(request)  # refused where it is none, as in every write
+    service = service_of(request)
+    sender = Sender.of(service.settings)
+    outcome = await changes.send_test(service.writes, key.company_id, webhook_id, sender, service.clock.now())
+    return json_of({"delivered": outcome.fault is None, **outcome._asdict()})
+
+
+def _answer(
+    write: Write, body: Json, operation: Callable[[Connection], Written], *, dry_run: bool, status: int = 200
+) -> Response:
+    """Return the answer to a write; a secret is in what is sent, and not in what is stored for a repeat."""
+    secret: str | None = None
+
+    def render(written: Written) -> Response:
+        nonlocal secret
+        secret = written.secret
+        answer = {"outcome": written.outcome, "dry_run": dry_run, "data": written.webhook, "secret": None}
+        return json_of(answer, status)
+
+    answer = write.answer(fingerprint(body), operation, render, dry_run=dry_run)
+    if secret is None or not isinstance(answer, JsonAnswer):
+        return answer
+    return in_language(json_of({**answer.value, "secret": secret}, status), write.actor.lang)

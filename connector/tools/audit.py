@@ -20,7 +20,6 @@ from warehouse.suppliers import overview
 
 _SOURCE: Final = "The company's audit log"
 _RECORDS: Final = "The company's own packaging records in this service"
-_MOST_VERSIONS: Final = 200
 _MOST_FIELDS: Final = 12
 _CODES: Final = 10
 """The most codes of items that are named of each supplier."""
@@ -57,20 +56,16 @@ class HistoryTools:
         company_id, begin = current_principal().company_id, _instant(since)
         with self._service.writes.company(company_id) as conn:
             if sku_code is not None or id is not None:
-                of_item = self._of_item(conn, id, sku_code, begin, field)
-                found = None
-                if of_item is not None:
-                    found = audit.Found(of_item[offset : offset + limit], len(of_item), None)
-            elif field is not None:
-                found = audit.with_field(conn, begin, field, limit=limit, offset=offset)
+                sku_id = item_id(conn, id, sku_code)
+                code = str(skus.code_of(conn, sku_id))
+                found = audit.changes_of_sku(conn, sku_id, code, begin, field, limit=limit, offset=offset)
             else:
-                page = audit.recent(conn, begin, limit=limit, offset=offset)
-                found = page and audit.Found(*page, back_to=None)
+                found = audit.changes(conn, begin, field, limit=limit, offset=offset)
             if found is None:
                 return self._without_log(conn, begin, limit, offset)
-        end = offset + len(found.changes)
+        end = offset + len(found.page)
         answer: JsonObject = {
-            "changes": [_change(change) for change in found.changes],
+            "changes": [_change(change) for change in found.page],
             "total": found.total,
             "next_offset": end if end < found.total else None,
         }
@@ -78,31 +73,11 @@ class HistoryTools:
             f"Call again with offset {end} for more of {found.total}." if end < found.total else "Name who and when."
         )
         if found.back_to is not None:
-            answer["looked_back_to"] = found.back_to
-            next_step += f" Only changes since {found.back_to} were looked at; ask for one item, or with a later since."
-        return Found(
-            as_of=instant(self._service.clock.now()),
-            sources=[_SOURCE],
-            next_step=next_step,
-            answer=orjson.loads(orjson.dumps(answer)),
-        )
-
-    def _of_item(
-        self,
-        conn: Connection,
-        id: str | None,  # noqa: A002
-        sku_code: str | None,
-        begin: datetime | None,
-        field: str | None,
-    ) -> list[Change] | None:
-        sku_id = item_id(conn, id, sku_code)
-        found = audit.of_sku(conn, sku_id, str(skus.code_of(conn, sku_id)), limit=_MOST_VERSIONS)
-        if found is None:
-            return None
-        of_time = [change for change in found if begin is None or datetime.fromisoformat(change.at) >= begin]
-        if field is None:
-            return of_time
-        return [narrowed for change in of_time if (narrowed := audit.of_field(change, field))]
+            answer["looked_back_to"] = instant(found.back_to)
+            next_step += (
+                f" Only changes since {instant(found.back_to)} were looked at; ask for one item, or with a later since."
+            )
+        return Found(as_of=self._service.clock.now(), sources=[_SOURCE], next_step=next_step, answer=answer)
 
     def _without_log(self, conn: Connection, begin: datetime | None, limit: int, offset: int) -> Found:
         now = self._service.clock.now()
@@ -112,7 +87,7 @@ class HistoryTools:
         page = orjson.loads(row[0])
         items = [{name: item[name] for name in ("sku_code", "name", "updated_at")} for item in page["data"]]
         return Found(
-            as_of=instant(now),
+            as_of=now,
             sources=[_RECORDS],
             next_step="Say that the plan has no audit log: who changed which field is not shown, only which items.",
             answer={"audit_log": False, "changed_items": items, "total": page["pagination"]["total"]},
@@ -134,7 +109,7 @@ class HistoryTools:
             found, total = overview.waiting(conn, asked, codes=_CODES, limit=limit, offset=offset)
         end = offset + len(found)
         return Found(
-            as_of=instant(now),
+            as_of=now,
             sources=["The company's requests to suppliers in this service"],
             next_step=f"Call again with offset {end} for more of {total}."
             if end < total

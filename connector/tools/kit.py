@@ -47,7 +47,7 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    as_of: Annotated[str, Field(description="The instant that the answer is of: RFC 3339, UTC.")]
+    as_of: Annotated[datetime, Field(description="The instant that the answer is of: RFC 3339, UTC.")]
     sources: Annotated[list[str], Field(description="Where the figures come from; name them when you quote them.")]
     next_step: Annotated[str, Field(description="What to do next, in one sentence.")]
     notice: Literal[NOTICE] = NOTICE  # type: ignore[valid-type]

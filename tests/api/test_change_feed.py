@@ -130,8 +130,8 @@ def test_the_commit_of_a_page_with_records_waits_for_the_disk(caller, pool):
     caller.made(sku_code="A")
     asked = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL, current_setting('synchronous_commit')"
     with pool.company(caller.company) as conn:
-        today = datetime.now(UTC).date()
-        found = changes.page_with_records(conn, BEGINNING, 10, rulesets=Rulesets(), today=today)
+        actor = Actor(caller.company, PERSON, datetime.now(UTC))
+        found = changes.page_with_records(conn, actor, BEGINNING, 10, Rulesets())
         assert [each["record"]["sku_code"] for each in found["data"]] == ["A"]
         assert conn.execute(asked).fetchone() == (True, "on"), "a transaction with an id writes its commit and waits"
 

@@ -11,8 +11,7 @@ FILE = "sku_code;name;weight_grams\n" + "".join(f"S{n};Bottle {n};{n},5\n" for n
 
 def entries(desk, **filters):
     with desk.pool.company(desk.company) as conn:
-        row = conn.execute(ledger.page(50, 0, tuple(filters)), filters).fetchone()
-    return audit.audit_page(row[1], 50, 0)["data"]
+        return audit.page_of(ledger.page(50, 0, filters).read(conn))["data"]
 
 
 def test_an_imports_entries_name_the_import_and_the_request_that_sent_the_file(desk):

@@ -5,7 +5,7 @@ import random
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,14 +17,15 @@ import dagster as dg
 import orjson
 import pytest
 
+from api.http.answers import as_json
 from pipelines import changes as changes_pipelines
 from pipelines.changes import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
 from pipelines.defs.sensors import due_companies
 from schemas.actors import Actor
-from schemas.changes import WebhookInput, WebhookPatch
+from schemas.changes import WebhookInput, WebhookPatch, WebhookSecretInput
 from schemas.refusals import Refused
 from services import changes as changes_services
-from services.changes import Act
+from services.changes import Written
 from services.skus.write import write_records
 from tests import receiver as receivers
 from tests.connector.oauth.test_documents import _certify as certify
@@ -37,7 +38,6 @@ from warehouse.changes import feed
 from warehouse.changes import webhooks as webhooks_changes
 from warehouse.changes.feed import BEGINNING
 from warehouse.operate import keys
-from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 
@@ -60,14 +60,16 @@ class Office:
         self.settings = with_keys(Settings.load(data_dir=folder, webhooks_to_loopback=True))
         self.sender = changes_pipelines.Sender.of(self.settings)
         self.resources = desk.resources._replace(settings=self.settings)
-        made = self.act(lambda act: changes_services.add(act, WebhookInput(url=url)))
-        self.hook, self.secret = made.id, made.secret
+        written = self.act(changes_services.add, self.sender, WebhookInput(url=url))
+        self.hook, self.secret = written.webhook["id"], written.secret
 
-    def act(self, work: Any) -> Any:
-        def once(conn: Connection) -> Any:
-            return work(Act(conn, self.desk.company, ORIGIN, self.desk.clock.now(), self.sender, dry_run=False))
+    def act(self, operation: Callable[..., Written], *values: Any) -> Written:
+        """What an operation on webhooks wrote, by this company's person, now."""
+        actor = Actor(self.desk.company, ORIGIN, self.desk.clock.now())
+        return self.desk.pool.run(self.desk.company, lambda conn: operation(conn, actor, *values))
 
-        return self.desk.pool.run(self.desk.company, once)
+    def change(self, **fields: Any) -> None:
+        self.act(changes_services.change, self.sender, self.hook, WebhookPatch(**fields))
 
     def write(self, *codes: str, name: str = "Bottle") -> None:
         records = {at: {"sku_code": code, "name": name} for at, code in enumerate(codes)}
@@ -124,7 +126,8 @@ def test_changes_are_sent_once_each_signed_and_with_the_change(office: Office, r
     assert all(got.is_signed_by(office.secret) for got in receiver.got)
     assert all(got.timestamp == int(office.desk.clock.now().timestamp()) for got in receiver.got)
     with office.desk.pool.company(office.desk.company) as conn:
-        changes = {each["id"]: each for each in feed.read(conn, BEGINNING, 10)["data"]}
+        feed_now = orjson.loads(as_json(feed.read(conn, BEGINNING, 10)["data"]))
+        changes = {each["id"]: each for each in feed_now}
     assert {got.id: got.data for got in receiver.got} == changes, "as the feed has them"
     assert "secret" not in str([got.body for got in receiver.got])
 
@@ -188,7 +191,7 @@ def test_a_silent_receiver_costs_one_attempt_and_is_given_up_with_its_reason(
     office.write("S-99")
     assert office.send(timedelta(days=1)) == 0
     receiver.silent = False
-    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(state="active")))
+    office.change(state="active")
     while office.send():
         pass
     assert sorted(got.data["sku_code"] for got in receiver.taken()) == [*(f"S-{n:02}" for n in range(40)), "S-99"]
@@ -237,7 +240,9 @@ def test_a_receiver_that_is_gone_is_left_and_a_redirect_is_not_followed(office: 
 
 
 def test_both_secrets_sign_until_the_overlap_ends(office: Office, receiver: Receiver) -> None:
-    new = office.act(lambda act: changes_services.roll_secret(act, office.hook, timedelta(hours=1)))
+    new = office.act(
+        changes_services.roll_secret, office.sender, office.hook, WebhookSecretInput(overlap_hours=1)
+    ).secret
     office.write("O-1")
     office.send()
     office.write("O-2")
@@ -254,13 +259,13 @@ def test_changes_behind_a_cursor_are_sent_again_in_order(office: Office, receive
     before = [got.id for got in receiver.got]
     with office.desk.pool.company(office.desk.company) as conn:
         first = feed.read(conn, BEGINNING, 10)["data"][0]["cursor"]
-    assert office.act(lambda act: changes_services.replay(act, office.hook, first))
+    assert office.act(changes_services.replay, office.hook, first).outcome == "updated"
     office.send()
     assert [got.id for got in receiver.got[2:]] == before[1:]
     receiver.answer = lambda _id, _data: 500
     office.write("P", name="Can")
     office.send()
-    assert office.act(lambda act: changes_services.replay(act, office.hook, first))
+    assert office.act(changes_services.replay, office.hook, first).outcome == "updated"
     receiver.answer = lambda _id, _data: 200
     office.send(TRIES_AFTER[0])
     assert [got.data["version"] for got in receiver.taken()[3:]] == [2, 3], "what waited is not sent twice"
@@ -271,7 +276,9 @@ def test_what_waits_counts_from_the_moment_of_a_replay_on(office: Office) -> Non
 
     def waiting() -> int:
         with office.desk.pool.company(office.desk.company) as conn:
-            return int(orjson.loads(webhooks_changes.detail(conn, office.hook) or "")["waiting"])
+            webhook = webhooks_changes.detail(conn, office.hook)
+        assert webhook is not None
+        return webhook["waiting"]
 
     for number in range(3):
         office.write(f"N-{number}")
@@ -280,9 +287,9 @@ def test_what_waits_counts_from_the_moment_of_a_replay_on(office: Office) -> Non
     assert waiting() == 0
     with office.desk.pool.company(office.desk.company) as conn:
         first = feed.read(conn, BEGINNING, 10)["data"][0]["cursor"]
-    assert office.act(lambda act: changes_services.replay(act, office.hook, first))
+    assert office.act(changes_services.replay, office.hook, first).outcome == "updated"
     assert waiting() == 2
-    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(types=["doc.created"])))
+    office.change(types=["doc.created"])
     assert waiting() == 0, "no change of the type waits"
 
 
@@ -290,10 +297,10 @@ def test_what_is_paused_or_too_much_stays_in_the_feed(
     office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes_pipelines, "MOST_WAITING", 5)
-    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(state="paused")))
+    office.change(state="paused")
     office.write(*(f"Q-{number}" for number in range(12)))
     assert office.send() == 0
-    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(state="active")))
+    office.change(state="active")
     office.send()
     assert sorted(got.data["sku_code"] for got in receiver.got) == sorted(f"Q-{number}" for number in range(12))
 
@@ -302,7 +309,7 @@ def test_what_a_filter_leaves_out_takes_no_place_and_holds_back_nothing(
     office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes_pipelines, "MOST_WAITING", 2)
-    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(types=["sku.updated"])))
+    office.change(types=["sku.updated"])
     codes = [f"F-{number}" for number in range(5)]
     receiver.answer = lambda _id, data: 400 if data["sku_code"] == "F-0" else 200
     office.write(*codes)
@@ -312,13 +319,13 @@ def test_what_a_filter_leaves_out_takes_no_place_and_holds_back_nothing(
         ("sku.updated", code) for code in codes[1:]
     ]
     assert office.states()[0] == ("F-0", "waiting", 1), "no delivery but of the type"
-    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(types=["sku.created"])))
+    office.change(types=["sku.created"])
     receiver.answer = lambda _id, _data: 200
     office.send()
     assert [got.type for got in receiver.taken()[4:]] == ["sku.updated"], (
         "what waited is sent, what was left out is not"
     )
-    office.act(lambda act: changes_services.replay(act, office.hook, receiver.got[0].data["cursor"]))
+    office.act(changes_services.replay, office.hook, receiver.got[0].data["cursor"])
     assert office.send() == 1, "the webhook goes to the end of the feed"
     assert office.send() == 0
     assert len(receiver.taken()) == 5
@@ -336,9 +343,9 @@ def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, rec
         "https://[::1]/",
         "https://localhost/x",
     ):
-        act = partial(Act, company_id=desk.company, origin=ORIGIN, now=desk.clock.now(), sender=strict, dry_run=True)
+        actor = Actor(desk.company, ORIGIN, desk.clock.now())
         with desk.pool.company(desk.company) as conn, pytest.raises(Refused):
-            changes_services.add(act(conn), WebhookInput(url=url))
+            changes_services.add(conn, actor, strict, WebhookInput(url=url), dry_run=True)
 
 
 def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(

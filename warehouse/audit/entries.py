@@ -5,16 +5,17 @@ the entries that they show; `services.audit` computes the difference. Writing en
 other modules of this folder.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
-import orjson
 from psycopg.rows import class_row
+from typing_extensions import TypedDict
 
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 from warehouse.skus import queries
 
 _OF_TRANSACTIONS: Final = {
@@ -63,7 +64,7 @@ ORDER BY chosen.version DESC"""
 _INCLUDED: Final = "SELECT plans.audit_log FROM companies JOIN plans USING (plan)"
 
 
-class Entry(NamedTuple):
+class Entry(TypedDict):
     """An entry of a page with its transaction; the row versions are lists of the values of `detail.COLUMNS`.
 
     `before` and `after` are the JSON objects of an entry that is about no SKU. `version_before` and `version_after` are
@@ -71,7 +72,7 @@ class Entry(NamedTuple):
     """
 
     id: int
-    at: str
+    at: datetime
     actor_type: str
     actor_id: str | None
     actor_name: str | None
@@ -87,13 +88,6 @@ class Entry(NamedTuple):
     version_after: list[object] | None
 
 
-class Page(NamedTuple):
-    """The entries of a page, newest first, and the number of all entries that match."""
-
-    entries: list[Entry]
-    total: int
-
-
 @dataclass(frozen=True, slots=True)
 class Version:
     """A version of a SKU with who wrote it, when and why; the row versions are as in `Entry`."""
@@ -107,30 +101,31 @@ class Version:
     version_after: list[object]
 
 
-def page(limit: int, offset: int, filters: Collection[str] = ()) -> str:
-    """Build a query of one row: whether the company's plan includes the ledger, and the page as JSON for `read_page`.
+def page(limit: int, offset: int, filters: Mapping[str, object]) -> Listing[Entry]:
+    """Return the question for a page of the ledger, newest first, by `since`, `until`, `actor` or `actions`.
 
-    `filters` names the given parameters: `since`, `until`, `actor`, `actions`. Limit and offset are in the text, as in
-    `warehouse.pages`.
+    Beside the page it says whether the company's plan has the ledger `included`; without it there are no entries.
     """
-    found, total, chosen = _search(filters)
-    return f"""
-SELECT plans.audit_log AS included, CASE WHEN plans.audit_log THEN (
-    WITH found AS MATERIALIZED ({found}), chosen AS MATERIALIZED (
-        SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
-        FROM audit_entries AS e WHERE {chosen.format(limit=limit, offset=offset)}
-    )
-    SELECT json_build_object('total', (SELECT coalesce({total}, 0) FROM found),
-                             'entries', coalesce(json_agg(entry ORDER BY entry.id DESC), '[]'))
-    FROM (
-        SELECT chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
-               chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
-               {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
-        FROM chosen
-        CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
-    ) AS entry
-) END::text AS page
-FROM companies JOIN plans USING (plan)"""
+    matches, total, chosen = _search(filters)
+    sql = f"""
+WITH plan AS MATERIALIZED (SELECT plans.audit_log FROM companies JOIN plans USING (plan)),
+found AS MATERIALIZED ({matches}), chosen AS MATERIALIZED (
+    SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
+    FROM audit_entries AS e WHERE (SELECT audit_log FROM plan) AND {chosen.format(limit=limit, offset=offset)}
+)
+SELECT whole.*, entry.* FROM (
+    SELECT CASE WHEN audit_log THEN (SELECT coalesce({total}, 0)::bigint FROM found) END AS total,
+           audit_log AS included
+    FROM plan
+) AS whole LEFT JOIN (
+    SELECT true AS is_item, chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
+           chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
+           {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
+    FROM chosen
+    CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
+    ORDER BY chosen.id DESC
+) AS entry ON true"""
+    return Listing(sql, limit, offset, ("included",), filters)
 
 
 def _search(filters: Collection[str]) -> tuple[str, str, str]:
@@ -148,12 +143,6 @@ def _search(filters: Collection[str]) -> tuple[str, str, str]:
     if of_transactions:
         return _TRANSACTIONS.format(conditions=conditions), "max(upto)", _BY_TRANSACTION
     return _NUMBERED, "max(upto)", _BY_NUMBER
-
-
-def read_page(text: str) -> Page:
-    """Parse the JSON text of a statement of `page`."""
-    found = orjson.loads(text)
-    return Page([Entry(**entry) for entry in found["entries"]], found["total"])
 
 
 def is_included(connection: Connection) -> bool:

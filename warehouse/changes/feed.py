@@ -9,14 +9,11 @@ other entries. What belongs here: the one query. What does not: records (`servic
 from base64 import urlsafe_b64decode
 from binascii import Error
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple  # Any: a page, and what the statement answers beside its rows
 
-import orjson
-
-from schemas.changes import CHANGE_TYPES
-from schemas.json_values import JsonObject
-from warehouse import pages
+from schemas.changes import CHANGE_TYPES, Change, ChangeListResponse
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 from warehouse.skus import queries as skus
 
 _MARK_BYTES: Final = 8
@@ -78,48 +75,33 @@ _OF_SKU: Final = """CASE
         THEN (SELECT files.sku_id FROM technical_files AS files WHERE files.id = chosen.resource_id::uuid) END"""
 _CHANGE: Final = f"""
 SELECT chosen.transaction_id || '.' || chosen.id AS id, {sql("chosen.id", "t.hash")} AS cursor,
-       {pages.instant("t.at")} AS at, chosen.action AS type, split_part(chosen.action, '.', 1) AS resource_type,
-       chosen.resource_id, of_sku.id AS sku_id, sku.sku_code, chosen.version, t.actor_type, chosen.id AS number
+       t.at, chosen.action AS type, split_part(chosen.action, '.', 1) AS resource_type,
+       chosen.resource_id, of_sku.id AS sku_id, sku.sku_code, chosen.version, t.actor_type
 FROM chosen
 CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
 CROSS JOIN LATERAL (SELECT {_OF_SKU} AS id) AS of_sku
 LEFT JOIN LATERAL {skus.named("of_sku.id")} AS sku ON true"""
-_SHOWN: Final = (
-    "id",
-    "cursor",
-    "at",
-    "type",
-    "resource_type",
-    "resource_id",
-    "sku_id",
-    "sku_code",
-    "version",
-    "actor_type",
-)
 
 
-def page(limit: int, *, from_now: bool = False) -> str:
-    """Build a query of one row: whether the place is known, and ChangeListResponse as JSON text.
+def page(place: Place, limit: int, types: Sequence[str] | None = None, *, from_now: bool = False) -> Listing[Change]:
+    """Return the question for the changes behind a place, of these types or of all; `changes_of` reads its answer.
 
-    Its parameters are those of `parameters`. With `from_now` the page is empty and its cursor is the ledger's end.
+    With `from_now` the page is empty and its cursor is the ledger's end.
     """
     first = _UPTO if from_now else "%(number)s::bigint"
-    fields = ", ".join(f"'{name}', change.{name}" for name in _SHOWN)
-    return f"""
+    sql_of_page = f"""
 WITH {_HORIZON}, found AS MATERIALIZED (
     SELECT e.id, e.transaction_id, e.action, e.resource_id, e.version FROM audit_entries AS e
     WHERE e.id > {first} AND e.id <= {_UPTO} AND e.action = ANY(%(types)s::text[])
     ORDER BY e.id LIMIT {limit + 1:d}
 ), chosen AS MATERIALIZED (
     SELECT * FROM found ORDER BY id LIMIT {limit:d}
-), change AS MATERIALIZED ({_CHANGE})
-SELECT {_KNOWN} AS known, json_build_object(
-    'data', coalesce((SELECT json_agg(json_build_object({fields}) ORDER BY change.number) FROM change), '[]'::json),
-    'next_cursor', CASE WHEN (SELECT count(*) FROM found) > {limit:d}
-        THEN (SELECT cursor FROM change ORDER BY number DESC LIMIT 1)
-        ELSE coalesce((SELECT {sql("horizon.upto", "horizon.hash")} FROM horizon), {_BEGINNING}) END,
-    'has_more', (SELECT count(*) FROM found) > {limit:d}
-)::text AS page"""
+), change AS MATERIALIZED ({_CHANGE} ORDER BY chosen.id)
+SELECT whole.*, change.* FROM (
+    SELECT (SELECT count(*) FROM found) AS total, {_KNOWN} AS is_known,
+           coalesce((SELECT {sql("horizon.upto", "horizon.hash")} FROM horizon), {_BEGINNING}) AS horizon
+) AS whole LEFT JOIN (SELECT true AS is_item, * FROM change) AS change ON true"""
+    return Listing(sql_of_page, limit, 0, ("is_known", "horizon"), parameters(place, types))
 
 
 def parameters(place: Place, types: Sequence[str] | None = None) -> dict[str, object]:
@@ -127,25 +109,27 @@ def parameters(place: Place, types: Sequence[str] | None = None) -> dict[str, ob
     return {"number": place.number, "mark": place.mark, "types": list(CHANGE_TYPES if types is None else types)}
 
 
-def read(connection: Connection, place: Place, limit: int) -> JsonObject | None:
-    """Return the page behind a place of the session's company; None where its ledger has no such place.
+def changes_of(page: Any, *, is_known: bool = False) -> ChangeListResponse | None:
+    """Return the changes of a `page`; None where the company's ledger has no such place, unless it `is_known`.
 
-    The cursor is another company's then, or a backup was restored since.
+    The cursor is another company's then, or a backup was restored since. The next one is behind the changes of other
+    types too, up to the next one of these.
     """
-    row = connection.execute(page(limit), parameters(place)).fetchone()
-    assert row is not None, "a page is one row"
-    known, text = row
-    return orjson.loads(text) if known else None
+    if not (is_known or page["is_known"]):
+        return None
+    data, has_more = page["data"], page["pagination"]["total"] > page["pagination"]["limit"]
+    return {"data": data, "next_cursor": data[-1]["cursor"] if has_more else page["horizon"], "has_more": has_more}
 
 
-def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> JsonObject:
-    """Return the page, of these types, behind an entry of the session's company that the service stored the number of.
+def read(connection: Connection, place: Place, limit: int) -> ChangeListResponse | None:
+    """Return the page behind a place of the session's company; None where its ledger has no such place."""
+    return changes_of(page(place, limit).read(connection))
 
-    Its cursor is behind the changes of other types too, up to the next one of these.
-    """
-    row = connection.execute(page(limit), parameters(Place(number, b""), types)).fetchone()
-    assert row is not None, "a page is one row"
-    found: JsonObject = orjson.loads(row[1])
+
+def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> ChangeListResponse:
+    """Return the page, of these types, behind an entry whose number the service stored, of the session's company."""
+    found = changes_of(page(Place(number, b""), limit, types).read(connection), is_known=True)
+    assert found is not None, "a place that is known has a page"
     return found
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast  # Any: a page with what the statement answers beside it
 from uuid import UUID
 
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -23,10 +23,13 @@ from sqlalchemy import (
 )
 from uuid_utils import uuid7
 
-from schemas.changes import CHANGE_TYPES
+from schemas.changes import CHANGE_TYPES, Webhook, WebhookDelivery
+from schemas.pages import Page
+from schemas.refusals import NotThere
 from warehouse import pages
 from warehouse.base import company, identity, instant, metadata
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 
 MOST: Final = 10
 """Most webhooks of a company."""
@@ -72,16 +75,11 @@ _WAITING: Final = f"""(
     + (SELECT count(*) FROM audit_entries WHERE id > webhooks.position AND action = ANY(coalesce(webhooks.types,
        ARRAY[{", ".join(f"'{kind}'" for kind in CHANGE_TYPES)}]::text[]))))"""
 """What is put among the deliveries already, and the changes behind the webhook's place in the feed."""
-_ITEM: Final = f"""id, url, description, types, state, disabled_reason, fault,
-    {pages.instant("failing_since")} AS failing_since, {pages.instant("next_at")} AS next_at,
-    {pages.instant("delivered_at")} AS delivered_at, {_WAITING} AS waiting,
-    {pages.instant("old_secret_until")} AS old_secret_until,
-    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+_ITEM: Final = f"""id, url, description, types, state, disabled_reason, fault, failing_since, next_at, delivered_at,
+    {_WAITING} AS waiting, old_secret_until, created_at, updated_at"""
 _NEWEST: Final = "created_at DESC, id"
-DETAIL: Final = f"""
-SELECT (SELECT row_to_json(item) FROM (
-    SELECT {_ITEM} FROM webhooks WHERE id = %(id)s AND removed_at IS NULL) AS item)::text AS webhook"""
-"""Selects one webhook as JSON text, null where the company has none of the id."""
+DETAIL: Final = f"SELECT {_ITEM} FROM webhooks WHERE id = %(id)s AND removed_at IS NULL"
+"""Selects one webhook, no row where the company has none of the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +99,18 @@ class Hook:
     failing_since: datetime | None
 
 
-def page(limit: int, offset: int) -> str:
-    """Return the query of WebhookListResponse as one JSON text, newest first."""
+def page(limit: int, offset: int) -> Listing[Webhook]:
+    """Return the question for a page of the company's webhooks, newest first."""
     kept = "FROM webhooks WHERE removed_at IS NULL"
     rows = f"SELECT * {kept} ORDER BY {_NEWEST} LIMIT {limit:d} OFFSET {offset:d}"
     total = f"(SELECT count(*) {kept})"
-    return pages.page(_ITEM, "webhooks", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)
+    return pages.listing(_ITEM, "webhooks", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)
 
 
-def detail(connection: Connection, webhook_id: UUID) -> str | None:
-    """Return a webhook as JSON text; None where the session's company has none of the id."""
-    (found,) = connection.execute(DETAIL, {"id": webhook_id}).fetchone() or (None,)
-    return None if found is None else str(found)
+def detail(connection: Connection, webhook_id: UUID) -> Webhook | None:
+    """Return a webhook as it is shown; None where the session's company has none of the id."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cast(Webhook | None, cursor.execute(DETAIL, {"id": webhook_id}).fetchone())
 
 
 def add(
@@ -231,9 +229,7 @@ _TAKE_BACK: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND st
 _REMOVE_DELIVERIES: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s"
 _FORGET: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND ended_at < %s"
 
-_DELIVERY: Final = f"""change_id AS id, type, sku_code, state, tries, status, fault,
-    {pages.instant("created_at")} AS created_at, {pages.instant("due_at")} AS due_at,
-    {pages.instant("ended_at")} AS ended_at"""
+_DELIVERY: Final = "change_id AS id, type, sku_code, state, tries, status, fault, created_at, due_at, ended_at"
 _NEWEST_DELIVERY: Final = "number DESC, id DESC"
 
 
@@ -265,24 +261,30 @@ class New(NamedTuple):
     body: str
 
 
-def page_of_deliveries(limit: int, offset: int) -> str:
-    """Return the query of WebhookDeliveryListResponse as one JSON text for the parameter `id`, the newest first.
+def page_of_deliveries(webhook_id: UUID, limit: int, offset: int) -> Listing[WebhookDelivery]:
+    """Return the question for a page of what was sent or waits, the newest first.
 
-    Null where the company has no such webhook.
+    Beside the page it says whether the webhook `exists`.
     """
     of_hook = "FROM webhook_deliveries WHERE webhook_id = %(id)s"
-    rows = f"SELECT * {of_hook} ORDER BY {_NEWEST_DELIVERY} LIMIT {limit:d} OFFSET {offset:d}"
-    listed = pages.page(
+    return pages.listing(
         _DELIVERY,
         "webhook_deliveries",
         order=_NEWEST_DELIVERY,
         limit=limit,
         offset=offset,
-        rows=rows,
+        rows=f"SELECT * {of_hook} ORDER BY {_NEWEST_DELIVERY} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) {of_hook})",
+        more={"exists": "EXISTS (SELECT FROM webhooks WHERE id = %(id)s AND removed_at IS NULL)"},
+        parameters={"id": webhook_id},
     )
-    exists = "EXISTS (SELECT FROM webhooks WHERE id = %(id)s AND removed_at IS NULL)"
-    return f"SELECT CASE WHEN {exists} THEN ({listed}) END AS page"
+
+
+def deliveries_of(page: Any) -> Page[WebhookDelivery]:  # a page of `page_of_deliveries`
+    """Return the deliveries of a page. Raise `NotThere` where the company has no such webhook."""
+    if not page.pop("exists"):
+        raise NotThere
+    return cast(Page[WebhookDelivery], page)
 
 
 def companies(connection: Connection, now: datetime) -> Sequence[Due]:
