@@ -68,7 +68,7 @@ class Change(Answer):
         PydanticField(description="Kind of the actor who made it, never a name."),
     ]
     record: Annotated[
-        SkuDetail | None,  # type: ignore[valid-type]
+        SkuDetail | None,
         PydanticField(
             description="With `include=records`: the SKU of `sku_id` as it is now, which may be newer than this "
             "change. Null where the change is about no SKU."

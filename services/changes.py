@@ -31,7 +31,6 @@ from warehouse.changes.webhooks import MOST, Hook
 from warehouse.operate.sessions import Connection, make_seen_durable
 from warehouse.rules import Rulesets
 from warehouse.skus import archive
-from warehouse.skus.queries import StoredSku
 
 AT_ONCE: Final = 25
 """SKUs that one statement reads."""
@@ -73,24 +72,11 @@ def _skus(
     while read < len(ids) and size <= MOST_BYTES:
         for row, archived_at in archive.of_ids(conn, ids[read : read + AT_ONCE], today):
             size += len(row["components"] or "")
-            found = _shown(conn, row, rulesets, today, lang)
+            graded = detail.rulesets_of(conn, rulesets, row)
+            found = detail.sku_detail(row, graded, today=today, lang=lang)
             shown[str(row["id"])] = found if archived_at is None else {**found, "archived_at": archived_at}
         read += AT_ONCE
     return shown, min(read, len(ids))
-
-
-def _shown(conn: Connection, row: StoredSku, rulesets: Rulesets, today: date, lang: str) -> SkuDetail:
-    before = detail.version_before(row)
-    return detail.sku_detail(
-        row,
-        detail.record(row),
-        rules=rulesets.active(conn),
-        graded_by=rulesets.of(conn, row["ruleset_version"]),
-        doc_status=row["doc_status"],
-        today=today,
-        before=None if before is None else rulesets.of(conn, before),
-        lang=lang,
-    )
 
 
 def unknown_cursor(field: str) -> Refused:

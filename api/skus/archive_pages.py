@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 from uuid import UUID
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -52,8 +51,8 @@ async def post_return(request: Request, session: Editor) -> Response:
 def _list_page(request: Request, session: Session) -> Response:
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        (listed,) = conn.execute(archive.page(PAGE_SIZE, offset)).fetchone() or ("{}",)
-    return page(request, "archived.html", session=session, found=orjson.loads(listed), offset=offset, size=PAGE_SIZE)
+        listed = archive.page(PAGE_SIZE, offset).read(conn)
+    return page(request, "archived.html", session=session, found=listed, offset=offset, size=PAGE_SIZE)
 
 
 async def _do(request: Request, session: Session, answer: _Answer) -> Response:

@@ -1,6 +1,7 @@
 """GET /skus/export: the list of SKUs as a file, narrowed and sorted as GET /skus, in codes and field names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import (  # Any: filters of every type
@@ -24,11 +25,11 @@ from api.http.parameters import SkuCodes, UpdatedSince
 from api.openapi.document import READ_ERRORS, V1, operation
 from api.skus.listing import FilterParameters, Filters, place_of
 from pipelines.writing.workbooks import Cell
-from schemas.json_values import JsonMapping
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 from schemas.skus.answers import SkuListResponse
 from schemas.skus.inputs import validator
+from schemas.skus.types import ExportedSku
 from services.skus import listing
 from services.skus.listing import ALWAYS, COLUMNS, FORMS, MEDIA_TYPES, Form, Place, Table
 
@@ -130,8 +131,9 @@ async def export_skus(
 def _exported(place: Place, wanted: Filters, form: Form, columns: tuple[str, ...], **others: Any) -> Response:
     names = (*ALWAYS, *columns)
 
-    def cells(item: JsonMapping) -> list[Cell]:
-        return [_cell(item[name]) for name in names]
+    def cells(item: ExportedSku) -> list[Cell]:
+        values: Mapping[str, object] = item
+        return [_cell(values[name]) for name in names]
 
     return answer(place, wanted, form, Table(names, cells, _LANG), **others)
 
@@ -146,6 +148,8 @@ def _cell(value: object) -> Cell:
             return float(value)
         case list():
             return ";".join(value)
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
     return str(value)
 
 

@@ -6,9 +6,9 @@ names beside codes.
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from inspect import Parameter, Signature
 from typing import (  # Any: each filter has a type of its own
@@ -16,6 +16,7 @@ from typing import (  # Any: each filter has a type of its own
     Any,
     Final,
     Self,  # Any: values of the sorted column, of any type
+    cast,
 )
 from uuid import UUID
 
@@ -26,7 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, in_language, json_of
+from api.http.answers import accepted_language, as_json, in_language, json_of
 from api.http.parameters import one_of
 from api.http.service import service_of
 from schemas import normalise, texts
@@ -34,17 +35,17 @@ from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import Unfit
+from schemas.pages import Page
 from schemas.refusals import Refused
 from schemas.skus.inputs import validator
+from schemas.skus.types import SkuListItem
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import market_named
 from services.library import record_named
-from services.skus import detail
-from services.skus.detail import GradedBy
+from services.skus.detail import fields, sku_detail, versions_of
 from services.skus.listing import Place
 from warehouse.figures.gaps import GAPS, Finding
 from warehouse.skus import search
-from warehouse.skus.queries import StoredSku
 from warehouse.skus.search import LASTING, MOST_WORDS, NEWEST, SORTS, Search
 
 MOST_CHARACTERS: Final = 200
@@ -218,10 +219,6 @@ class Cursor:
             raise Unfit("invalid_format", _UNREADABLE) from None
         return found
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the page's query."""
-        return {"after_key": self.key, "after_id": self.sku_id}
-
     def check(self, *, sort: str, offset: int) -> None:
         """Raise `Refused` where the request asks for an offset, another order, or one that writes change."""
         if offset:
@@ -246,13 +243,12 @@ def _check_key(sort: str, key: str) -> None:
         raise ValueError
 
 
-def next_cursor(page: Mapping[str, Any], sort: str, limit: int) -> str | None:
+def next_cursor(items: Sequence[SkuListItem], sort: str, limit: int) -> str | None:
     """Return the cursor of the page behind this one; None where this one has fewer SKUs than were asked for."""
-    items = page["data"]
     if len(items) < limit:
         return None
-    last = items[-1]
-    return base64.urlsafe_b64encode(orjson.dumps([sort, last[sort.removeprefix("-")], last["id"]])).decode()
+    last: Mapping[str, object] = items[-1]
+    return base64.urlsafe_b64encode(as_json([sort, last[sort.removeprefix("-")], last["id"]])).decode()
 
 
 def sort_of(given: Mapping[str, Any]) -> str:
@@ -299,49 +295,21 @@ Include = Annotated[
 ]
 
 
-async def with_parts(request: Request, page: JsonObject, parts: Collection[str]) -> Response:
-    """Return a page of `stored_items.ITEM` with these parts of each item; the items are shown in a thread.
-
-    A page without parts is one of plain items.
-    """
+async def with_parts(request: Request, page: Page[SkuListItem], parts: Collection[str]) -> Response:
+    """Return a page of items `with_rows` with these parts of each item; the items are shown in a thread."""
     service, lang = service_of(request), accepted_language(request)
-    if not parts:
-        return json_of(page)
-    rows = [search.row_of(item) for item in page["data"]]
-    versions = {_graded_by(row) for row in rows} if "compliance" in parts else set()
-    rules = {found: await service.rules_for(*found) for found in versions}
-    show = partial(_add, page["data"], rows, rules, parts=parts, today=service.clock.today(), lang=lang)
-    await run_in_threadpool(show)
+    rows = search.stored_rows(page["data"])
+    versions = {versions_of(row) for row in rows} if "compliance" in parts else set()
+    rules = {asked: await service.rules_for(*asked) for asked in versions}
+
+    def add() -> None:
+        for item, row in zip(page["data"], rows, strict=True):
+            shown: Mapping[str, object]
+            if "compliance" in parts:
+                shown = sku_detail(row, rules[versions_of(row)], today=service.clock.today(), lang=lang)
+            else:
+                shown = fields(row)
+            cast(JsonObject, item).update({part: shown[part] for part in PARTS if part in parts})
+
+    await run_in_threadpool(add)
     return in_language(json_of(page), lang)
-
-
-def _graded_by(row: StoredSku) -> tuple[str, str | None]:
-    return row["ruleset_version"], detail.version_before(row)
-
-
-def _add(
-    items: list[JsonObject],
-    rows: list[StoredSku],
-    rules: Mapping[tuple[str, str | None], GradedBy],
-    *,
-    parts: Collection[str],
-    today: date,
-    lang: str,
-) -> None:
-    for item, row in zip(items, rows, strict=True):
-        shown: Mapping[str, object]
-        if "compliance" in parts:
-            of_day, graded_by, before = rules[_graded_by(row)]
-            shown = detail.sku_detail(
-                row,
-                detail.record(row),
-                rules=of_day,
-                graded_by=graded_by,
-                doc_status=row["doc_status"],
-                before=before,
-                today=today,
-                lang=lang,
-            )
-        else:
-            shown = detail.fields(row)
-        item |= {part: shown[part] for part in PARTS if part in parts}

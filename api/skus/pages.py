@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, cast
 from uuid import UUID, uuid4
 
 import orjson
@@ -29,10 +30,10 @@ from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.figures import IncompleteSku
 from schemas.issues import Issue
-from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, word
+from schemas.pages import Page
 from schemas.refusals import NotThere, Refused
-from schemas.skus.types import SkuDetail
+from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
 from services.skus import detail as detail_skus
@@ -69,19 +70,18 @@ def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     columns, offset = words.chosen(request), offset_of(request)
-    found: JsonObject | None = None
+    found: Page[SkuListItem] | None = None
     if not faults:
         place = place_of(request, session.company_id)
         try:
-            body = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
-            found = orjson.loads(body)
+            found = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
         except Refused as refused:
             faults = list(refused.issues)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)
         items = found["data"] if found else []
-        brands = names(conn, "brand", {UUID(item["brand_id"]) for item in items if item["brand_id"]})
+        brands = names(conn, "brand", {item["brand_id"] for item in items if item["brand_id"]})
         provisional = skus.provisional(conn, [item["id"] for item in items])
     ban, rule = _finding_in_words(filters, rules, lang)
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
@@ -207,7 +207,7 @@ class _ItemData:
     missing: IncompleteSku | None
     rules: RuleSet
     declared: set[UUID]
-    archived_at: str | None
+    archived_at: datetime | None
     placed: Message | None
     weights: Issue | None
 
@@ -272,18 +272,8 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         if archived is None:
             raise NotThere
         row = archived.row
-    rules = service.rulesets.active(conn)
-    earlier = detail_skus.version_before(row)
-    item = detail_skus.sku_detail(
-        row,
-        detail_skus.record(row),
-        rules=rules,
-        doc_status=row["doc_status"],
-        graded_by=service.rulesets.of(conn, row["ruleset_version"]),
-        before=None if earlier is None else service.rulesets.of(conn, earlier),
-        today=now.today,
-        lang=lang,
-    )
+    graded = detail_skus.rulesets_of(conn, service.rulesets, row)
+    rules, item = graded[0], detail_skus.sku_detail(row, graded, today=now.today, lang=lang)
     missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _ItemData(
@@ -327,7 +317,7 @@ def _export(request: Request, session: Session) -> Response:
     columns = words.chosen(request)
     headers = [words.name_of(column, lang) for column in (*ALWAYS, *columns)]
 
-    def cells(item: JsonMapping) -> list[Cell]:
+    def cells(item: ExportedSku) -> list[Cell]:
         return [item["sku_code"], item["name"], *(_cell(item, column, lang) for column in columns)]
 
     try:
@@ -336,11 +326,11 @@ def _export(request: Request, session: Session) -> Response:
         raise PageRefused(400, "items.no_such_filter") from None
 
 
-def _cell(item: JsonMapping, column: str, lang: str) -> Cell:
+def _cell(item: ExportedSku, column: str, lang: str) -> Cell:
     """Return a value as a cell: numbers as numbers, nothing where nothing is stored, else the words of the page."""
-    value = item[column]
+    value = cast(Mapping[str, object], item)[column]
     if value is None or value == []:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    return words.in_words(item, column, {str(item["brand_id"]): item["brand"]}, lang)
+    return words.in_words(item, column, {str(item["brand_id"]): str(item["brand"])}, lang)

@@ -107,9 +107,7 @@ class HistoryTools:
     def _without_log(self, conn: Connection, begin: datetime | None, limit: int, offset: int) -> Found:
         now = self._service.clock.now()
         asked = Search(updated_since=begin, sort="-updated_at")
-        row = conn.execute(search.page(asked, limit, offset), asked.parameters(now)).fetchone()
-        assert row is not None, "a page is one row"
-        page = orjson.loads(row[0])
+        page = search.page(asked, limit, offset, now).read(conn)
         items = [{name: item[name] for name in ("sku_code", "name", "updated_at")} for item in page["data"]]
         return Found(
             as_of=instant(now),

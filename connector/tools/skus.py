@@ -1,10 +1,11 @@
 """Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
 
-from collections.abc import Callable, Collection, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
+from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal, NamedTuple  # Any: annotations made from vocabularies
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast  # Any: annotations made from vocabularies
+from uuid import UUID
 
-import orjson
 from anyio import to_thread
 from pydantic import BaseModel, Field
 
@@ -32,7 +33,8 @@ from connector.tools.kit import (
     uuid_of,
 )
 from schemas import texts
-from schemas.json_values import JsonMapping, JsonObject
+from schemas.answers import Instant
+from schemas.json_values import JsonObject
 from schemas.refusals import Refused
 from schemas.rules import GradeTraceRecord, GradeUnitRecord
 from schemas.skus.types import Component, SkuDetail
@@ -201,21 +203,6 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
     return None, code
 
 
-_SHOWN: Final = (
-    "id",
-    "sku_code",
-    "name",
-    "material",
-    "weight_grams",
-    "recyclability_grade",
-    "recyclability_score",
-    "doc_status",
-    "markets",
-    "packaging_level",
-    "packaging_format",
-    "food_contact",
-    "updated_at",
-)
 SHORT: Final = 8_000
 """Characters of an answer whose size was not asked for."""
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
@@ -227,7 +214,7 @@ _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until th
 class Item(BaseModel):
     """A packaging item in a list."""
 
-    id: str
+    id: UUID
     sku_code: str
     name: str
     material: str | None
@@ -240,7 +227,7 @@ class Item(BaseModel):
     packaging_level: str | None
     packaging_format: str | None
     food_contact: bool | None
-    updated_at: str
+    updated_at: Instant
 
 
 class Items(Answer):
@@ -255,10 +242,6 @@ class ItemDetail(Answer):
 
     item: Annotated[JsonObject, Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
-
-
-def _item(listed: JsonMapping, provisional: Collection[str]) -> Item:
-    return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 
 class ItemTools:
@@ -314,19 +297,20 @@ class ItemTools:
         with service.writes.company(company_id) as conn:
             wanted = asked(conn)
         try:
-            found = orjson.loads(listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset))
+            found = listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset)
         except Refused as refused:
             [issue] = refused.issues
             raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in found["data"]])
         page = Page.of(found["pagination"], len(found["data"]))
-        snapshot_at = found.get("findings_as_of")
+        snapshot_at: datetime | None = cast(JsonObject, found).get("findings_as_of")
+        items: Sequence[JsonObject] = cast(list[JsonObject], found["data"])
         return Items(
-            as_of=snapshot_at or instant(service.clock.now()),
+            as_of=instant(snapshot_at or service.clock.now()),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[_item(item, provisional) for item in found["data"]],
+            items=[Item(**item, grade_provisional=item["id"] in provisional) for item in items],
             page=page,
         )
 
@@ -353,9 +337,9 @@ class ItemTools:
         row = queries.row_of(found)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
         stream = item["compliance"]["grade_trace"]["stream"]
-        whole, sources = orjson.loads(orjson.dumps(item)), [_SOURCE, _GRADES, *unread(stream, rules)]
+        sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
-            shown, page = cut_to_window(whole, size, offset)
+            shown, page = cut_to_window(item, size, offset)
             answer = ItemDetail(
                 as_of=instant(self._service.clock.now()),
                 sources=sources,
@@ -365,6 +349,6 @@ class ItemTools:
                 item={**shown},
                 page=page,
             )
-            if len(orjson.dumps(answer.model_dump())) <= SHORT:
+            if len(answer.model_dump_json()) <= SHORT:
                 break
         return answer

@@ -21,6 +21,7 @@ from connector.tools.review import (
 from connector.tools.skus import UsesComponent, named_records
 from schemas.json_values import JsonObject
 from schemas.skus.inputs import Strict, issues_of
+from schemas.skus.types import SkuListItem
 from services.skus import what_if
 from services.skus.what_if import Way
 from warehouse.operate.sessions import Connection
@@ -92,11 +93,7 @@ class WhatIfTools:
             named = named_records(conn, "library_component", component)
             ids = [each.id for each in named]
             asked = Search(refers_to=ids, sort="sku_code")
-            row = conn.execute(
-                search.page(asked, min(limit, _MOST_ITEMS), offset), asked.parameters(service.clock.now())
-            ).fetchone()
-            assert row is not None, "a page is one row"
-            page = orjson.loads(row[0])
+            page = search.page(asked, min(limit, _MOST_ITEMS), offset, service.clock.now()).read(conn)
             items = [self._item(conn, company_id, item, ids, fields) for item in page["data"]]
         total, end = page["pagination"]["total"], offset + len(items)
         return self._answer(
@@ -110,13 +107,17 @@ class WhatIfTools:
         )
 
     def _item(
-        self, conn: Connection, company_id: UUID, item: JsonObject, ids: list[str], fields: JsonObject
+        self, conn: Connection, company_id: UUID, item: SkuListItem, ids: list[str], fields: JsonObject
     ) -> JsonObject:
         """Return an item that uses the component, with its grade now and after the change."""
-        answer = {"sku_code": item["sku_code"], "name": item["name"], "grade_now": item["recyclability_grade"]}
+        answer: JsonObject = {
+            "sku_code": item["sku_code"],
+            "name": item["name"],
+            "grade_now": item["recyclability_grade"],
+        }
         if not fields:
             return answer
-        sku_id = UUID(item["id"])
+        sku_id = item["id"]
         lines = given_lines([_change(str(line["id"]), fields) for line in what_if.lines_of(conn, sku_id, ids)])
         compared = what_if.compared(
             conn, company_id, sku_id, {}, lines, now=self._service.clock.now(), rulesets=self._service.rulesets
@@ -131,7 +132,7 @@ class WhatIfTools:
             as_of=instant(self._service.clock.now()),
             sources=_SOURCES,
             next_step=_NEXT,
-            answer=orjson.loads(orjson.dumps(answer)),
+            answer=answer,
         )
 
 

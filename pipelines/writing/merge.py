@@ -6,7 +6,6 @@ An omitted field stays, a null clears (interface v1, write semantics). The funct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import orjson
 import polars as pl
 
 from compliance.grading import GRADED_INPUTS
@@ -16,7 +15,7 @@ from pipelines.writing import components, volumes
 from pipelines.writing.patch import Library, Patch, RowIssue, TypedPatch, folded_markets
 from pipelines.writing.refuse import warns_of_material
 from warehouse.operate.sessions import Connection
-from warehouse.skus.queries import GRADED_BEFORE
+from warehouse.skus.queries import GRADED_BEFORE, EarlierGrade
 from warehouse.skus.store import alike
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
 
@@ -126,7 +125,7 @@ def _graphs(
 
 def _previous_grades(
     before: Mapping[str, Column], after: Mapping[str, Column], outcomes: Sequence[str], rules: RuleSet
-) -> list[str | None]:
+) -> list[EarlierGrade | None]:
     """Return each row's previous grade after a write that changes it from `before` to `after`, graded by `rules`.
 
     A record has a previous grade as long as the facts that grading reads do not change: the rule-set before never
@@ -137,19 +136,21 @@ def _previous_grades(
         if after[name] is not before[name]:
             same = [so_far and new == old for so_far, new, old in zip(same, after[name], before[name], strict=True)]
     return [
-        stored if outcome == "unchanged" else _after_change(stored, grade, rules) if stays else None
-        for outcome, stays, stored, *grade in zip(
-            outcomes, same, before[GRADED_BEFORE], *(before[n] for n in _GRADED_BY), strict=True
+        stored if outcome == "unchanged" else _after_change(stored, graded, rules) if stays else None
+        for outcome, stays, stored, graded in zip(
+            outcomes, same, before[GRADED_BEFORE], zip(*(before[n] for n in _GRADED_BY), strict=True), strict=True
         )
     ]
 
 
-def _after_change(stored: str | None, graded: Sequence[object], rules: RuleSet) -> str | None:
+def _after_change(
+    stored: EarlierGrade | None, graded: tuple[str | None, str, float | None], rules: RuleSet
+) -> EarlierGrade | None:
     """Return the previous grade of a row with the same facts: its own if another rule-set gave it, else the stored."""
     version, grade, score = graded
     if version in (None, rules.version):
         return stored
-    return orjson.dumps({"ruleset_version": version, "grade": grade, "score": score}).decode()
+    return {"ruleset_version": version, "grade": grade, "score": score}
 
 
 _SAMPLE_ROWS: Final = 200

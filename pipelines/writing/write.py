@@ -195,7 +195,7 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = (*VALUE_COLUMNS, *portfolio.INSTANTS) if whole_rows else (*patch.given.names, *_ALWAYS_READ)
+        columns = VALUE_COLUMNS if whole_rows else (*patch.given.names, *_ALWAYS_READ)
         stored = portfolio.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)

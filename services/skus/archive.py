@@ -122,16 +122,5 @@ def archived_detail(
     conn: Connection, found: Archived, rulesets: Rulesets, now: datetime, lang: str = ORIGINAL
 ) -> SkuDetail:
     """Return an archived SKU as its detail is shown, with `archived_at`."""
-    row = found.row
-    before = detail.version_before(row)
-    shown = detail.sku_detail(
-        row,
-        detail.record(row),
-        rules=rulesets.active(conn),
-        graded_by=rulesets.of(conn, row["ruleset_version"]),
-        doc_status=row["doc_status"],
-        today=now.date(),
-        before=None if before is None else rulesets.of(conn, before),
-        lang=lang,
-    )
-    return {**shown, "archived_at": found.archived_at}
+    graded = detail.rulesets_of(conn, rulesets, found.row)
+    return {**detail.sku_detail(found.row, graded, today=now.date(), lang=lang), "archived_at": found.archived_at}

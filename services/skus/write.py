@@ -4,7 +4,7 @@ POST, PUT and batch come here, inside a transaction that the caller opened and r
 (`warehouse.operate.sessions.Pool.run`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,6 @@ from uuid import UUID
 
 import orjson
 
-from compliance.ruleset import RuleSet
 from pipelines.writing import refuse
 from pipelines.writing import volumes as volumes_writing
 from pipelines.writing.admit import Prepared
@@ -119,7 +118,7 @@ def write_records(
         outcomes[fault.row].errors.append(fault.issue)
     for outcome in outcomes.values():
         outcome.version_before = outcome.version_before or written.version_before(outcome.sku_code)
-    _fill(outcomes, written, rules, now=actor.now, dry_run=dry_run, graded_by=partial(rulesets.of, conn))
+    _fill(conn, outcomes, written, rulesets, now=actor.now, dry_run=dry_run)
     for warning in refuse.returned_from_archive(written):
         outcomes[warning.row].warnings.append(warning.issue)
     return outcomes
@@ -155,18 +154,19 @@ def _conflict(stored: int | None, if_version: int) -> Message:
 
 
 def _fill(
+    conn: Connection,
     outcomes: Mapping[int, WriteOutcome],
     written: Prepared,
-    rules: RuleSet,
+    rulesets: Rulesets,
     *,
     now: datetime,
     dry_run: bool,
-    graded_by: Callable[[str], RuleSet],
 ) -> None:
     """Fill grades, warnings and details into the outcomes of the accepted rows.
 
-    `graded_by` returns the rule-set of a version: an unchanged row keeps the grade of an older rule-set.
+    An unchanged row keeps the grade of an older rule-set.
     """
+    rules = written.rules
     sent = refuse.sent_volumes(written)
     for row in cast(list[_Merged], written.merged.dicts(written.merged.names)):
         outcome = outcomes[row["row"]]
@@ -176,21 +176,13 @@ def _fill(
             row["recyclability_grade"],
             row["recyclability_score"],
         )
-        sku, earlier = detail.record(row), detail.version_before(row)
+        sku = detail.record(row)
         outcome.warnings = refuse.warnings_of_record(sku, row["components_weight_g"], sent.get(row["row"]), rules)
         row["version"] = cast(int, outcome.stored_version(dry_run=dry_run))  # a dry run's new SKU has none
         if row["id"] is not None and row["outcome"] != "unchanged":
-            row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
-        outcome.detail = partial(
-            detail.sku_detail,
-            row,
-            sku,
-            rules=rules,
-            graded_by=graded_by(row["ruleset_version"]),
-            doc_status=row.get("doc_status") or "missing",
-            before=None if earlier is None else graded_by(earlier),
-            today=now.date(),
-        )
+            row["created_at"], row["updated_at"] = row.get("created_at") or now, now
+        graded = detail.rulesets_of(conn, rulesets, row)
+        outcome.detail = partial(detail.sku_detail, row, graded, today=now.date(), sku=sku)
 
 
 class VolumesWritten(NamedTuple):
