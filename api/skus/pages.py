@@ -1,28 +1,36 @@
-"""List page of packaging items: searched, filtered and sorted by the address, which also keeps the columns."""
+"""Pages of packaging items: the list, searched and sorted by its address; one item; what is archived.
 
-from collections.abc import Mapping, Set
+An item is archived and brought back for the version that the page showed: whoever presses a button after somebody
+else's change is shown it first.
+"""
+
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 from uuid import UUID, uuid4
 
 import orjson
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.http.errors import VersionConflict
 from api.http.service import Service, service_of
+from api.http.writing import Precondition, Write
 from api.pages.concurrency import run_limited
-from api.pages.forms import Form, offset_of, path_id, version_of
+from api.pages.forms import Form, offset_of, path_id, read_form, version_of, write_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page, said, text
-from api.pages.sessions import Session, Viewer
-from api.skus import export, words
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
+from api.skus import words
+from api.skus.archive import answer_archive, answer_return
 from api.skus.edit import changes_since
-from api.skus.listing import MOST_CHARACTERS, Filters, place_of, read_filters
+from api.skus.listing import MOST_CHARACTERS, Filters, file_answer, place_of, read_filters
 from compliance.annex_v import translated_reason
 from compliance.grading.questions import rule_text
 from compliance.ruleset import RuleSet, unread_parts
@@ -30,6 +38,7 @@ from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.figures import IncompleteSku
 from schemas.issues import Issue
+from schemas.json_values import Json
 from schemas.messages import Message, word
 from schemas.pages import Page
 from schemas.refusals import NotThere, Refused
@@ -321,7 +330,7 @@ def _export(request: Request, session: Session) -> Response:
         return [item["sku_code"], item["name"], *(_cell(item, column, lang) for column in columns)]
 
     try:
-        return export.answer(place_of(request, session.company_id), filters, form, Table(headers, cells, lang))
+        return file_answer(place_of(request, session.company_id), filters, form, Table(headers, cells, lang))
     except Refused:
         raise PageRefused(400, "items.no_such_filter") from None
 
@@ -334,3 +343,50 @@ def _cell(item: ExportedSku, column: str, lang: str) -> Cell:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     return words.in_words(item, column, {str(item["brand_id"]): str(item["brand"])}, lang)
+
+
+archive_router = APIRouter(prefix="/items")
+
+_Answer: TypeAlias = Callable[[Write, Json, UUID, Precondition], Response]
+
+
+@archive_router.get("/archived")
+async def get_archived(request: Request, session: Viewer) -> Response:
+    """List the archived items, the last archived first."""
+    return await run_in_threadpool(_archived_page, request, session)
+
+
+@archive_router.post("/{id}/archive")
+async def post_archive(request: Request, session: Editor) -> Response:
+    """Archive an item, as `POST /skus/{id}/archive` does."""
+    return await _do(request, session, answer_archive)
+
+
+@archive_router.post("/{id}/return")
+async def post_return(request: Request, session: Editor) -> Response:
+    """Bring an archived item back, as `POST /skus/{id}/return` does."""
+    return await _do(request, session, answer_return)
+
+
+def _archived_page(request: Request, session: Session) -> Response:
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        listed = archive.page(PAGE_SIZE, offset).read(conn)
+    return page(request, "archived.html", session=session, found=listed, offset=offset, size=PAGE_SIZE)
+
+
+async def _do(request: Request, session: Session, answer: _Answer) -> Response:
+    """Do it as the person who is signed in, and lead back to the item; show what changed where it has."""
+    form = await read_form(request, session)
+    sku_id = path_id(request)
+
+    def done() -> Response:
+        seen = Precondition.of_version(version_of(form.get("version")))
+        write = write_of(request, session, form.get("once"))
+        return answer(write, {"reason": form.get("reason", "").strip() or None}, sku_id, seen)
+
+    try:
+        await run_in_threadpool(done)
+    except VersionConflict:
+        return await run_limited(request, "portfolio", item_page, request, session, form)
+    return redirect(link(request, f"/items/{sku_id}"))

@@ -16,8 +16,8 @@ import polars as pl
 from pipelines.reading.cells import TypedSheet
 from pipelines.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column, faults_where
 from pipelines.reading.part_types import part_types
-from pipelines.writing import volumes
-from pipelines.writing.substances import COLUMNS, PARTS
+from pipelines.writing import json_fields
+from pipelines.writing.json_fields import COLUMNS, PARTS
 from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
 
@@ -231,7 +231,7 @@ def volume_texts(
     serve counts for its country; a market that it does not serve at all is the fault `unknown_market` of each given
     cell. The same market, year and half twice in a row is the fault `duplicate_row` of the later column.
     """
-    markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
+    markets = {column.name: json_fields.served_market(str(column.market), served_markets) for column in columns}
     counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
     ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
     dated = [_volume_members(column, values[column.name], given[column.name], years) for column in ordered]

@@ -8,10 +8,10 @@ from typing import Final
 
 import polars as pl
 
-from compliance.grading import GRADED_INPUTS
+from compliance.grading import GRADED_INPUTS, grade_many
 from compliance.ruleset import RuleSet
 from compliance.weights import are_likely, repeats_sum
-from pipelines.writing import components, volumes
+from pipelines.writing import json_fields
 from pipelines.writing.patch import Library, Patch, RowIssue, TypedPatch, folded_markets
 from pipelines.writing.refuse import warns_of_material
 from warehouse.operate.sessions import Connection
@@ -83,7 +83,7 @@ def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) 
 
 
 def _repeats(weight_g: float, graph: str | None, stored: str | None, stored_sum_g: float | None) -> bool:
-    return repeats_sum(weight_g, stored_sum_g, None if graph == stored else components.total_weight_g(graph))
+    return repeats_sum(weight_g, stored_sum_g, None if graph == stored else json_fields.total_weight_g(graph))
 
 
 def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
@@ -105,7 +105,7 @@ def _composed(
         composed["components"], issues = _graphs(patch, before["components"], library, rules)
     if "volumes" in patch.given:
         rows = zip(patch.values["volumes"], before["volumes"], strict=True)
-        composed["volumes"] = [volumes.merged(stored, sent) for sent, stored in rows]
+        composed["volumes"] = [json_fields.merged_volumes(stored, sent) for sent, stored in rows]
     return Patch(patch.values.with_columns(composed), patch.given) if composed else patch, issues
 
 
@@ -116,8 +116,8 @@ def _graphs(
     issues: list[RowIssue] = []
     texts: list[str | None] = []
     for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):
-        lines, faults = components.complete_lines(draft, library, rules) if draft is not None else ([], [])
-        text, id_faults = (None, []) if faults else components.graph_text(lines, stored)
+        lines, faults = json_fields.complete_lines(draft, library, rules) if draft is not None else ([], [])
+        text, id_faults = (None, []) if faults else json_fields.graph_text(lines, stored)
         issues += [RowIssue(row, fault) for fault in (*faults, *id_faults)]
         texts.append(text)
     return texts, issues
@@ -151,6 +151,32 @@ def _after_change(
     if version in (None, rules.version):
         return stored
     return {"ruleset_version": version, "grade": grade, "score": score}
+
+
+_GRADED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
+
+
+def grade(merged: Table, rules: RuleSet) -> Table:
+    """Return the merged rows with their derived columns computed again; unchanged rows keep the stored ones."""
+    changed = [outcome != "unchanged" for outcome in merged["outcome"]]
+    if not any(changed):
+        return merged
+    to_grade = merged.where(changed)
+    graded = zip(*grade_many(list(to_grade.rows(GRADED_INPUTS)), rules), strict=True)
+    computed = {
+        **{name: list(values) for name, values in zip(_GRADED, graded, strict=True)},
+        "components_weight_g": [json_fields.total_weight_g(graph) for graph in to_grade["components"]],
+        "ruleset_version": [rules.version] * len(to_grade),
+    }
+    if to_grade is merged:
+        return merged.with_columns(computed)
+    return merged.with_columns({name: _filled(merged[name], changed, values) for name, values in computed.items()})
+
+
+def _filled(stored: Column, changed: list[bool], computed: Column) -> Column:
+    """Return the column with the computed values, in their order, where the row changed."""
+    new = iter(computed)
+    return [next(new) if is_changed else old for old, is_changed in zip(stored, changed, strict=True)]
 
 
 _SAMPLE_ROWS: Final = 200

@@ -18,7 +18,7 @@ from compliance.ruleset import RuleSet
 from compliance.schemes import settling
 from compliance.weights import weight_source
 from compliance.words import resolve_format
-from pipelines.writing import components, substances, volumes
+from pipelines.writing import json_fields
 from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.messages import ORIGINAL
@@ -48,7 +48,7 @@ def record(row: StoredSku) -> Sku:
         "markets": array_values(row["markets"]),
         "use_contexts": array_values(row["use_contexts"]) or [],
         "components": orjson.loads(graph) if graph else [],
-        "volumes": volumes.published(row["volumes"]),
+        "volumes": json_fields.published_volumes(row["volumes"]),
         **entries,
     }
     return cast(Sku, found)
@@ -75,11 +75,11 @@ def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
         "recyclability_score": row["recyclability_score"],
         "markets": sku["markets"],
         "use_contexts": sku["use_contexts"],
-        "substances": {name: substances.published(sku[name]) for name in SUBSTANCES},
-        **{substances.LEGACY[name]: substances.legacy_of(name, sku[name]) for name in SUBSTANCES},
+        "substances": {name: json_fields.published_entry(sku[name]) for name in SUBSTANCES},
+        **{json_fields.LEGACY[name]: json_fields.legacy_of(name, sku[name]) for name in SUBSTANCES},
         "substances_source": None,
         "volumes": sku["volumes"],
-        "components": [components.published(line) for line in sku["components"]],
+        "components": [json_fields.published_line(line) for line in sku["components"]],
     }
 
 

@@ -14,10 +14,8 @@ from uuid import UUID
 
 import orjson
 
-from pipelines.writing import refuse
-from pipelines.writing import volumes as volumes_writing
-from pipelines.writing.admit import Prepared
-from pipelines.writing.patch import Patch, array_values, from_records
+from pipelines.writing import json_fields, refuse
+from pipelines.writing.patch import Patch, Prepared, array_values, from_records
 from pipelines.writing.write import write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
@@ -245,7 +243,7 @@ def write_resting_volumes(
     if rested is None:
         return None
     written = _checked_rows(rows, served_markets(conn))
-    units = volumes_writing.merged(rested.volumes, _as_patch(written))
+    units = json_fields.merged_volumes(rested.volumes, _as_patch(written))
     changed = units != rested.volumes
     if changed and not dry_run:
         archive.write_units(
@@ -263,7 +261,7 @@ def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:
 
 
 def _as_patch(rows: Sequence[VolumeRow]) -> str:
-    units = {volumes_writing.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in rows}
+    units = {json_fields.volume_key(row["market"], row["year"], row["half"]): row["units_placed"] for row in rows}
     return orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -273,7 +271,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
     issues: list[Issue] = []
     first: dict[str, tuple[int, str]] = {}
     for index, row in enumerate(rows):
-        market = volumes_writing.market(row["market"], served)
+        market = json_fields.served_market(row["market"], served)
         if market is None:
             sentence = Message(
                 "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.",
@@ -287,7 +285,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
             )
             issues.append(Issue("out_of_range", sentence, "half", index))
         given = (index, row["market"])
-        before = first.setdefault(volumes_writing.key(market, row["year"], row["half"]), given)
+        before = first.setdefault(json_fields.volume_key(market, row["year"], row["half"]), given)
         if before != given:
             sentence = _meeting(before, given, market)
             issues += [Issue("duplicate_row", sentence, None, at) for at in (before[0], index)]

@@ -149,6 +149,6 @@ def test_a_text_is_a_cursor_or_unfit(text):
 @given(st.uuids(), st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=50), st.booleans())
 def test_a_cursor_holds_what_the_page_ended_with(sku_id, code, falling):
     sort = ("-" if falling else "") + "sku_code"
-    text = next_cursor({"data": [{"id": str(sku_id), "sku_code": code}]}, sort, 1)
+    text = next_cursor([{"id": str(sku_id), "sku_code": code}], sort, 1)
     sent = QueryParams({"cursor": text})["cursor"]
     assert Cursor.read(sent) == Cursor(sort, code, sku_id)
