@@ -39,7 +39,7 @@ from api.operate.routes import Readiness
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
-from api.skus import archive, batch, export
+from api.skus import archive, batch, listing
 from api.skus import routes as routes_skus
 from api.staff import access
 from api.suppliers import answers
@@ -123,7 +123,7 @@ _PUBLISHED: Final = (
     routes_accounts.router,
     routes_companies.router,
     batch.router,
-    export.router,
+    listing.router,
     archive.router,
     routes_skus.what_if_router,
     routes_skus.router,

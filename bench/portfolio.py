@@ -18,7 +18,7 @@ import psycopg
 from bench.data import CACHE
 from compliance import ruleset
 from compliance.grading import GRADED_INPUTS, grade_many
-from pipelines.writing.components import total_weight_g
+from pipelines.writing.json_fields import total_weight_g
 
 BLOCK: Final = 10_000
 _CACHED_FROM: Final = 10_000

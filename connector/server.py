@@ -44,8 +44,7 @@ from connector.tools.kit import Tool as KitTool
 from connector.tools.kit import refusal
 from connector.tools.library import RecordTools
 from connector.tools.rules import RuleTools
-from connector.tools.skus import ItemTools
-from connector.tools.what_if import WhatIfTools
+from connector.tools.skus import ItemTools, WhatIfTools
 from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject, Published
 from schemas.skus.inputs import issues_of

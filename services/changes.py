@@ -71,17 +71,8 @@ def _skus(conn: Connection, actor: Actor, ids: list[UUID], rulesets: Rulesets) -
             conn, [str(sku_id) for sku_id in ids[read : read + AT_ONCE]], actor.today
         ):
             size += len(row["components"] or "")
-            before = detail.version_before(row)
-            record = detail.sku_detail(
-                row,
-                detail.record(row),
-                rules=rulesets.active(conn),
-                graded_by=rulesets.of(conn, row["ruleset_version"]),
-                doc_status=row["doc_status"],
-                today=actor.today,
-                before=None if before is None else rulesets.of(conn, before),
-                lang=actor.lang,
-            )
+            graded = detail.rulesets_of(conn, rulesets, row)
+            record = detail.sku_detail(row, graded, today=actor.today, lang=actor.lang)
             details[UUID(str(row["id"]))] = record if archived_at is None else {**record, "archived_at": archived_at}
         read += AT_ONCE
     return details, min(read, len(ids))

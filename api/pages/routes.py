@@ -22,7 +22,7 @@ from api.imports import corrections_pages, words_pages
 from api.imports import pages as pages_imports
 from api.pages.render import STYLE
 from api.review import pages as pages_review
-from api.skus import archive_pages, edit
+from api.skus import edit
 from api.skus import pages as pages_skus
 from api.suppliers import pages as pages_suppliers
 from api.suppliers import supplier_pages
@@ -44,7 +44,7 @@ for pages in (
     pages_suppliers.enquiries_router,
     pages_figures.router,
     pages_skus.router,
-    archive_pages.router,
+    pages_skus.archive_router,
     edit.router,
     pages_skus.item_router,
     pages_filings.router,

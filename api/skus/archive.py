@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of, json_text
-from api.http.auth import Presented, read
+from api.http.answers import json_of
+from api.http.auth import Presented, read_page
 from api.http.errors import WrongMethod
 from api.http.parameters import DryRun, Limit, Offset, RecordId
 from api.http.writing import ETAG, IfMatch, JsonWrite, Precondition, Write, fingerprint_for, with_etag, with_reason
@@ -34,8 +34,7 @@ _ERRORS: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached
 )
 async def list_archived(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of the archived SKUs, the last archived first. `GET /skus/{id}` has the whole record of each."""
-    (page,) = await read(request, presented, archive.page(limit, offset), {})
-    return json_text(page)
+    return json_of(await read_page(request, presented, archive.page(limit, offset)))
 
 
 @router.post(

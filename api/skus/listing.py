@@ -1,4 +1,4 @@
-"""Declares the filters and the order of a list of items: parameters of the REST API, and of the pages' addresses.
+"""Declares the filters and the order of a list of items, of REST and of pages, and writes the list as a file.
 
 Both read a value by the same function, so that a link of a page says the same as the request of a program; a page takes
 names beside codes.
@@ -6,45 +6,55 @@ names beside codes.
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from inspect import Parameter, Signature
-from typing import (  # Any: each filter has a type of its own
+from tempfile import SpooledTemporaryFile
+from typing import (  # Any: each filter has a type of its own  # Any: filters of every type
+    IO,
     Annotated,
     Any,
     Final,
     Self,  # Any: values of the sorted column, of any type
+    cast,
 )
 from uuid import UUID
 
 import orjson
-from fastapi import Depends, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
-from api.http.answers import accepted_language, in_language, json_of
-from api.http.parameters import one_of
+from api.http.answers import accepted_language, as_json, in_language, json_of
+from api.http.auth import Presented, admit
+from api.http.errors import WrongMethod
+from api.http.parameters import SkuCodes, UpdatedSince, one_of
 from api.http.service import service_of
+from api.openapi.document import READ_ERRORS, V1, operation
+from pipelines.writing.workbooks import Cell
 from schemas import normalise, texts
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
-from schemas.normalise import Unfit
+from schemas.normalise import Unfit, shown
+from schemas.pages import Page
 from schemas.refusals import Refused
+from schemas.skus.answers import SkuListResponse
 from schemas.skus.inputs import validator
+from schemas.skus.types import ExportedSku, SkuListItem
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import market_named
 from services.library import record_named
-from services.skus import detail
-from services.skus.detail import GradedBy
-from services.skus.listing import Place
+from services.skus import listing
+from services.skus.detail import fields, sku_detail, versions_of
+from services.skus.listing import ALWAYS, COLUMNS, FORMS, MEDIA_TYPES, Form, Place, Table
 from warehouse.figures.gaps import GAPS, Finding
 from warehouse.skus import search
-from warehouse.skus.queries import StoredSku
 from warehouse.skus.search import LASTING, MOST_WORDS, NEWEST, SORTS, Search
 
 MOST_CHARACTERS: Final = 200
@@ -218,10 +228,6 @@ class Cursor:
             raise Unfit("invalid_format", _UNREADABLE) from None
         return found
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the page's query."""
-        return {"after_key": self.key, "after_id": self.sku_id}
-
     def check(self, *, sort: str, offset: int) -> None:
         """Raise `Refused` where the request asks for an offset, another order, or one that writes change."""
         if offset:
@@ -246,13 +252,12 @@ def _check_key(sort: str, key: str) -> None:
         raise ValueError
 
 
-def next_cursor(page: Mapping[str, Any], sort: str, limit: int) -> str | None:
+def next_cursor(items: Sequence[SkuListItem], sort: str, limit: int) -> str | None:
     """Return the cursor of the page behind this one; None where this one has fewer SKUs than were asked for."""
-    items = page["data"]
     if len(items) < limit:
         return None
-    last = items[-1]
-    return base64.urlsafe_b64encode(orjson.dumps([sort, last[sort.removeprefix("-")], last["id"]])).decode()
+    last: Mapping[str, object] = items[-1]
+    return base64.urlsafe_b64encode(as_json([sort, last[sort.removeprefix("-")], last["id"]])).decode()
 
 
 def sort_of(given: Mapping[str, Any]) -> str:
@@ -299,49 +304,147 @@ Include = Annotated[
 ]
 
 
-async def with_parts(request: Request, page: JsonObject, parts: Collection[str]) -> Response:
-    """Return a page of `stored_items.ITEM` with these parts of each item; the items are shown in a thread.
-
-    A page without parts is one of plain items.
-    """
+async def with_parts(request: Request, page: Page[SkuListItem], parts: Collection[str]) -> Response:
+    """Return a page of items `with_rows` with these parts of each item; the items are shown in a thread."""
     service, lang = service_of(request), accepted_language(request)
-    if not parts:
-        return json_of(page)
-    rows = [search.row_of(item) for item in page["data"]]
-    versions = {_graded_by(row) for row in rows} if "compliance" in parts else set()
-    rules = {found: await service.rules_for(*found) for found in versions}
-    show = partial(_add, page["data"], rows, rules, parts=parts, today=service.clock.today(), lang=lang)
-    await run_in_threadpool(show)
+    rows = search.stored_rows(page["data"])
+    versions = {versions_of(row) for row in rows} if "compliance" in parts else set()
+    rules = {asked: await service.rules_for(*asked) for asked in versions}
+
+    def add() -> None:
+        for item, row in zip(page["data"], rows, strict=True):
+            shown: Mapping[str, object]
+            if "compliance" in parts:
+                shown = sku_detail(row, rules[versions_of(row)], today=service.clock.today(), lang=lang)
+            else:
+                shown = fields(row)
+            cast(JsonObject, item).update({part: shown[part] for part in PARTS if part in parts})
+
+    await run_in_threadpool(add)
     return in_language(json_of(page), lang)
 
 
-def _graded_by(row: StoredSku) -> tuple[str, str | None]:
-    return row["ruleset_version"], detail.version_before(row)
+_IN_MEMORY_BYTES: Final = 2**20
+_CHUNK_BYTES: Final = 2**16
 
 
-def _add(
-    items: list[JsonObject],
-    rows: list[StoredSku],
-    rules: Mapping[tuple[str, str | None], GradedBy],
+def file_answer(place: Place, filters: Filters, form: Form, table: Table, **others: Any) -> Response:
+    """Return the whole list in the columns of the table; `others` narrow it as `Filters.search` has them.
+
+    Raise `Refused`.
+    """
+    file = cast(IO[bytes], SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES))  # noqa: SIM115  (closed after the answer)
+    try:
+        with listing.every(place, filters.search(**others), filters.finding()) as items:
+            listing.write(file, form, table, items)
+    except BaseException:
+        file.close()
+        raise
+    size = file.tell()
+    file.seek(0)
+    headers = {
+        "Content-Disposition": f'attachment; filename="items.{form}"',
+        "Content-Length": str(size),
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingResponse(_chunks(file), 200, headers, MEDIA_TYPES[form], BackgroundTask(file.close))
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(_CHUNK_BYTES), b"")
+
+
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+
+_LANG: Final = "en"
+"""Numbers with a point, cells with a comma: what programs read."""
+_EXPORT: Final = operation("Export SKUs as a file", answers={200: SkuListResponse}, errors=READ_ERRORS, preview=True)
+_EXPORT["response_class"] = Response
+_EXPORT["responses"][200] = {
+    "description": "The whole list: a line of column names, then a line for each SKU.",
+    "content": {
+        kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()
+    },
+    "headers": {
+        "Content-Disposition": {"description": "Names the file, for a download.", "schema": {"type": "string"}}
+    },
+}
+
+
+def _known(value: str, names: Sequence[str]) -> str:
+    if value not in names:
+        named = Message("{value} is not one of: {codes}.", value=shown(value), codes=", ".join(names))
+        raise Unfit("not_in_vocabulary", named)
+    return value
+
+
+def _all_known(values: list[str]) -> list[str]:
+    return [_known(value, COLUMNS) for value in values]
+
+
+FileForm = Annotated[
+    Form,
+    BeforeValidator(validator(_known, FORMS)),
+    WithJsonSchema({"type": "string", "enum": list(FORMS)}),
+    Query(alias="format", description="What kind of file."),
+]
+Columns = Annotated[
+    list[str] | None,
+    AfterValidator(validator(_all_known)),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(COLUMNS)}}),
+    Query(description="The columns besides `sku_code` and `name`, in our order; all where none is named. May repeat."),
+]
+
+
+@router.get("/export", **_EXPORT)
+async def export_skus(
+    request: Request,
+    presented: Presented,
     *,
-    parts: Collection[str],
-    today: date,
-    lang: str,
-) -> None:
-    for item, row in zip(items, rows, strict=True):
-        shown: Mapping[str, object]
-        if "compliance" in parts:
-            of_day, graded_by, before = rules[_graded_by(row)]
-            shown = detail.sku_detail(
-                row,
-                detail.record(row),
-                rules=of_day,
-                graded_by=graded_by,
-                doc_status=row["doc_status"],
-                before=before,
-                today=today,
-                lang=lang,
-            )
-        else:
-            shown = detail.fields(row)
-        item |= {part: shown[part] for part in PARTS if part in parts}
+    file_form: FileForm = "csv",
+    columns: Columns = None,
+    sku_codes: SkuCodes = None,
+    updated_since: UpdatedSince = None,
+    wanted: FilterParameters,
+) -> Response:
+    """All SKUs that the filters leave, in the order of `sort`, at most 1 048 575: as CSV in UTF-8, or as a workbook.
+
+    A text that a spreadsheet would compute has a `'` before it, which an import takes off again. Lists have `;` between
+    their values.
+    """
+    key = await admit(request, presented, "read")
+    place, others = place_of(request, key.company_id), {"sku_codes": sku_codes, "updated_since": updated_since}
+    chosen = tuple(column for column in COLUMNS if columns is None or column in columns)
+    return await run_in_threadpool(partial(_exported, place, wanted, file_form, chosen, **others))
+
+
+def _exported(place: Place, wanted: Filters, form: Form, columns: tuple[str, ...], **others: Any) -> Response:
+    names = (*ALWAYS, *columns)
+
+    def cells(item: ExportedSku) -> list[Cell]:
+        values: Mapping[str, object] = item
+        return [_cell(values[name]) for name in names]
+
+    return file_answer(place, wanted, form, Table(names, cells, _LANG), **others)
+
+
+def _cell(value: object) -> Cell:
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return float(value)
+        case list():
+            return ";".join(value)
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+    return str(value)
+
+
+@router.put("/export", include_in_schema=False)
+def wrong_method_of_export() -> Response:
+    """Refuse PUT; without this route the path would be read as that of a SKU with the id “export”."""
+    raise WrongMethod(["GET"])

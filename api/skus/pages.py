@@ -1,27 +1,36 @@
-"""List page of packaging items: searched, filtered and sorted by the address, which also keeps the columns."""
+"""Pages of packaging items: the list, searched and sorted by its address; one item; what is archived.
 
-from collections.abc import Mapping, Set
+An item is archived and brought back for the version that the page showed: whoever presses a button after somebody
+else's change is shown it first.
+"""
+
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias, cast
 from uuid import UUID, uuid4
 
 import orjson
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.http.errors import VersionConflict
 from api.http.service import Service, service_of
+from api.http.writing import Precondition, Write
 from api.pages.concurrency import run_limited
-from api.pages.forms import Form, offset_of, path_id, version_of
+from api.pages.forms import Form, offset_of, path_id, read_form, version_of, write_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page, said, text
-from api.pages.sessions import Session, Viewer
-from api.skus import export, words
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
+from api.skus import words
+from api.skus.archive import answer_archive, answer_return
 from api.skus.edit import changes_since
-from api.skus.listing import MOST_CHARACTERS, Filters, place_of, read_filters
+from api.skus.listing import MOST_CHARACTERS, Filters, file_answer, place_of, read_filters
 from compliance.annex_v import translated_reason
 from compliance.grading.questions import rule_text
 from compliance.ruleset import RuleSet, unread_parts
@@ -29,10 +38,11 @@ from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.figures import IncompleteSku
 from schemas.issues import Issue
-from schemas.json_values import JsonMapping, JsonObject
+from schemas.json_values import Json
 from schemas.messages import Message, word
+from schemas.pages import Page
 from schemas.refusals import NotThere, Refused
-from schemas.skus.types import SkuDetail
+from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
 from services.skus import detail as detail_skus
@@ -69,19 +79,18 @@ def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     columns, offset = words.chosen(request), offset_of(request)
-    found: JsonObject | None = None
+    found: Page[SkuListItem] | None = None
     if not faults:
         place = place_of(request, session.company_id)
         try:
-            body = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
-            found = orjson.loads(body)
+            found = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
         except Refused as refused:
             faults = list(refused.issues)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)
         items = found["data"] if found else []
-        brands = names(conn, "brand", {UUID(item["brand_id"]) for item in items if item["brand_id"]})
+        brands = names(conn, "brand", {item["brand_id"] for item in items if item["brand_id"]})
         provisional = skus.provisional(conn, [item["id"] for item in items])
     ban, rule = _finding_in_words(filters, rules, lang)
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
@@ -207,7 +216,7 @@ class _ItemData:
     missing: IncompleteSku | None
     rules: RuleSet
     declared: set[UUID]
-    archived_at: str | None
+    archived_at: datetime | None
     placed: Message | None
     weights: Issue | None
 
@@ -272,18 +281,8 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         if archived is None:
             raise NotThere
         row = archived.row
-    rules = service.rulesets.active(conn)
-    earlier = detail_skus.version_before(row)
-    item = detail_skus.sku_detail(
-        row,
-        detail_skus.record(row),
-        rules=rules,
-        doc_status=row["doc_status"],
-        graded_by=service.rulesets.of(conn, row["ruleset_version"]),
-        before=None if earlier is None else service.rulesets.of(conn, earlier),
-        today=now.today,
-        lang=lang,
-    )
+    graded = detail_skus.rulesets_of(conn, service.rulesets, row)
+    rules, item = graded[0], detail_skus.sku_detail(row, graded, today=now.today, lang=lang)
     missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _ItemData(
@@ -327,20 +326,67 @@ def _export(request: Request, session: Session) -> Response:
     columns = words.chosen(request)
     headers = [words.name_of(column, lang) for column in (*ALWAYS, *columns)]
 
-    def cells(item: JsonMapping) -> list[Cell]:
+    def cells(item: ExportedSku) -> list[Cell]:
         return [item["sku_code"], item["name"], *(_cell(item, column, lang) for column in columns)]
 
     try:
-        return export.answer(place_of(request, session.company_id), filters, form, Table(headers, cells, lang))
+        return file_answer(place_of(request, session.company_id), filters, form, Table(headers, cells, lang))
     except Refused:
         raise PageRefused(400, "items.no_such_filter") from None
 
 
-def _cell(item: JsonMapping, column: str, lang: str) -> Cell:
+def _cell(item: ExportedSku, column: str, lang: str) -> Cell:
     """Return a value as a cell: numbers as numbers, nothing where nothing is stored, else the words of the page."""
-    value = item[column]
+    value = cast(Mapping[str, object], item)[column]
     if value is None or value == []:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    return words.in_words(item, column, {str(item["brand_id"]): item["brand"]}, lang)
+    return words.in_words(item, column, {str(item["brand_id"]): str(item["brand"])}, lang)
+
+
+archive_router = APIRouter(prefix="/items")
+
+_Answer: TypeAlias = Callable[[Write, Json, UUID, Precondition], Response]
+
+
+@archive_router.get("/archived")
+async def get_archived(request: Request, session: Viewer) -> Response:
+    """List the archived items, the last archived first."""
+    return await run_in_threadpool(_archived_page, request, session)
+
+
+@archive_router.post("/{id}/archive")
+async def post_archive(request: Request, session: Editor) -> Response:
+    """Archive an item, as `POST /skus/{id}/archive` does."""
+    return await _do(request, session, answer_archive)
+
+
+@archive_router.post("/{id}/return")
+async def post_return(request: Request, session: Editor) -> Response:
+    """Bring an archived item back, as `POST /skus/{id}/return` does."""
+    return await _do(request, session, answer_return)
+
+
+def _archived_page(request: Request, session: Session) -> Response:
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        listed = archive.page(PAGE_SIZE, offset).read(conn)
+    return page(request, "archived.html", session=session, found=listed, offset=offset, size=PAGE_SIZE)
+
+
+async def _do(request: Request, session: Session, answer: _Answer) -> Response:
+    """Do it as the person who is signed in, and lead back to the item; show what changed where it has."""
+    form = await read_form(request, session)
+    sku_id = path_id(request)
+
+    def done() -> Response:
+        seen = Precondition.of_version(version_of(form.get("version")))
+        write = write_of(request, session, form.get("once"))
+        return answer(write, {"reason": form.get("reason", "").strip() or None}, sku_id, seen)
+
+    try:
+        await run_in_threadpool(done)
+    except VersionConflict:
+        return await run_limited(request, "portfolio", item_page, request, session, form)
+    return redirect(link(request, f"/items/{sku_id}"))

@@ -1,18 +1,17 @@
 """SKU endpoints: the list, the detail, and the two writes of one SKU. `api.skus.batch` writes many at once."""
 
-from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Any  # Any: filters of every type
+from typing import cast
 from uuid import UUID
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, in_language, json_of, json_text
-from api.http.auth import Credential, Presented, admit, read
+from api.http.answers import accepted_language, in_language, json_of
+from api.http.auth import Presented, admit, read, read_page
 from api.http.errors import VersionConflict, WrongMethod
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.http.requests import fingerprint
@@ -21,9 +20,7 @@ from api.http.writing import ETAG, CreateOnly, IfMatch, JsonWrite, Precondition,
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
 from api.skus.listing import (
     AskedCursor,
-    Cursor,
     FilterParameters,
-    Filters,
     Include,
     next_cursor,
     place_of,
@@ -40,7 +37,6 @@ from schemas.skus.inputs import MAX_VOLUME_ROWS, SkuInput, VolumeRowInput, parse
 from schemas.skus.types import SkuPatch
 from services.skus import detail as detail_skus
 from services.skus import listing
-from services.skus.listing import Place
 from services.skus.write import VolumesWritten, WriteOutcome, write_records, write_resting_volumes, write_volumes
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, queries
@@ -77,54 +73,23 @@ async def list_skus(
     """
     if cursor is not None:
         cursor.check(sort=sort_of(wanted.given), offset=offset)
-    asked = _Asked(limit, offset, cursor, search_skus.ITEM if include else queries.LIST_ITEM)
-    text = await _listed(request, presented, asked, wanted, {"sku_codes": sku_codes, "updated_since": updated_since})
-    if cursor is None and not include:
-        return json_text(text)
-    page = orjson.loads(text)
+    others: JsonObject = {"sku_codes": sku_codes, "updated_since": updated_since}
     if cursor is not None:
-        page["next_cursor"] = next_cursor(page, sort_of(wanted.given), limit)
-    return await with_parts(request, page, include or ())
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Which part of a list is asked for; `item` is the select list of an item."""
-
-    limit: int
-    offset: int
-    cursor: Cursor | None
-    item: str
-
-    @property
-    def behind(self) -> JsonObject:
-        """Return the parameters of the SKU behind which the page begins; none at the top of the list."""
-        return self.cursor.parameters() if self.cursor and self.cursor.sku_id else {}
-
-
-async def _listed(request: Request, presented: Credential, asked: _Asked, wanted: Filters, filters: JsonObject) -> str:
+        others |= {"after_key": cursor.key, "after_id": cursor.sku_id}
+    search = wanted.search(**others)
     if wanted.given:
-        key = await admit(request, presented, "read")
-        work = partial(_searched, place_of(request, key.company_id), wanted, asked, **filters)
-        return await run_in_threadpool(work)
-    filtered = any(value is not None for value in filters.values())
-    query = queries.page(
-        asked.limit,
-        asked.offset,
-        filtered=filtered,
-        since=filters["updated_since"] is not None,
-        after=bool(asked.behind),
-        item=asked.item,
-    )
-    now = service_of(request).clock.now()
-    instants = {"now": now, "today": now.date(), **asked.behind}
-    (page,) = await read(request, presented, query, instants | filters if filtered else instants)
-    return str(page)
-
-
-def _searched(place: Place, wanted: Filters, asked: _Asked, **filters: Any) -> str:
-    search = wanted.search(**filters, **asked.behind)
-    return listing.page(place, search, wanted.finding(), limit=asked.limit, offset=asked.offset, item=asked.item)
+        place = place_of(request, (await admit(request, presented, "read")).company_id)
+        ask = partial(
+            listing.page, place, search, wanted.finding(), limit=limit, offset=offset, with_rows=bool(include)
+        )
+        page = await run_in_threadpool(ask)
+    else:
+        now = service_of(request).clock.now()
+        question = search_skus.page(search, limit, offset, now, with_rows=bool(include))
+        page = await read_page(request, presented, question)
+    if cursor is not None:
+        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.given), limit)
+    return await with_parts(request, page, include) if include else json_of(page)
 
 
 @router.get(
@@ -140,7 +105,7 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
     """All fields, the component graph, the volumes, and why the grade is what it is."""
     today = service_of(request).clock.today()
     row = queries.row_of(await read(request, presented, queries.BY_ID, {"id": sku_id, "today": today}))
-    archived_at: dict[str, str] = {}
+    archived_at: dict[str, datetime] = {}
     if row["id"] is None:
         row, archived_at = await _archived(request, sku_id)
     rules_for, lang = service_of(request).rules_for, accepted_language(request)
@@ -149,7 +114,7 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
     return with_etag(answer, row["version"])
 
 
-async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, str]]:
+async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, datetime]]:
     """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
     service = service_of(request)
     async with service.reads.company(request.state.company_id) as conn:

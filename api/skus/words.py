@@ -5,7 +5,7 @@ and codes.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast  # Any: a column's type is its field's
 
 from starlette.requests import Request
 
@@ -13,10 +13,9 @@ from api.audit import pages
 from api.pages.render import text
 from api.skus.form import anchor_of
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
-from schemas.json_values import JsonMapping
 from schemas.messages import format_word, number, word
 from schemas.rules import GradeComponentRecord
-from schemas.skus.types import SkuDetail, SubstanceEntry, Substances
+from schemas.skus.types import SkuDetail, SkuListItem, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES
 from services.audit import Version
 from services.skus.listing import COLUMNS
@@ -109,7 +108,7 @@ def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Show
     ]
 
 
-def _effect(part: GradeComponentRecord | None, grade: str) -> str | None:
+def _effect(part: GradeComponentRecord | None, grade: str | None) -> str | None:
     """Return a part's effect on the grade; `unknown` instead of `none` for an item without a grade."""
     effect = part["effect"] if part else None
     return "unknown" if effect == "none" and grade == "not_assessed" else effect
@@ -269,9 +268,9 @@ def can_sort(column: str) -> bool:
     return column in SORTS
 
 
-def in_words(item: JsonMapping, column: str, brands: Mapping[str, str], lang: str) -> str:
+def in_words(item: SkuListItem, column: str, brands: Mapping[str, str], lang: str) -> str:
     """Return an item's value in words; a dash where nothing is stored."""
-    value = item[column]
+    value: Any = cast(Mapping[str, object], item)[column]
     if value is None or value == []:
         return "–"
     if column in ("recyclability_grade", "doc_status"):
@@ -290,7 +289,7 @@ def in_words(item: JsonMapping, column: str, brands: Mapping[str, str], lang: st
 
 
 def rows_in_words(
-    items: Sequence[JsonMapping], columns: Sequence[str], brands: Mapping[str, str], lang: str
+    items: Sequence[SkuListItem], columns: Sequence[str], brands: Mapping[str, str], lang: str
 ) -> list[list[str]]:
     """Return the values of each item in words, in the order of the columns."""
     return [[in_words(item, column, brands, lang) for column in columns] for item in items]

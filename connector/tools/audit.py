@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final
 
-import orjson
 from pydantic import Field
 
 from connector.principal import current_principal
@@ -82,9 +81,7 @@ class HistoryTools:
     def _without_log(self, conn: Connection, begin: datetime | None, limit: int, offset: int) -> Found:
         now = self._service.clock.now()
         asked = Search(updated_since=begin, sort="-updated_at")
-        row = conn.execute(search.page(asked, limit, offset), asked.parameters(now)).fetchone()
-        assert row is not None, "a page is one row"
-        page = orjson.loads(row[0])
+        page = search.page(asked, limit, offset, now).read(conn)
         items = [{name: item[name] for name in ("sku_code", "name", "updated_at")} for item in page["data"]]
         return Found(
             as_of=now,

@@ -1,12 +1,14 @@
-"""Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
+"""Defines the tools of packaging items: the list, one item with the reasons of its grade, and trials without filing."""
 
-from collections.abc import Callable, Collection, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
+from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal, NamedTuple  # Any: annotations made from vocabularies
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast  # Any: annotations made from vocabularies
+from uuid import UUID
 
 import orjson
 from anyio import to_thread
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from compliance import ruleset
 from compliance.ruleset import unread
@@ -19,6 +21,7 @@ from connector.tools.kit import (
     UNKNOWN_ITEM,
     Answer,
     FittingLimit,
+    Found,
     ItemId,
     Limit,
     Offset,
@@ -26,24 +29,38 @@ from connector.tools.kit import (
     SkuCode,
     Tool,
     instant,
+    item_id,
     market_code,
     refusal,
     require_one,
     uuid_of,
 )
+from connector.tools.review import (
+    ComponentChange,
+    ComponentChanges,
+    FreeChanges,
+    check_together,
+    effect,
+    given,
+    given_lines,
+)
 from schemas import texts
-from schemas.json_values import JsonMapping, JsonObject
+from schemas.answers import Instant
+from schemas.json_values import JsonObject
 from schemas.refusals import Refused
 from schemas.rules import GradeTraceRecord, GradeUnitRecord
-from schemas.skus.types import Component, SkuDetail
+from schemas.skus.inputs import Strict, issues_of
+from schemas.skus.types import Component, SkuDetail, SkuListItem
 from schemas.vocabularies import VOCABULARIES
 from services.skus import detail as detail_skus
-from services.skus import listing
+from services.skus import listing, what_if
 from services.skus.listing import Place
+from services.skus.what_if import Way
 from warehouse import library
 from warehouse.figures.gaps import GAPS, Finding
 from warehouse.operate.sessions import Connection
-from warehouse.skus import queries
+from warehouse.skus import queries, search
+from warehouse.skus import queries as skus
 from warehouse.skus.search import MOST_WORDS, Search
 
 
@@ -201,21 +218,6 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
     return None, code
 
 
-_SHOWN: Final = (
-    "id",
-    "sku_code",
-    "name",
-    "material",
-    "weight_grams",
-    "recyclability_grade",
-    "recyclability_score",
-    "doc_status",
-    "markets",
-    "packaging_level",
-    "packaging_format",
-    "food_contact",
-    "updated_at",
-)
 SHORT: Final = 8_000
 """Characters of an answer whose size was not asked for."""
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
@@ -227,7 +229,7 @@ _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until th
 class Item(BaseModel):
     """A packaging item in a list."""
 
-    id: str
+    id: UUID
     sku_code: str
     name: str
     material: str | None
@@ -240,7 +242,7 @@ class Item(BaseModel):
     packaging_level: str | None
     packaging_format: str | None
     food_contact: bool | None
-    updated_at: str
+    updated_at: Instant
 
 
 class Items(Answer):
@@ -255,10 +257,6 @@ class ItemDetail(Answer):
 
     item: Annotated[JsonObject, Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
-
-
-def _item(listed: JsonMapping, provisional: Collection[str]) -> Item:
-    return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 
 class ItemTools:
@@ -314,19 +312,20 @@ class ItemTools:
         with service.writes.company(company_id) as conn:
             wanted = asked(conn)
         try:
-            found = orjson.loads(listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset))
+            found = listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset)
         except Refused as refused:
             [issue] = refused.issues
             raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in found["data"]])
         page = Page.of(found["pagination"], len(found["data"]))
-        snapshot_at = found.get("findings_as_of")
+        snapshot_at: datetime | None = cast(JsonObject, found).get("findings_as_of")
+        items: Sequence[JsonObject] = cast(list[JsonObject], found["data"])
         return Items(
-            as_of=snapshot_at or instant(service.clock.now()),
+            as_of=instant(snapshot_at or service.clock.now()),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[_item(item, provisional) for item in found["data"]],
+            items=[Item(**item, grade_provisional=item["id"] in provisional) for item in items],
             page=page,
         )
 
@@ -353,9 +352,9 @@ class ItemTools:
         row = queries.row_of(found)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
         stream = item["compliance"]["grade_trace"]["stream"]
-        whole, sources = orjson.loads(orjson.dumps(item)), [_SOURCE, _GRADES, *unread(stream, rules)]
+        sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
-            shown, page = cut_to_window(whole, size, offset)
+            shown, page = cut_to_window(item, size, offset)
             answer = ItemDetail(
                 as_of=instant(self._service.clock.now()),
                 sources=sources,
@@ -365,6 +364,149 @@ class ItemTools:
                 item={**shown},
                 page=page,
             )
-            if len(orjson.dumps(answer.model_dump())) <= SHORT:
+            if len(answer.model_dump_json()) <= SHORT:
                 break
         return answer
+
+
+Target = Annotated[
+    Literal["A", "B", "C"] | None, Field(description="The grade to reach: which facts or changes would make it so?")
+]
+_SOURCES: Final = ["The company's own packaging records in this service", "The active rule-set; grades are indicative"]
+_NEXT: Final = "Nothing was changed or filed. To file a change call propose_sku_update with it."
+_MOST_ITEMS: Final = 50
+_MOST_FACTS: Final = 15
+
+
+class WhatIfTools:
+    """The tool of trials, whose writes are dry runs in a thread."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """Return the tool with its title."""
+        return [Tool(self.what_if, "What would the grade be if")]
+
+    def what_if(
+        self,
+        *,
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002  (the contract's name)
+        target_grade: Target = None,
+        changes: FreeChanges = None,
+        component_changes: ComponentChanges = None,
+        component: UsesComponent = None,
+        component_fields: Annotated[
+            JsonObject | None,
+            Field(description="With `component`: fields to change in it, such as polymer_or_grade: HDPE."),
+        ] = None,
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Found:
+        """Try a change without filing it: what would happen to the grade, or what would make an item grade B (or A, C).
+
+        For one item send target_grade, or changes. For a shared component or cap that many items use send component
+        with component_fields: the grade of each before and after. Also why an item has no grade and what to send.
+        """
+        if component is not None:
+            if sku_code is not None or id is not None or changes is not None or component_changes:
+                raise refusal("invalid_body", "With component send component_fields alone, without an item.")
+            return self._of_component(component, component_fields or {}, limit, offset)
+        fields, lines = given(changes), given_lines(component_changes)
+        service, company_id, now = self._service, current_principal().company_id, self._service.clock.now()
+        with service.writes.company(company_id) as conn:
+            sku_id = item_id(conn, id, sku_code)
+            code = str(skus.code_of(conn, sku_id))
+            if not fields and not lines:
+                way = what_if.way_to(conn, sku_id, target_grade or "B", now=now, rulesets=service.rulesets)
+                return self._answer(_way(code, target_grade or "B", way))
+            check_together(fields, lines)
+            compared = what_if.compared(conn, company_id, sku_id, fields, lines, now=now, rulesets=service.rulesets)
+        if compared.refused is not None:
+            raise refusal("invalid_body", compared.refused)
+        return self._answer({"sku_code": code, **effect(compared)})
+
+    def _of_component(self, component: str, fields: JsonObject, limit: int, offset: int) -> Found:
+        service, company_id = self._service, current_principal().company_id
+        with service.writes.company(company_id) as conn:
+            named = named_records(conn, "library_component", component)
+            ids = [each.id for each in named]
+            asked = Search(refers_to=ids, sort="sku_code")
+            page = search.page(asked, min(limit, _MOST_ITEMS), offset, service.clock.now()).read(conn)
+            items = [self._item(conn, company_id, item, ids, fields) for item in page["data"]]
+        total, end = page["pagination"]["total"], offset + len(items)
+        return self._answer(
+            {
+                "component": [each.label for each in named],
+                "change": fields,
+                "items": items,
+                "total": total,
+                "next_offset": end if end < total else None,
+            }
+        )
+
+    def _item(
+        self, conn: Connection, company_id: UUID, item: SkuListItem, ids: list[str], fields: JsonObject
+    ) -> JsonObject:
+        """Return an item that uses the component, with its grade now and after the change."""
+        answer: JsonObject = {
+            "sku_code": item["sku_code"],
+            "name": item["name"],
+            "grade_now": item["recyclability_grade"],
+        }
+        if not fields:
+            return answer
+        sku_id = item["id"]
+        lines = given_lines([_change(str(line["id"]), fields) for line in what_if.lines_of(conn, sku_id, ids)])
+        compared = what_if.compared(
+            conn, company_id, sku_id, {}, lines, now=self._service.clock.now(), rulesets=self._service.rulesets
+        )
+        if compared.refused is not None:
+            return {**answer, "refused": compared.refused}
+        after = compared.after
+        return {**answer, "grade_then": after and after.grade, "score_then": after and after.score}
+
+    def _answer(self, answer: JsonObject) -> Found:
+        return Found(
+            as_of=instant(self._service.clock.now()),
+            sources=_SOURCES,
+            next_step=_NEXT,
+            answer=answer,
+        )
+
+
+def _change(line_id: str, fields: JsonObject) -> Strict:
+    """Return the change of one line. Raise the tool's refusal where a field is none of a component's."""
+    try:
+        return ComponentChange.model_validate_json(orjson.dumps({**fields, "id": line_id}))
+    except ValidationError as error:
+        issue = issues_of(error)[0]
+        raise refusal(issue.code, f"component_fields.{issue.field}: {issue.message}") from None
+
+
+def _way(code: str, target: str, way: Way) -> JsonObject:
+    """Return the grade now, the facts that are asked for, and changes that would reach the target."""
+    trace, now = way.trace, way.now
+    return {
+        "sku_code": code,
+        "grade_now": now.grade,
+        "score_now": now.score,
+        "provisional": now.provisional,
+        "reason": trace["reason"],
+        "facts_missing": trace["missing"][:_MOST_FACTS],
+        "facts_that_could_change_it": trace["open"][:_MOST_FACTS],
+        "target_grade": target,
+        "changes_that_reach_it": [
+            {
+                "changes": [
+                    {**step._asdict(), "send": {"id": step.component_id, step.field: step.then}} for step in each.steps
+                ],
+                "grade": each.grade,
+                "score": each.score,
+            }
+            for each in way.reached
+        ],
+        "note": "Changes of the packaging itself are tried one field at a time, by the rules alone; whether they are "
+        "feasible is for a person to say. Facts are what is not recorded yet.",
+    }

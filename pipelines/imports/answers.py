@@ -13,8 +13,8 @@ import polars as pl
 
 from pipelines.imports.report import Work
 from pipelines.reading.rows import TypedRows
+from pipelines.writing.json_fields import COLUMNS, LEGACY
 from pipelines.writing.patch import Patch, RowIssue
-from pipelines.writing.substances import COLUMNS, LEGACY
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES

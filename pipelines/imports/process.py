@@ -28,8 +28,7 @@ from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
 from pipelines.reading.upload import Upload
 from pipelines.writing import merge
-from pipelines.writing.admit import Prepared
-from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
+from pipelines.writing.patch import Patch, Prepared, RowIssue, TypedPatch, from_typed
 from pipelines.writing.refuse import warnings_of
 from pipelines.writing.write import PlanLimitReached, prepare, stage_rows, write_patch
 from schemas.actors import Actor

@@ -20,9 +20,9 @@ from pipelines.reading.rows import TypedRows
 from pipelines.reading.sheet import CREATED
 from pipelines.reading.upload import Upload
 from pipelines.reading.values import as_codes, unescaped
-from pipelines.writing.admit import nameless
+from pipelines.writing.json_fields import LEGACY
 from pipelines.writing.patch import Patch, RowIssue
-from pipelines.writing.substances import LEGACY
+from pipelines.writing.refuse import nameless
 from schemas.actors import Actor, Origin
 from schemas.imports.types import ImportRowError, ImportSource, ImportWarnings, SourceColumn
 from schemas.messages import Message, from_json, stored_template, templates, to_json

@@ -21,8 +21,7 @@ from pipelines.reading.grid import LINES_OF_SHEET, letter
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
-from pipelines.writing.substances import COLUMNS, PARTS
-from pipelines.writing.volumes import market
+from pipelines.writing.json_fields import COLUMNS, PARTS, served_market
 from schemas.messages import Message, from_json, stored_template, to_json
 from schemas.vocabularies import SUBSTANCES
 
@@ -149,7 +148,7 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
     years = main.values.get(VOLUME_YEAR.name, none).fill_null(default_year)
     counted: list[Column] = []
     for column in columns:
-        if (served := market(str(column.market), served_markets)) is not None:
+        if (served := served_market(str(column.market), served_markets)) is not None:
             counted.append(replace(column, market=served))
             continue
         sentence = Message(

@@ -6,17 +6,16 @@ An omitted field stays, a null clears (interface v1, write semantics). The funct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import orjson
 import polars as pl
 
-from compliance.grading import GRADED_INPUTS
+from compliance.grading import GRADED_INPUTS, grade_many
 from compliance.ruleset import RuleSet
 from compliance.weights import are_likely, repeats_sum
-from pipelines.writing import components, volumes
+from pipelines.writing import json_fields
 from pipelines.writing.patch import Library, Patch, RowIssue, TypedPatch, folded_markets
 from pipelines.writing.refuse import warns_of_material
 from warehouse.operate.sessions import Connection
-from warehouse.skus.queries import GRADED_BEFORE
+from warehouse.skus.queries import GRADED_BEFORE, EarlierGrade
 from warehouse.skus.store import alike
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
 
@@ -84,7 +83,7 @@ def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) 
 
 
 def _repeats(weight_g: float, graph: str | None, stored: str | None, stored_sum_g: float | None) -> bool:
-    return repeats_sum(weight_g, stored_sum_g, None if graph == stored else components.total_weight_g(graph))
+    return repeats_sum(weight_g, stored_sum_g, None if graph == stored else json_fields.total_weight_g(graph))
 
 
 def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
@@ -106,7 +105,7 @@ def _composed(
         composed["components"], issues = _graphs(patch, before["components"], library, rules)
     if "volumes" in patch.given:
         rows = zip(patch.values["volumes"], before["volumes"], strict=True)
-        composed["volumes"] = [volumes.merged(stored, sent) for sent, stored in rows]
+        composed["volumes"] = [json_fields.merged_volumes(stored, sent) for sent, stored in rows]
     return Patch(patch.values.with_columns(composed), patch.given) if composed else patch, issues
 
 
@@ -117,8 +116,8 @@ def _graphs(
     issues: list[RowIssue] = []
     texts: list[str | None] = []
     for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):
-        lines, faults = components.complete_lines(draft, library, rules) if draft is not None else ([], [])
-        text, id_faults = (None, []) if faults else components.graph_text(lines, stored)
+        lines, faults = json_fields.complete_lines(draft, library, rules) if draft is not None else ([], [])
+        text, id_faults = (None, []) if faults else json_fields.graph_text(lines, stored)
         issues += [RowIssue(row, fault) for fault in (*faults, *id_faults)]
         texts.append(text)
     return texts, issues
@@ -126,7 +125,7 @@ def _graphs(
 
 def _previous_grades(
     before: Mapping[str, Column], after: Mapping[str, Column], outcomes: Sequence[str], rules: RuleSet
-) -> list[str | None]:
+) -> list[EarlierGrade | None]:
     """Return each row's previous grade after a write that changes it from `before` to `after`, graded by `rules`.
 
     A record has a previous grade as long as the facts that grading reads do not change: the rule-set before never
@@ -137,19 +136,47 @@ def _previous_grades(
         if after[name] is not before[name]:
             same = [so_far and new == old for so_far, new, old in zip(same, after[name], before[name], strict=True)]
     return [
-        stored if outcome == "unchanged" else _after_change(stored, grade, rules) if stays else None
-        for outcome, stays, stored, *grade in zip(
-            outcomes, same, before[GRADED_BEFORE], *(before[n] for n in _GRADED_BY), strict=True
+        stored if outcome == "unchanged" else _after_change(stored, graded, rules) if stays else None
+        for outcome, stays, stored, graded in zip(
+            outcomes, same, before[GRADED_BEFORE], zip(*(before[n] for n in _GRADED_BY), strict=True), strict=True
         )
     ]
 
 
-def _after_change(stored: str | None, graded: Sequence[object], rules: RuleSet) -> str | None:
+def _after_change(
+    stored: EarlierGrade | None, graded: tuple[str | None, str, float | None], rules: RuleSet
+) -> EarlierGrade | None:
     """Return the previous grade of a row with the same facts: its own if another rule-set gave it, else the stored."""
     version, grade, score = graded
     if version in (None, rules.version):
         return stored
-    return orjson.dumps({"ruleset_version": version, "grade": grade, "score": score}).decode()
+    return {"ruleset_version": version, "grade": grade, "score": score}
+
+
+_GRADED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
+
+
+def grade(merged: Table, rules: RuleSet) -> Table:
+    """Return the merged rows with their derived columns computed again; unchanged rows keep the stored ones."""
+    changed = [outcome != "unchanged" for outcome in merged["outcome"]]
+    if not any(changed):
+        return merged
+    to_grade = merged.where(changed)
+    graded = zip(*grade_many(list(to_grade.rows(GRADED_INPUTS)), rules), strict=True)
+    computed = {
+        **{name: list(values) for name, values in zip(_GRADED, graded, strict=True)},
+        "components_weight_g": [json_fields.total_weight_g(graph) for graph in to_grade["components"]],
+        "ruleset_version": [rules.version] * len(to_grade),
+    }
+    if to_grade is merged:
+        return merged.with_columns(computed)
+    return merged.with_columns({name: _filled(merged[name], changed, values) for name, values in computed.items()})
+
+
+def _filled(stored: Column, changed: list[bool], computed: Column) -> Column:
+    """Return the column with the computed values, in their order, where the row changed."""
+    new = iter(computed)
+    return [next(new) if is_changed else old for old, is_changed in zip(stored, changed, strict=True)]
 
 
 _SAMPLE_ROWS: Final = 200

@@ -5,7 +5,7 @@ both. Lists are Postgres array literals; substances, graph and volumes are JSON 
 copied and merged in the same way.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self  # Any: a field's kind says its type
@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, Self  # Any: a field's kind says its 
 import polars as pl
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import components, substances
-from pipelines.writing.components import draft_text
+from pipelines.writing import json_fields
+from pipelines.writing.json_fields import draft_text
 from schemas import normalise
 from schemas.fields import SKU, SKU_FIELDS
 from schemas.issues import Issue
@@ -106,8 +106,8 @@ def _stored(record: SkuPatch, rules: RuleSet) -> tuple[dict[str, object], list[I
                 row[name] = None if value is None else float(value)
             case _ if name in skus.c:
                 row[name] = value
-    entries, faults = substances.declared(record, rules)
-    return {**row, **{name: substances.entry_text(entry) for name, entry in entries.items()}}, faults
+    entries, faults = json_fields.declared(record, rules)
+    return {**row, **{name: json_fields.entry_text(entry) for name, entry in entries.items()}}, faults
 
 
 class TypedPatch(NamedTuple):
@@ -124,16 +124,16 @@ class TypedPatch(NamedTuple):
 
 def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> TypedPatch:
     """Return typed import rows in stored columns; substance columns become entries, once per combination."""
-    source = [name for name in given.columns if name in substances.COLUMNS]
+    source = [name for name in given.columns if name in json_fields.COLUMNS]
     plain = [name for name in given.columns if name in VALUE_COLUMNS]
     if not source:
         return TypedPatch(values.select("row", *plain), given.select(plain), [])
     flagged = values.select(source).with_columns(given.select(pl.col(source).name.prefix("given:")))
     combinations = flagged.unique(maintain_order=True)
-    declared = [substances.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
+    declared = [json_fields.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
     entries = combinations.with_columns(
         *(
-            pl.Series(name, [substances.entry_text(by_name.get(name)) for by_name, _ in declared], pl.String)
+            pl.Series(name, [json_fields.entry_text(by_name.get(name)) for by_name, _ in declared], pl.String)
             for name in SUBSTANCES
         ),
         *(pl.Series(f"has:{name}", [name in by_name for by_name, _ in declared], pl.Boolean) for name in SUBSTANCES),
@@ -193,7 +193,7 @@ def _mentions(patch: Patch) -> Iterable[_Mention]:
             yield from (_Mention(row, str(table), identity, name) for row, identity in named if identity is not None)
     if "components" in patch.values:
         for row, draft in zip(patch.values["row"], patch.values["components"], strict=True):
-            yield from (_Mention(row, *mention) for mention in components.references(draft))
+            yield from (_Mention(row, *mention) for mention in json_fields.references(draft))
 
 
 def _fold_markets(conn: Connection, patch: Patch) -> Patch:
@@ -214,3 +214,42 @@ def folded_markets(conn: Connection, literals: Iterable[str | None]) -> dict[str
         return {}
     served = catalogue.served_subdivisions(conn)
     return {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in with_parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a write would do, computed from the rows as they were read.
+
+    `patch`: the requested rows. `merged`: the accepted rows as they would be stored, with `row` and `outcome`; of an
+    import's chunk only the columns that it gives and those of `write.prepare`. `errors`: faults of the rejected rows.
+    `versions`, `grades_before`: the versions and grades of the stored rows that were read. `rules`: the rule-set that
+    graded. `seconds`: the time of each step. `staged`: the changed rows as `store` takes them, once they are in the
+    database's staging table. `returned`: the codes of the archived SKUs that the write brings back.
+    """
+
+    patch: Patch
+    merged: Table
+    errors: list[RowIssue]
+    versions: dict[str, int]
+    grades_before: dict[str, str | None]
+    rules: RuleSet
+    seconds: dict[str, float]
+    staged: Table | None = None
+    returned: frozenset[str] = frozenset()
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Count the rows by outcome: created, updated, unchanged, rejected."""
+        counts = Counter(self.merged["outcome"])
+        counts["rejected"] = len(self.patch.values) - len(self.merged)
+        return counts
+
+    def version_before(self, sku_code: str) -> int | None:
+        """Return the version of a SKU that the write met, archived ones included; None for a new SKU."""
+        version = self.versions.get(sku_code)
+        return version - 1 if version is not None and sku_code in self.returned else version
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Return whether every accepted row is stored already with the same values."""
+        return all(outcome == "unchanged" for outcome in self.merged["outcome"])

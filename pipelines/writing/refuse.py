@@ -1,7 +1,8 @@
-"""Refuses records that the law forbids, as the write would store them: today PFAS in food contact packaging.
+"""Refuses rows of a write, and warns of others: what cannot be stored, what contradicts itself, what the law forbids.
 
-The rule itself is in `compliance.substances`; this module selects the rows that could break it, and those whose units a
-write only lowers or clears, which no law refuses (decisions §13).
+A row of a file may leave out the name, because an empty cell keeps the stored name; and a components sheet may name a
+SKU that is in no other sheet, because it is stored. Neither can create a SKU. The law's rule is in
+`compliance.substances`; what only lowers or clears units, no law refuses (decisions §13).
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,14 +14,15 @@ import polars as pl
 
 from compliance import grading
 from compliance.ruleset import RuleSet
-from compliance.substances import pfas_food_contact_prohibited
+from compliance.substances import UnitlessValue, pfas_food_contact_prohibited, unitless_values
 from compliance.weights import unlikely_weight, weight_mismatch
-from pipelines.writing import volumes
-from pipelines.writing.admit import Prepared
-from pipelines.writing.patch import Patch, RowIssue, array_values
+from pipelines.writing import json_fields
+from pipelines.writing.patch import Patch, Prepared, RowIssue, array_values
+from schemas.bounds import MAX_COMPONENTS, TOO_MANY_COMPONENTS
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.skus.types import Sku
+from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.tables import VALUE_COLUMNS, Table
 
 _READ: Final = ("row", "food_contact", "markets", "volumes", "pfas", "components")
@@ -36,7 +38,7 @@ def refuse(merged: Table, rules: RuleSet, on: date) -> list[RowIssue]:
             {
                 "food_contact": True,
                 "markets": array_values(markets),
-                "volumes": volumes.published(units),
+                "volumes": json_fields.published_volumes(units),
                 "pfas": orjson.loads(pfas) if pfas else None,
                 "components": orjson.loads(graph) if graph else [],
             },
@@ -85,6 +87,75 @@ def _only_lowers(stored: str | None, sent: str) -> bool:
     )
 
 
+_ONLY_A_GRAPH: Final = {"sku_code", "components"}
+
+
+def admit(patch: Patch, merged: Table) -> list[RowIssue]:
+    """Return a fault for each row that would create a SKU without a name, or store too many components.
+
+    `merged` has the rows of the patch in its order. A graph that a row does not give may be older than the limit.
+    """
+    issues = []
+    if "components" in patch.given:
+        for at, graph in enumerate(patch.values["components"]):
+            # Each line is an object: a text with few braces is not parsed.
+            if graph and graph.count("{") > MAX_COMPONENTS and len(orjson.loads(graph)) > MAX_COMPONENTS:
+                issues.append(RowIssue(merged["row"][at], Issue("out_of_range", TOO_MANY_COMPONENTS, "components")))
+    if None in merged["name"]:
+        issues += [
+            RowIssue(row, _issue(patch, at, code))
+            for at, (row, code, name) in enumerate(merged.rows(("row", "sku_code", "name")))
+            if name is None
+        ]
+    return issues
+
+
+def _issue(patch: Patch, at: int, code: str) -> Issue:
+    given = {name for name in patch.given.names if patch.given[name][at]}
+    if given == _ONLY_A_GRAPH:
+        return Issue(
+            "unknown_reference", Message("No SKU {code} is in the file or held; add its row.", code=code), "sku_code"
+        )
+    return nameless(code)
+
+
+def nameless(code: str) -> Issue:
+    """Return the fault of a new SKU that has no name."""
+    return Issue("required", Message("{code} is not held yet, and a new SKU needs a name.", code=code), "name")
+
+
+def judge(merged: Table, rules: RuleSet) -> list[RowIssue]:
+    """Return a fault for each value of the rows that is stored without a unit and contradicts its status.
+
+    `merged` has the rows as they would be stored. A value that the write itself sends has its unit by now.
+    """
+    names: list[str] = [name for name in SUBSTANCES if name in merged]
+    issues: list[RowIssue] = []
+    for row, graph, *texts in merged.rows(("row", "components", *names)):
+        if not any('"value"' in text for text in (graph, *texts) if text):
+            continue
+        entries = {name: orjson.loads(text) for name, text in zip(names, texts, strict=True) if text}
+        values = unitless_values(entries, orjson.loads(graph) if graph else [], rules)
+        issues += [RowIssue(row, _fault(found, found.implied)) for found in values if found.implied]
+    return issues
+
+
+def _fault(found: UnitlessValue, implied: str) -> Issue:
+    whole = found.component_type is None
+    sentence = Message(
+        "The stored value {value} of {substance} has no unit and is read in the unit of its limit, {unit}: it means "
+        "{implied}, but the stored status says {status}. Send the entry again with the unit that was meant, or with "
+        "the status that the value implies.",
+        value=f"{found.value:g}",
+        substance=found.substance if whole else f"{found.substance} ({found.component_type})",
+        unit=found.unit,
+        implied=implied,
+        status=found.status,
+    )
+    field = f"substances.{found.substance}.status" if whole else "components"
+    return Issue("substance_status_contradicts_value", sentence, field)
+
+
 _RETURNED: Final = Message(
     "The SKU was archived and comes back with this write. Archive it again if it is no longer sold; batches and imports"
     " take archived as keep."
@@ -125,7 +196,7 @@ def returned_from_archive(written: Prepared) -> Iterator[RowIssue]:
 
 
 def sent_volumes(written: Prepared) -> dict[int, str]:
-    """Return the volumes that a write sends, by row, as `volumes.merged` takes them."""
+    """Return the volumes that a write sends, by row, as `json_fields.merged_volumes` takes them."""
     values = written.patch.values
     return {row: sent for row, sent in values.rows(("row", "volumes")) if sent} if "volumes" in values else {}
 

@@ -1,12 +1,12 @@
 """Writes a patch: resolves, locks, merges, refuses, grades and stores its rows in the caller's transaction.
 
 Every write of SKUs comes here, validated: POST and PUT with one row, a batch with up to 1 000, an import's chunk with
-some thousands. `records` (for JSON) and `imports.process` (for files) open the transaction, and repeat it when writers
-collide.
+some thousands. `services.skus.write` (for JSON) and `imports.process` (for files) open the transaction, and repeat it
+when writers collide.
 """
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,27 +14,22 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-import orjson
 import polars as pl
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
 from compliance.substances import UnitlessValue, unitless_values
-from pipelines.writing import returning
-from pipelines.writing.admit import Prepared, grade
-from pipelines.writing.admit import admit as admit_admit
-from pipelines.writing.merge import merge
-from pipelines.writing.patch import Patch, RowIssue, resolve
-from pipelines.writing.refuse import refuse_write
+from pipelines.writing import refuse
+from pipelines.writing.merge import grade, merge
+from pipelines.writing.patch import Patch, Prepared, RowIssue, resolve
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.vocabularies import SUBSTANCES
 from warehouse.companies import queries as queries_companies
 from warehouse.companies.queries import Skus
 from warehouse.operate.objects import Objects
-from warehouse.operate.sessions import Connection, after_commit
-from warehouse.skus import portfolio, queries
+from warehouse.operate.sessions import Connection, after_commit, savepoint
+from warehouse.skus import archive, portfolio, queries
 from warehouse.skus.store import stage, store
 from warehouse.skus.tables import VALUE_COLUMNS, Table
 
@@ -55,38 +50,6 @@ def held_values(conn: Connection, rules: RuleSet) -> list[HeldValue]:
         for holder in portfolio.holders(conn)
         for found in unitless_values(holder.entries, holder.components or [], rules)
     ]
-
-
-def judge(merged: Table, rules: RuleSet) -> list[RowIssue]:
-    """Return a fault for each value of the rows that is stored without a unit and contradicts its status.
-
-    `merged` has the rows as they would be stored. A value that the write itself sends has its unit by now.
-    """
-    names: list[str] = [name for name in SUBSTANCES if name in merged]
-    issues: list[RowIssue] = []
-    for row, graph, *texts in merged.rows(("row", "components", *names)):
-        if not any('"value"' in text for text in (graph, *texts) if text):
-            continue
-        entries = {name: orjson.loads(text) for name, text in zip(names, texts, strict=True) if text}
-        values = unitless_values(entries, orjson.loads(graph) if graph else [], rules)
-        issues += [RowIssue(row, _fault(found, found.implied)) for found in values if found.implied]
-    return issues
-
-
-def _fault(found: UnitlessValue, implied: str) -> Issue:
-    whole = found.component_type is None
-    sentence = Message(
-        "The stored value {value} of {substance} has no unit and is read in the unit of its limit, {unit}: it means "
-        "{implied}, but the stored status says {status}. Send the entry again with the unit that was meant, or with "
-        "the status that the value implies.",
-        value=f"{found.value:g}",
-        substance=found.substance if whole else f"{found.substance} ({found.component_type})",
-        unit=found.unit,
-        implied=implied,
-        status=found.status,
-    )
-    field = f"substances.{found.substance}.status" if whole else "components"
-    return Issue("substance_status_contradicts_value", sentence, field)
 
 
 class PlanLimitReached(Exception):  # noqa: N818  (the name of the published code)
@@ -195,14 +158,14 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = (*VALUE_COLUMNS, *portfolio.INSTANTS) if whole_rows else (*patch.given.names, *_ALWAYS_READ)
+        columns = VALUE_COLUMNS if whole_rows else (*patch.given.names, *_ALWAYS_READ)
         stored = portfolio.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
-        faults += admit_admit(patch, merged)
-        faults += refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
-        faults += judge(merged, rules) if set(patch.given.names) - _UNITS else []
+        faults += refuse.admit(patch, merged)
+        faults += refuse.refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
+        faults += refuse.judge(merged, rules) if set(patch.given.names) - _UNITS else []
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
         merged = grade(merged, rules)
@@ -224,6 +187,86 @@ def stage_rows(conn: Connection, prepared: Prepared, source: pl.DataFrame | None
         changed = _changed(merged, source)
         stage(conn, changed, prepared.patch.given.names)
     return replace(prepared, merged=merged, staged=changed, seconds={**prepared.seconds, **watch.seconds})
+
+
+_ARCHIVED: Final = Message(
+    "The SKU is archived and stays so, because archived is keep. Leave the row out, or send archived as return."
+)
+
+
+def _bring_back(
+    conn: Connection,
+    actor: Actor,
+    prepared: Prepared,
+    prepare_again: Callable[[Patch, Collection[str]], Prepared],
+    *,
+    import_id: UUID | None,
+    dry_run: bool,
+) -> Prepared:
+    """Put the archived SKUs of the patch back, and return what `prepare_again` makes of its rows and their codes then.
+
+    A row that is rejected brings nothing back. A dry run does all of it, and takes it back. `prepared` comes back as it
+    is where none of its codes is archived.
+    """
+    requested = patch = prepared.patch
+    faults: list[RowIssue] = []
+    while codes := list(_lock_archived(conn, prepared, patch)):
+        with savepoint(conn) as attempt:
+            archive.bring_back(conn, actor, codes, import_id=import_id)
+            found = prepare_again(patch, codes)
+            rejected = set(codes) - set(found.merged["sku_code"])
+            attempt.keep = not rejected and not dry_run
+        if not rejected:
+            returned = replace(found, patch=requested, errors=found.errors + faults, returned=frozenset(codes))
+            return _graded_today(returned)
+        rows = {row for row, code in patch.values.rows(("row", "sku_code")) if code in rejected}
+        faults += [fault for fault in found.errors if fault.row in rows]
+        patch = patch.without(rows)
+    if not faults:
+        return prepared
+    found = prepare_again(patch, ())
+    return replace(found, patch=requested, errors=found.errors + faults)
+
+
+def _lock_archived(conn: Connection, prepared: Prepared, patch: Patch) -> dict[str, int]:
+    """Lock the archived SKUs of the patch and return their versions by code; `prepared` found the others stored."""
+    new = [code for code in patch.values["sku_code"] if code not in prepared.versions]
+    return archive.lock_versions(conn, new)
+
+
+def _without_archived(conn: Connection, prepared: Prepared, prepare_again: Callable[[Patch], Prepared]) -> Prepared:
+    """Return it with the rows of archived SKUs rejected, which stay archived, whatever else is wrong with them.
+
+    The other rows are prepared anew: what was staged has all of them.
+    """
+    archived = _lock_archived(conn, prepared, prepared.patch)
+    rows = {row: code for row, code in prepared.patch.values.rows(("row", "sku_code")) if code in archived}
+    if not rows:
+        return prepared
+    faults = [RowIssue(row, Issue("sku_archived", _ARCHIVED, "sku_code")) for row in rows]
+    found = prepare_again(prepared.patch.without(rows))
+    return replace(found, patch=prepared.patch, errors=found.errors + faults)
+
+
+def _graded_today(prepared: Prepared) -> Prepared:
+    """Return it with the returned rows graded by the rules of the day: a regrade does not find archived ones."""
+    rows = prepared.merged.rows(("sku_code", "ruleset_version", "outcome"))
+    outcomes = [
+        "updated" if code in prepared.returned and version != prepared.rules.version else outcome
+        for code, version, outcome in rows
+    ]
+    return replace(prepared, merged=grade(prepared.merged.with_columns({"outcome": outcomes}), prepared.rules))
+
+
+def _as_updated(prepared: Prepared) -> Prepared:
+    """Return it with its returned rows updated: to come back is a change, whatever else the write changes."""
+    if not prepared.returned:
+        return prepared
+    outcomes = [
+        "updated" if outcome == "unchanged" and code in prepared.returned else outcome
+        for code, outcome in prepared.merged.rows(("sku_code", "outcome"))
+    ]
+    return replace(prepared, merged=prepared.merged.with_columns({"outcome": outcomes}))
 
 
 def write_patch(
@@ -252,15 +295,15 @@ def write_patch(
     if len(prepared.versions) < len(patch.values):
         skus = counted(conn, actor.company_id)
         if skus.has_archived and keep_archived:
-            prepared = returning.keep_archived(conn, prepared, again)
+            prepared = _without_archived(conn, prepared, again)
         elif skus.has_archived:
-            prepared = returning.bring_back(conn, actor, prepared, again, import_id=import_id, dry_run=dry_run)
+            prepared = _bring_back(conn, actor, prepared, again, import_id=import_id, dry_run=dry_run)
         if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
             returned = len(prepared.returned)
             new = prepared.merged["outcome"].count("created") + returned
             check(conn, actor.company_id, skus, new=new, written=0 if dry_run else returned)
     if dry_run or prepared.changes_nothing:
-        return returning.as_updated(prepared)
+        return _as_updated(prepared)
     if prepared.staged is None:
         prepared = stage_rows(conn, prepared, source)
     assert prepared.staged is not None, "a write that changes something was staged"
@@ -268,7 +311,7 @@ def write_patch(
     with watch.step("store"):
         changed, columns = prepared.staged, patch.given.names
         store(conn, actor, changed, columns, import_id=import_id, resource=resource)
-    return returning.as_updated(replace(prepared, seconds={**prepared.seconds, **watch.seconds}))
+    return _as_updated(replace(prepared, seconds={**prepared.seconds, **watch.seconds}))
 
 
 def _is_current(conn: Connection, ahead: Prepared) -> bool:

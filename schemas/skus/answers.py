@@ -1,6 +1,16 @@
 """Models of answers about SKUs: list items, details, results of writes. The SKU's fields come from the field tables."""
 
-from typing import Annotated, Any, Final, Literal, cast  # Any: pydantic's annotations, made from the table of fields
+from collections.abc import Iterable
+from typing import (  # Any: pydantic's annotations, made from the table of fields
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import Field as PydanticField
 from pydantic import create_model
@@ -16,13 +26,13 @@ from schemas.answers import (
     MoreIssues,
     Number,
     Outcome,
-    Version,
     WrittenVersion,
     code,
 )
-from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, SKU, Field
 from schemas.pages import Pagination
 from schemas.rules import GradeTrace
+from schemas.skus import types
 from schemas.vocabularies import SUBSTANCES
 
 
@@ -52,7 +62,7 @@ def _type_of(field: Field) -> Any:
             return str
 
 
-def _members(fields: tuple[Field, ...]) -> dict[str, Any]:
+def _members(fields: Iterable[Field]) -> dict[str, Any]:
     """Return the published members of input fields: always present, null where nothing is stored."""
     return {
         field.name: (
@@ -61,6 +71,20 @@ def _members(fields: tuple[Field, ...]) -> dict[str, Any]:
         )
         for field in fields
     }
+
+
+def _model(typed: Any, names: Iterable[str], **published: Any) -> Any:
+    """Return the model of these members of a type: `published` ones, those of the field table, and its own others."""
+    hints = get_type_hints(typed, include_extras=True)
+    members = {name: published.get(name) or _own(hints[name]) for name in names if name not in SKU or name in published}
+    members |= _members(SKU[name] for name in names if name not in members)
+    return create_model(
+        typed.__name__, __base__=Answer, __doc__=typed.__doc__, **cast(Any, {name: members[name] for name in names})
+    )
+
+
+def _own(hint: Any) -> tuple[Any, Any]:
+    return (get_args(hint)[0], None) if get_origin(hint) is NotRequired else (hint, ...)
 
 
 class SubstanceDeclaration(Answer):
@@ -86,43 +110,6 @@ SkuComponent = create_model(
     __doc__="One line of a component graph.",
     **cast(Any, {"id": (Identifier | None, ...), **_members(COMPONENT_FIELDS)}),
 )
-
-_LISTED: Final = (
-    "sku_code",
-    "name",
-    "description",
-    "material",
-    "material_subtype",
-    "weight_grams",
-    "recycled_content_percent",
-    "food_contact",
-    "product_category",
-    "markets",
-    "packaging_level",
-    "packaging_format",
-    "gtin",
-    "ppwr_role",
-    "brand_id",
-    "manufacturing_site_id",
-    "packing_site_id",
-)
-_BY_NAME: Final = {field.name: field for field in SKU_FIELDS}
-_COMMON: Final[dict[str, Any]] = {
-    "weight_source": (
-        Annotated[
-            Literal["declared", "components"] | None,
-            PydanticField(
-                description="Which weight weight_grams is: the one that was stated for the SKU, or the sum of its "
-                "components, which follows them; null where there is none.",
-                json_schema_extra={"x-stability": "preview"},
-            ),
-        ],
-        ...,
-    ),
-    "recyclability_grade": (Grade | None, ...),
-    "recyclability_score": (Number | None, ...),
-    "doc_status": (DocStatus | None, ...),
-}
 
 
 class AnnexVFlag(Answer):
@@ -192,54 +179,20 @@ def _included(kind: Any) -> Any:
     return Annotated[kind | None, field]
 
 
-SkuListItem = create_model(
-    "SkuListItem",
-    __base__=Answer,
-    __doc__="A SKU as the list shows it.",
-    **cast(
-        Any,
-        {
-            "id": (Identifier, ...),
-            **_members(tuple(_BY_NAME[name] for name in _LISTED)),
-            **_COMMON,
-            "created_at": (Instant, ...),
-            "updated_at": (Instant, ...),
-            "version": (Version, ...),
-            "components": (_included(list[SkuComponent]), None),  # type: ignore[valid-type]
-            "volumes": (_included(list[VolumeRow]), None),
-            "compliance": (_included(SkuCompliance), None),
-        },
-    ),
+SkuListItem = _model(
+    types.SkuListItem,
+    types.SkuListItem.__annotations__,
+    components=(_included(list[SkuComponent]), None),  # type: ignore[valid-type]
+    volumes=(_included(list[VolumeRow]), None),
+    compliance=(_included(SkuCompliance), None),
 )
-
-SkuDetail = create_model(
-    "SkuDetail",
-    __base__=Answer,
-    __doc__="A SKU with its graph, its volumes and its compliance.",
-    **cast(
-        Any,
-        {
-            "id": (Identifier | None, ...),
-            **_members(tuple(_BY_NAME.values())),
-            **_COMMON,
-            "packaging_format_key": (code("packaging_format_key") | None, ...),
-            "volumes": (list[VolumeRow], ...),
-            "compliance": (SkuCompliance, ...),
-            "created_at": (Instant | None, ...),
-            "updated_at": (Instant | None, ...),
-            "version": (WrittenVersion, ...),
-            "archived_at": (
-                Annotated[
-                    Instant | None,
-                    PydanticField(
-                        description="When the SKU was archived; present only then.",
-                        json_schema_extra={"x-stability": "preview"},
-                    ),
-                ],
-                None,
-            ),
-        },
-    ),
+SkuDetail = _model(
+    types.SkuDetail,
+    dict.fromkeys(("id", *SKU, *types.SkuDetail.__annotations__)),
+    id=(Identifier | None, ...),
+    packaging_format_key=(code("packaging_format_key") | None, ...),
+    volumes=(list[VolumeRow], ...),
+    compliance=(SkuCompliance, ...),
 )
 
 
@@ -336,20 +289,10 @@ class VolumesWriteResult(Answer):
     warnings: list[Issue]
 
 
-class ArchivedSku(Answer):
-    """An archived SKU, as it was last."""
-
-    id: Identifier
-    sku_code: str
-    name: str
-    recyclability_grade: Grade
-    archived_at: Instant
-
-
 class ArchivedSkuListResponse(Answer):
     """A page of archived SKUs, the last archived first."""
 
-    data: list[ArchivedSku]
+    data: list[types.ArchivedSku]
     pagination: Pagination
 
 

@@ -10,8 +10,13 @@ table (`warehouse.skus.queries`), and what happened to it in a write (`services.
 """
 
 from collections.abc import Sequence
-from typing import NotRequired, Required, TypedDict
+from typing import Annotated, Literal, NotRequired, Required
+from uuid import UUID
 
+from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
+
+from schemas.answers import DocStatus, Grade, Identifier, Instant, Number, Version, WrittenVersion
 from schemas.rules import SkuCompliance
 from schemas.vocabularies import Substance
 
@@ -169,25 +174,90 @@ class Sku(SkuFields, total=False):
     heavy_metals: SubstanceEntry | None
 
 
+WeightSource = Annotated[
+    Literal["declared", "components"] | None,
+    PydanticField(
+        description="Which weight weight_grams is: the one that was stated for the SKU, or the sum of its "
+        "components, which follows them; null where there is none.",
+        json_schema_extra={"x-stability": "preview"},
+    ),
+]
+
+
+class SkuListItem(TypedDict):
+    """A SKU as the list shows it."""
+
+    id: Identifier
+    sku_code: str
+    name: str
+    description: str | None
+    material: str | None
+    material_subtype: str | None
+    weight_grams: float | None
+    recycled_content_percent: float | None
+    food_contact: bool | None
+    product_category: str | None
+    markets: list[str] | None
+    packaging_level: str | None
+    packaging_format: str | None
+    gtin: str | None
+    ppwr_role: str | None
+    brand_id: UUID | None
+    manufacturing_site_id: UUID | None
+    packing_site_id: UUID | None
+    weight_source: WeightSource
+    recyclability_grade: Grade | None
+    recyclability_score: Number | None
+    doc_status: DocStatus | None
+    created_at: Instant
+    updated_at: Instant
+    version: Version
+    components: NotRequired[list[Component]]
+    volumes: NotRequired[list[VolumeRow]]
+    compliance: NotRequired[SkuCompliance]
+
+
+class ExportedSku(SkuListItem):
+    """A SKU of a list in a file, with the name of its brand."""
+
+    brand: str | None
+
+
 class SkuDetail(SkuFields, LegacySubstances):
-    """A SKU with its graph, its volumes and its compliance: `data` of SkuDetailResponse.
+    """A SKU with its graph, its volumes and its compliance."""
 
-    A dry run's new SKU has neither `id`, version nor instants; only an archived one has `archived_at`.
-    """
-
+    # A dry run's new SKU has neither id, version nor instants; only an archived one has archived_at.
     id: str | None
     markets: list[str] | None
     use_contexts: list[str]
     substances: Substances
     components: list[Component]
-    weight_source: str | None
-    recyclability_grade: str
-    recyclability_score: float | None
-    doc_status: str
+    weight_source: WeightSource
+    recyclability_grade: Grade | None
+    recyclability_score: Number | None
+    doc_status: DocStatus | None
     packaging_format_key: str | None
     volumes: list[VolumeRow]
     compliance: SkuCompliance
-    created_at: str | None
-    updated_at: str | None
-    version: int | None
-    archived_at: NotRequired[str]
+    created_at: Instant | None
+    updated_at: Instant | None
+    version: WrittenVersion
+    archived_at: NotRequired[
+        Annotated[
+            Instant | None,
+            PydanticField(
+                description="When the SKU was archived; present only then.",
+                json_schema_extra={"x-stability": "preview"},
+            ),
+        ]
+    ]
+
+
+class ArchivedSku(TypedDict):
+    """An archived SKU, as it was last."""
+
+    id: Identifier
+    sku_code: str
+    name: str
+    recyclability_grade: Grade
+    archived_at: Instant

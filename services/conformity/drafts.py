@@ -105,7 +105,7 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
     (stored, maker), words = found, load_words(lang)
     record = detail_skus.record(stored)
     verdict = conformity.judge(record, rules, on=now.date())
-    item = detail_skus.sku_detail(stored, record, rules=rules, graded_by=rules, doc_status="missing", today=now.date())
+    item = detail_skus.sku_detail(stored, (rules, rules, None), today=now.date(), sku=record)
     filled = {
         "number": [isolated(reference)],
         "identification": [

@@ -13,9 +13,8 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from compliance.ruleset import RuleSet
-from pipelines.writing.admit import grade
-from pipelines.writing.refuse import refuse
-from pipelines.writing.write import judge
+from pipelines.writing.merge import grade
+from pipelines.writing.refuse import judge, refuse
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message, message_of

@@ -286,11 +286,8 @@ def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, toda
     row = queries.of(conn, sku_id, today)
     if row is None:
         return None
-    rules, graded_by = rulesets.active(conn), rulesets.of(conn, row["ruleset_version"])
-    shown = detail_skus.sku_detail(
-        row, detail_skus.record(row), rules=rules, graded_by=graded_by, doc_status="missing", today=today
-    )
-    return CurrentSku(row["version"], shown)
+    graded = detail_skus.rulesets_of(conn, rulesets, row)
+    return CurrentSku(row["version"], detail_skus.sku_detail(row, graded, today=today))
 
 
 def _grade_of(shown: SkuDetail | None) -> Graded | None:

@@ -1,15 +1,24 @@
-"""Archives a SKU and brings it back, for requests and pages.
+"""Archives a SKU and brings it back, for requests and pages; says what was placed of it.
 
 An archived SKU leaves lists, gaps and the plan's count. Its history, files and declarations stay, and what was placed
-of it stays in the figures. Any write with its code brings it back, too (`pipelines.writing.returning`).
+of it stays in the figures. Any write with its code brings it back, too (`pipelines.writing.write`).
+
+What was placed is the rollup that every figure comes from, of the record as a snapshot would read it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
+import polars as pl
+
+from compliance.rollup.exact import written_tonnes
+from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
+from compliance.rollup.tonnes import rollup
 from compliance.ruleset import RuleSet
+from pipelines.figures import loaded_catalogue
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Figure, Message
@@ -17,12 +26,57 @@ from schemas.refusals import NotThere
 from schemas.skus.types import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from services.skus import detail
-from services.skus.placed import PlacedYear, placed_years
 from services.skus.write import WriteOutcome, write_records
+from warehouse.figures.source import Tables, tables
 from warehouse.operate.sessions import Connection, savepoint
 from warehouse.rules import Rulesets
 from warehouse.skus import archive, queries
 from warehouse.skus.archive import Archived
+
+_PERIOD: Final = ("market", "year")
+_YEAR: Final = 0
+
+
+class PlacedYear(NamedTuple):
+    """Units of a SKU placed on a market in a calendar year, and their tonnes; None where no part of it has a weight.
+
+    `is_whole` says that `tonnes` are all of it: nothing of the SKU is uncounted there.
+    """
+
+    market: str
+    year: int
+    units: int
+    tonnes: Decimal | None
+    is_whole: bool
+
+
+def placed_years(conn: Connection, sku_id: UUID, today: date, rules: RuleSet) -> list[PlacedYear]:
+    """Return what was placed of a SKU of the session's company, the latest year first; none without units."""
+    return [year for found in tables(conn, today, rules, [sku_id]) for year in _years(conn, _portfolio(found), rules)]
+
+
+def _portfolio(found: Tables) -> Portfolio:
+    columns = (SKU_COLUMNS, COMPONENT_COLUMNS, VOLUME_COLUMNS)
+    return Portfolio(*(table.select(names.names()) for table, names in zip(found, columns, strict=True)))
+
+
+def _years(conn: Connection, portfolio: Portfolio, rules: RuleSet) -> Iterator[PlacedYear]:
+    if not portfolio.volumes["units_placed"].sum():
+        return
+    figures = rollup(portfolio, loaded_catalogue(conn).entries, rules)
+    units = _sums(portfolio.volumes, "units_placed")
+    grams, gaps = _sums(figures.tonnes, "grams"), set(figures.uncounted.select(_PERIOD).rows())
+    for period in sorted({period for period in units if units[period]}, key=lambda each: (-each[1], each[0])):
+        tonnes = written_tonnes(grams[period]) if period in grams else None
+        yield PlacedYear(*period, int(units[period]), tonnes, period not in gaps)
+
+
+def _sums(rows: pl.DataFrame, column: str) -> dict[tuple[str, int], Decimal]:
+    """Sum a column by market and calendar year: of the year's own rows, else of its halves."""
+    of_year = pl.col(column).filter(pl.col("half") == _YEAR)
+    whole = pl.when(of_year.len() > 0).then(of_year.sum()).otherwise(pl.col(column).sum())
+    return {(market, year): value for market, year, value in rows.group_by(_PERIOD).agg(whole).iter_rows()}
+
 
 _YEARS_NAMED: Final = 20
 """The most markets and years that a warning names, the latest first."""
@@ -122,16 +176,5 @@ def archived_detail(
     conn: Connection, found: Archived, rulesets: Rulesets, now: datetime, lang: str = ORIGINAL
 ) -> SkuDetail:
     """Return an archived SKU as its detail is shown, with `archived_at`."""
-    row = found.row
-    before = detail.version_before(row)
-    shown = detail.sku_detail(
-        row,
-        detail.record(row),
-        rules=rulesets.active(conn),
-        graded_by=rulesets.of(conn, row["ruleset_version"]),
-        doc_status=row["doc_status"],
-        today=now.date(),
-        before=None if before is None else rulesets.of(conn, before),
-        lang=lang,
-    )
-    return {**shown, "archived_at": found.archived_at}
+    graded = detail.rulesets_of(conn, rulesets, found.row)
+    return {**detail.sku_detail(found.row, graded, today=now.date(), lang=lang), "archived_at": found.archived_at}

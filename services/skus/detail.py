@@ -7,6 +7,7 @@ explained by the rule-set version that graded. The items of the SKU list are mad
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, Final, TypeAlias, cast  # Any: a field's kind says its type
 
 import orjson
@@ -17,13 +18,15 @@ from compliance.ruleset import RuleSet
 from compliance.schemes import settling
 from compliance.weights import weight_source
 from compliance.words import resolve_format
-from pipelines.writing import components, substances, volumes
+from pipelines.writing import json_fields
 from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.messages import ORIGINAL
-from schemas.rules import GradeTraceRecord, PreviousGradeRecord, SkuCompliance
+from schemas.rules import SkuCompliance
 from schemas.skus.types import Sku, SkuDetail
 from schemas.vocabularies import SUBSTANCES
+from warehouse.operate.sessions import Connection
+from warehouse.rules import Rulesets
 from warehouse.skus.queries import StoredSku
 from warehouse.skus.tables import VALUE_COLUMNS
 
@@ -45,7 +48,7 @@ def record(row: StoredSku) -> Sku:
         "markets": array_values(row["markets"]),
         "use_contexts": array_values(row["use_contexts"]) or [],
         "components": orjson.loads(graph) if graph else [],
-        "volumes": volumes.published(row["volumes"]),
+        "volumes": json_fields.published_volumes(row["volumes"]),
         **entries,
     }
     return cast(Sku, found)
@@ -72,31 +75,44 @@ def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
         "recyclability_score": row["recyclability_score"],
         "markets": sku["markets"],
         "use_contexts": sku["use_contexts"],
-        "substances": {name: substances.published(sku[name]) for name in SUBSTANCES},
-        **{substances.LEGACY[name]: substances.legacy_of(name, sku[name]) for name in SUBSTANCES},
+        "substances": {name: json_fields.published_entry(sku[name]) for name in SUBSTANCES},
+        **{json_fields.LEGACY[name]: json_fields.legacy_of(name, sku[name]) for name in SUBSTANCES},
         "substances_source": None,
         "volumes": sku["volumes"],
-        "components": [components.published(line) for line in sku["components"]],
+        "components": [json_fields.published_line(line) for line in sku["components"]],
     }
 
 
-def sku_detail(
-    row: StoredSku,
-    sku: Sku,
-    *,
-    rules: RuleSet,
-    graded_by: RuleSet,
-    doc_status: str,
-    today: date,
-    before: RuleSet | None = None,
-    lang: str = ORIGINAL,
-) -> SkuDetail:
-    """Return `data` of SkuDetailResponse of one row and its `record`; a dry run's new SKU has no `id` and no instants.
+def versions_of(row: StoredSku) -> tuple[str, str | None]:
+    """Return the version of the rule-set that graded a row, and of the one before a regrade of the same facts."""
+    before = row.get("graded_before")
+    return row["ruleset_version"], None if before is None else before["ruleset_version"]
 
-    `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
-    other schemes rate. The grade is explained by the rule-set of its version, `graded_by`, and what was before a
-    regrade by `before`, the one of `version_before`. Sentences are in a language of `schemas.messages.LANGUAGES`.
+
+def rulesets_of(conn: Connection, rulesets: Rulesets, row: StoredSku) -> GradedBy:
+    """Return the rule-sets that explain a row."""
+    version, before = versions_of(row)
+    return rulesets.active(conn), rulesets.of(conn, version), None if before is None else rulesets.of(conn, before)
+
+
+def sku_detail(
+    row: StoredSku, graded: GradedBy, *, today: date, lang: str = ORIGINAL, sku: Sku | None = None
+) -> SkuDetail:
+    """Return `data` of SkuDetailResponse of one row; a dry run's new SKU has no `id` and no instants.
+
+    `today` is the UTC day by which a format ban is in force and for whose year other schemes rate. Grades are explained
+    by the rule-sets that gave them. Sentences are in a language of `schemas.messages.LANGUAGES`. `sku` is the row's
+    `record` where the caller has it.
     """
+    rules, graded_by, before = graded
+    sku, doc_status = sku or record(row), row.get("doc_status") or "missing"
+    inputs = _graded_inputs(row)
+    trace = grading.explain_row(inputs, sku, graded_by, day=rules, lang=lang)
+    if before is not None and (earlier := row["graded_before"]) is not None:
+        then = grading.explain_row(inputs, sku, before, day=rules, lang=lang)
+        trace = {**trace, "previous": {**earlier, "reason": then["reason"]}}
+    form = row["packaging_format"]
+    known = resolve_format(form, rules) if form else None
     compliance: SkuCompliance = {
         "recyclability_grade": row["recyclability_grade"],
         "recyclability_score": row["recyclability_score"],
@@ -105,17 +121,17 @@ def sku_detail(
             {**flag, "reason": translated_reason(flag["code"], flag["reason"], rules, lang)}
             for flag in annex_v.flags(sku, rules, today=today)
         ],
-        "grade_trace": _trace(row, sku, graded_by, before, day=rules, lang=lang),
+        "grade_trace": trace,
         "schemes": settling.published_schemes(sku, rules, today.year, lang),
     }
     detail = {
         "id": row["id"],
         **_fields(row, sku),
         "doc_status": doc_status,
-        "packaging_format_key": _format_key(row["packaging_format"], rules),
+        "packaging_format_key": known.key if known else None,
         "compliance": compliance,
-        "created_at": instant(row["created_at"]),
-        "updated_at": instant(row["updated_at"]),
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
         "version": row["version"],
     }
     return cast(SkuDetail, detail)
@@ -129,61 +145,14 @@ async def sku_detail_on_loop(
     `graded` finds the rule-sets by the versions of the grade and of the one before. A long graph is explained in a
     thread, so that no other caller waits.
     """
-    rules, graded_by, before = await graded(row["ruleset_version"], version_before(row))
-
-    def show() -> SkuDetail:
-        return sku_detail(
-            row,
-            record(row),
-            rules=rules,
-            graded_by=graded_by,
-            doc_status=row["doc_status"],
-            before=before,
-            today=today,
-            lang=lang,
-        )
-
-    return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show(), rules
-
-
-def _trace(
-    row: StoredSku,
-    sku: Sku,
-    graded_by: RuleSet,
-    before: RuleSet | None,
-    *,
-    day: RuleSet,
-    lang: str,
-) -> GradeTraceRecord:
-    inputs = _graded_inputs(row)
-    trace = grading.explain_row(inputs, sku, graded_by, day=day, lang=lang)
-    if before is None:
-        return trace
-    then = grading.explain_row(inputs, sku, before, day=day, lang=lang)
-    earlier = orjson.loads(row["graded_before"] or "")
-    previous: PreviousGradeRecord = {
-        "ruleset_version": earlier["ruleset_version"],
-        "grade": earlier["grade"],
-        "score": earlier["score"],
-        "reason": then["reason"],
-    }
-    return {**trace, "previous": previous}
+    by = await graded(*versions_of(row))
+    show = partial(sku_detail, row, by, today=today, lang=lang)
+    return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show(), by[0]
 
 
 def _graded_inputs(row: StoredSku) -> grading.Inputs:
     values: Mapping[str, Any] = row  # the names are those of `Inputs`, in their order
     return tuple(values[name] for name in grading.GRADED_INPUTS)
-
-
-def version_before(row: StoredSku) -> str | None:
-    """Return the version of the rule-set that graded the row before a regrade of the same facts; None for no such."""
-    found = row.get("graded_before")
-    return None if found is None else str(orjson.loads(found)["ruleset_version"])
-
-
-def _format_key(text: str | None, rules: RuleSet) -> str | None:
-    known = resolve_format(text, rules) if text else None
-    return known.key if known else None
 
 
 def instant(at: str | None) -> str | None:

@@ -17,10 +17,11 @@ from uuid import UUID
 from compliance.ruleset import RuleSet
 from pipelines.writing.workbooks import Cell, Sheet, Workbook
 from schemas.issues import Issue
-from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, plain
 from schemas.normalise import shown
+from schemas.pages import Page
 from schemas.refusals import Refused
+from schemas.skus.types import ExportedSku, SkuListItem
 from schemas.texts import as_cell
 from warehouse.figures import snapshots
 from warehouse.figures.gaps import Finding, ids_with
@@ -28,7 +29,6 @@ from warehouse.figures.reader import Now
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.rules import Rulesets
-from warehouse.skus import queries
 from warehouse.skus import search as skus
 from warehouse.skus.search import Search
 
@@ -51,19 +51,15 @@ class Place:
 
 
 def page(
-    place: Place, search: Search, finding: Finding, *, limit: int, offset: int, item: str = queries.LIST_ITEM
-) -> str:
-    """Return SkuListResponse as JSON text, with items of this select list. Raise `Refused`."""
+    place: Place, search: Search, finding: Finding, *, limit: int, offset: int, with_rows: bool = False
+) -> Page[SkuListItem]:
+    """Return a page of what is found (`warehouse.skus.search.page`). Raise `Refused`."""
     with _prepared(place, search, finding) as (conn, wanted):
-        plain = wanted == Search()
-        query = queries.page(limit, offset, item=item) if plain else skus.page(wanted, limit, offset, item=item)
-        row = conn.execute(query, wanted.parameters(place.clock.now())).fetchone()
-    assert row is not None, "a page is one row"
-    return str(row[0])
+        return skus.page(wanted, limit, offset, place.clock.now(), with_rows=with_rows).read(conn)
 
 
 @contextmanager
-def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[JsonObject]]:
+def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[ExportedSku]]:
     """Open the whole list, at most `MOST_EXPORTED` items, as it stands at one instant. Raise `Refused`."""
     with _prepared(place, search, finding) as (conn, wanted):
         yield skus.rows(conn, wanted, place.clock.now(), most=MOST_EXPORTED)
@@ -103,7 +99,7 @@ MEDIA_TYPES: Final[Mapping[Form, str]] = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-ShowItem: TypeAlias = Callable[[JsonMapping], Sequence[Cell]]
+ShowItem: TypeAlias = Callable[[ExportedSku], Sequence[Cell]]
 
 ALWAYS: Final = ("sku_code", "name")
 """The first columns of every list."""
@@ -144,12 +140,12 @@ class Table:
     lang: str
 
 
-def write(out: IO[bytes], form: Form, table: Table, items: Iterable[JsonMapping]) -> None:
+def write(out: IO[bytes], form: Form, table: Table, items: Iterable[ExportedSku]) -> None:
     """Write the headers, and a line for each item."""
     (_write_csv if form == "csv" else _write_workbook)(out, table, items)
 
 
-def _write_csv(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> None:
+def _write_csv(out: IO[bytes], table: Table, items: Iterable[ExportedSku]) -> None:
     text = io.TextIOWrapper(cast(Any, out), encoding="utf-8", errors="replace", newline="", write_through=False)
     text.write(_MARK)
     writer = csv.writer(text, delimiter=_DELIMITERS[table.lang])
@@ -166,7 +162,7 @@ def _text(cell: Cell, lang: str) -> str:
     return as_cell(cell) if isinstance(cell, str) else plain(cell, lang)
 
 
-def _write_workbook(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> None:
+def _write_workbook(out: IO[bytes], table: Table, items: Iterable[ExportedSku]) -> None:
     with Workbook(out, {"constant_memory": True}) as book:
         sheet = Sheet(book, _SHEET, table.headers, frozen_columns=2)
         for item in items:

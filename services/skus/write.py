@@ -4,7 +4,7 @@ POST, PUT and batch come here, inside a transaction that the caller opened and r
 (`warehouse.operate.sessions.Pool.run`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,11 +14,8 @@ from uuid import UUID
 
 import orjson
 
-from compliance.ruleset import RuleSet
-from pipelines.writing import refuse
-from pipelines.writing import volumes as volumes_writing
-from pipelines.writing.admit import Prepared
-from pipelines.writing.patch import Patch, array_values, from_records
+from pipelines.writing import json_fields, refuse
+from pipelines.writing.patch import Patch, Prepared, array_values, from_records
 from pipelines.writing.write import write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
@@ -119,7 +116,7 @@ def write_records(
         outcomes[fault.row].errors.append(fault.issue)
     for outcome in outcomes.values():
         outcome.version_before = outcome.version_before or written.version_before(outcome.sku_code)
-    _fill(outcomes, written, rules, now=actor.now, dry_run=dry_run, graded_by=partial(rulesets.of, conn))
+    _fill(conn, outcomes, written, rulesets, now=actor.now, dry_run=dry_run)
     for warning in refuse.returned_from_archive(written):
         outcomes[warning.row].warnings.append(warning.issue)
     return outcomes
@@ -155,18 +152,19 @@ def _conflict(stored: int | None, if_version: int) -> Message:
 
 
 def _fill(
+    conn: Connection,
     outcomes: Mapping[int, WriteOutcome],
     written: Prepared,
-    rules: RuleSet,
+    rulesets: Rulesets,
     *,
     now: datetime,
     dry_run: bool,
-    graded_by: Callable[[str], RuleSet],
 ) -> None:
     """Fill grades, warnings and details into the outcomes of the accepted rows.
 
-    `graded_by` returns the rule-set of a version: an unchanged row keeps the grade of an older rule-set.
+    An unchanged row keeps the grade of an older rule-set.
     """
+    rules = written.rules
     sent = refuse.sent_volumes(written)
     for row in cast(list[_Merged], written.merged.dicts(written.merged.names)):
         outcome = outcomes[row["row"]]
@@ -176,21 +174,13 @@ def _fill(
             row["recyclability_grade"],
             row["recyclability_score"],
         )
-        sku, earlier = detail.record(row), detail.version_before(row)
+        sku = detail.record(row)
         outcome.warnings = refuse.warnings_of_record(sku, row["components_weight_g"], sent.get(row["row"]), rules)
         row["version"] = cast(int, outcome.stored_version(dry_run=dry_run))  # a dry run's new SKU has none
         if row["id"] is not None and row["outcome"] != "unchanged":
-            row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
-        outcome.detail = partial(
-            detail.sku_detail,
-            row,
-            sku,
-            rules=rules,
-            graded_by=graded_by(row["ruleset_version"]),
-            doc_status=row.get("doc_status") or "missing",
-            before=None if earlier is None else graded_by(earlier),
-            today=now.date(),
-        )
+            row["created_at"], row["updated_at"] = row.get("created_at") or now, now
+        graded = detail.rulesets_of(conn, rulesets, row)
+        outcome.detail = partial(detail.sku_detail, row, graded, today=now.date(), sku=sku)
 
 
 class VolumesWritten(NamedTuple):
@@ -253,7 +243,7 @@ def write_resting_volumes(
     if rested is None:
         return None
     written = _checked_rows(rows, served_markets(conn))
-    units = volumes_writing.merged(rested.volumes, _as_patch(written))
+    units = json_fields.merged_volumes(rested.volumes, _as_patch(written))
     changed = units != rested.volumes
     if changed and not dry_run:
         archive.write_units(
@@ -271,7 +261,7 @@ def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:
 
 
 def _as_patch(rows: Sequence[VolumeRow]) -> str:
-    units = {volumes_writing.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in rows}
+    units = {json_fields.volume_key(row["market"], row["year"], row["half"]): row["units_placed"] for row in rows}
     return orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -281,7 +271,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
     issues: list[Issue] = []
     first: dict[str, tuple[int, str]] = {}
     for index, row in enumerate(rows):
-        market = volumes_writing.market(row["market"], served)
+        market = json_fields.served_market(row["market"], served)
         if market is None:
             sentence = Message(
                 "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.",
@@ -295,7 +285,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
             )
             issues.append(Issue("out_of_range", sentence, "half", index))
         given = (index, row["market"])
-        before = first.setdefault(volumes_writing.key(market, row["year"], row["half"]), given)
+        before = first.setdefault(json_fields.volume_key(market, row["year"], row["half"]), given)
         if before != given:
             sentence = _meeting(before, given, market)
             issues += [Issue("duplicate_row", sentence, None, at) for at in (before[0], index)]

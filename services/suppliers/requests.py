@@ -15,7 +15,7 @@ from uuid import UUID
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import components, substances
+from pipelines.writing import json_fields
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -123,13 +123,13 @@ def load_lines(conn: Connection, sku_code: str) -> list[Component]:
         raise _not_askable(
             Message("The SKU {code} has no components to ask about; write its components first.", code=sku_code)
         )
-    return [components.published(line) for line in lines]
+    return [json_fields.published_line(line) for line in lines]
 
 
 def requested_lines(conn: Connection, request: Request) -> list[Component]:
     """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
     lines = store.of_id(conn, request.sku_id) or []
-    return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
+    return [json_fields.published_line(line) for line in lines if UUID(line["id"]) in request.component_ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,9 @@ def offer_of(conn: Connection, request: Request) -> Offer | None:
         for theirs in store.of_id(conn, answered.sku_id) or []:
             if (answer := answers.get(theirs["id"])) is None:
                 continue
-            same = [each for each in lines if each["id"] not in found and _is_same(each, components.published(theirs))]
+            same = [
+                each for each in lines if each["id"] not in found and _is_same(each, json_fields.published_line(theirs))
+            ]
             found |= {each["id"]: {**answer, "component_id": each["id"]} for each in same}
             items += [answered.sku_name] if same and answered.sku_name not in items else []
     return Offer({"components": list(found.values())}, items) if found else None
@@ -246,7 +248,7 @@ def _find_contradictions(answers: Sequence[SupplierAnswer], rules: RuleSet) -> I
     """Yield measured values that contradict the status beside them, so that the supplier can correct them."""
     for place, answer in enumerate(answers):
         declared = answer.get("substances")
-        for fault in substances.declared({"substances": declared}, rules)[1] if declared else ():
+        for fault in json_fields.declared({"substances": declared}, rules)[1] if declared else ():
             yield Issue(fault.code, fault.message, f"response.components[{place}].{fault.field}")
 
 

@@ -67,9 +67,7 @@ def test_four_times_the_parts_cost_about_four_times_the_lines(kind, packaging_fo
     def shown(count):
         row = row_of(kind, count, packaging_format)
         held = detail_skus.record(row)
-        return lambda: detail_skus.sku_detail(
-            row, held, rules=RULES, graded_by=RULES, doc_status="missing", today=clock.today()
-        )
+        return lambda: detail_skus.sku_detail(row, (RULES, RULES, None), today=clock.today(), sku=held)
 
     few, many = shown(40), shown(160)
     few(), many()  # what is kept for the process is kept now

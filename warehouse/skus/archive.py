@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from schemas.actors import Actor, Origin
+from schemas.skus.types import ArchivedSku
 from warehouse import pages
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
 from warehouse.operate.sessions import AsyncConnection, Connection
-from warehouse.skus.queries import NAMES, SHOWN, StoredSku, row_of
+from warehouse.pages import Listing
+from warehouse.skus.queries import SHOWN, StoredSku, row_of
 from warehouse.skus.tables import STORED_COLUMNS
 
 _NEW: Final = {
@@ -108,18 +110,17 @@ SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_co
 ORDER BY sku_code FOR UPDATE"""
 _ANY: Final = "SELECT EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
-_SINCE: Final = f"{pages.instant('archived.archived_at')} AS archived_at"
 _REST: Final = f"""
-SELECT {SHOWN}, {_SINCE}
+SELECT {SHOWN}, archived.archived_at
 FROM archived_skus AS archived
 JOIN sku_versions AS skus ON skus.id = archived.sku_id AND skus.version = archived.version
 WHERE archived.returned_at IS NULL"""
 _ONE: Final = f"{_REST} AND archived.sku_id = %(id)s"
 _OF_IDS: Final = f"""
-SELECT {SHOWN}, NULL AS archived_at FROM skus WHERE skus.id = ANY(%(ids)s::uuid[])
+SELECT {SHOWN}, NULL::timestamptz AS archived_at FROM skus WHERE skus.id = ANY(%(ids)s::uuid[])
 UNION ALL {_REST} AND archived.sku_id = ANY(%(ids)s::uuid[])"""
 """SKUs and archived SKUs in one statement: one that is archived or comes back meanwhile is there once."""
-_ITEM: Final = f"id, sku_code, name, recyclability_grade, {pages.instant('archived_at')} AS archived_at"
+_ITEM: Final = "id, sku_code, name, recyclability_grade, archived_at"
 _NOW: Final = "FROM archived_skus WHERE returned_at IS NULL"
 _NEWEST: Final = "archived_at DESC, sku_code"
 
@@ -133,10 +134,10 @@ class RestingUnits(NamedTuple):
 
 
 class Archived(NamedTuple):
-    """An archived SKU as it rests, and since when, as RFC 3339."""
+    """An archived SKU as it rests, and since when."""
 
     row: StoredSku
-    archived_at: str
+    archived_at: datetime
 
 
 def archive(
@@ -213,27 +214,23 @@ def code_of(conn: Connection, sku_id: UUID) -> str | None:
 def of(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
     """Return an archived SKU as its detail shows it; None where the session's company has none of that id."""
     row = conn.execute(_ONE, {"id": sku_id, "today": today}).fetchone()
-    return None if row is None else _archived(row)
+    return None if row is None else Archived(row_of(row[:-1]), row[-1])
 
 
-def of_ids(conn: Connection, ids: Sequence[str], today: date) -> list[tuple[StoredSku, str | None]]:
+def of_ids(conn: Connection, ids: Sequence[str], today: date) -> list[tuple[StoredSku, datetime | None]]:
     """Return the details of some SKUs, archived or not, and since when those that are archived are."""
     found = conn.execute(_OF_IDS, {"ids": list(ids), "today": today})
-    return [(row_of(row[: len(NAMES)]), row[-1]) for row in found]
+    return [(row_of(row[:-1]), row[-1]) for row in found]
 
 
 async def of_async(conn: AsyncConnection, sku_id: UUID, today: date) -> Archived | None:
     """Return the same on an event loop."""
     row = await (await conn.execute(_ONE, {"id": sku_id, "today": today})).fetchone()
-    return None if row is None else _archived(row)
+    return None if row is None else Archived(row_of(row[:-1]), row[-1])
 
 
-def _archived(row: Sequence[object]) -> Archived:
-    return Archived(row_of(row[: len(NAMES)]), str(row[-1]))
-
-
-def page(limit: int, offset: int) -> str:
-    """Return the query of ArchivedSkuListResponse as one JSON text, the last archived first."""
+def page(limit: int, offset: int) -> Listing[ArchivedSku]:
+    """Return the question for a page of archived SKUs, the last archived first."""
     rows = f"""
         SELECT skus.id, skus.sku_code, skus.name, skus.recyclability_grade, archived.archived_at
         FROM archived_skus AS archived
@@ -241,4 +238,4 @@ def page(limit: int, offset: int) -> str:
         WHERE archived.returned_at IS NULL
         ORDER BY archived.archived_at DESC, archived.sku_code LIMIT {limit:d} OFFSET {offset:d}"""
     total = f"(SELECT count(*) {_NOW})"
-    return pages.page(_ITEM, "listed", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)
+    return pages.listing(_ITEM, "listed", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)

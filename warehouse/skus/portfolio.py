@@ -112,26 +112,25 @@ company that it has not counted yet, which takes longer than to store the few.""
 _BY_MANY: Final = "SELECT {selected} FROM skus WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code{lock}"
 
 _ALWAYS: Final = ("id", *DERIVED_COLUMNS, "version")
-INSTANTS: Final = ("created_at", "updated_at")
-"""Wanted only where a caller is shown the record, which nobody is by an import."""
+_OF_FEW: Final = f", skus.created_at, {CHANGED}, {OF_THE_DAY}"
+_NAMES_OF_FEW: Final = ("created_at", "updated_at", "doc_status", GRADED_BEFORE)
 
 
 def read(connection: Connection, codes: Sequence[str], columns: Sequence[str], today: date, *, locking: bool) -> Table:
-    """The company's rows of these codes, ids and instants as text; with `locking` until the transaction ends.
+    """The company's rows of these codes, ids as text; with `locking` until the transaction ends.
 
-    Has `id`, `version`, the code, the derived columns and `columns`, which may name `INSTANTS`; few rows, which are
-    shown to a caller, have the `doc_status` of the day too and what the rule-set before gave.
+    Has `id`, `version`, the code, the derived columns and `columns`; few rows, which are shown to a caller, have the
+    instants and the `doc_status` of the day too and what the rule-set before gave.
     """
     names = _read(tuple(columns))
     if len(codes) > FEW:
         query, asked = _query(_BY_MANY, names, locking=locking), {"codes": _array(codes)}
         return Table.of(copying.out_of(connection, query, asked, {name: DTYPES[name] for name in names}))
     one = len(codes) == 1
-    query = _query(_BY_ONE if one else _BY_FEW, names, f", {OF_THE_DAY}", locking=locking)
-    query = query.replace("skus.updated_at::text", CHANGED)
+    query = _query(_BY_ONE if one else _BY_FEW, names, _OF_FEW, locking=locking)
     by = {"code": codes[0]} if one else {"codes": _array(codes)}
     rows = connection.execute(query, {**by, "today": today}).fetchall()
-    shown = (*names, "doc_status", GRADED_BEFORE)
+    shown = (*names, *_NAMES_OF_FEW)
     values = zip(*rows, strict=True) if rows else [()] * len(shown)
     return Table({name: list(column) for name, column in zip(shown, values, strict=True)})
 
@@ -146,7 +145,7 @@ def lock_versions(connection: Connection, codes: Sequence[str]) -> dict[str, int
 def _read(columns: tuple[str, ...]) -> tuple[str, ...]:
     """The columns to read where these are wanted, each once and in one order."""
     wanted = {"sku_code", *columns}
-    return (*_ALWAYS, *(name for name in (*INSTANTS, *VALUE_COLUMNS) if name in wanted))
+    return (*_ALWAYS, *(name for name in VALUE_COLUMNS if name in wanted))
 
 
 def _array(codes: Sequence[str]) -> str:

@@ -1,17 +1,16 @@
-"""The SKU list's page, near and deep, and what list and detail share of a SKU's DoCs: status, and when that changed.
+"""What list and detail show of a SKU: their columns, its coverage by DoCs, and when that changed; and its detail.
 
 `today` is the UTC day of the service's clock, never the database's.
 """
 
 from collections.abc import Sequence
-from datetime import date
-from typing import Final, NamedTuple, cast
+from datetime import date, datetime
+from typing import Final, NamedTuple, TypedDict, cast
 from uuid import UUID
 
 from compliance.grading import GRADED_INPUTS
 from schemas.skus.types import SkuFields
-from warehouse import pages
-from warehouse.audit.visible import AS_OF, LATE
+from warehouse.audit.visible import LATE
 from warehouse.operate.sessions import AsyncConnection, Connection
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, select_list, skus
 
@@ -45,7 +44,7 @@ COVERED: Final = f"""
         SELECT {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs WHERE docs.sku_id = skus.id
     ) AS covered"""
 
-LIST_ITEM: Final = f"""
+LIST_ITEM: Final = """
     id, sku_code, name, description, material, material_subtype,
     coalesce(weight_grams, components_weight_g) AS weight_grams,
     CASE WHEN weight_grams IS NOT NULL THEN 'declared' WHEN components_weight_g IS NOT NULL THEN 'components' END
@@ -53,8 +52,7 @@ LIST_ITEM: Final = f"""
     recyclability_grade, recyclability_score, recycled_content_percent, food_contact, product_category, markets,
     doc_status,
     packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,
-    {pages.instant("created_at")} AS created_at,
-    {pages.instant("greatest(updated_at, covered_at)")} AS updated_at, version"""
+    created_at, greatest(updated_at, covered_at) AS updated_at, version"""
 """SkuListItem in the order of the contract, then its version, out of a row of `skus` and its coverage."""
 
 
@@ -104,21 +102,12 @@ def count_of(connection: Connection, sku_codes: Sequence[str]) -> int:
     return row[0] if row else 0
 
 
-def provisional(connection: Connection, ids: Sequence[str]) -> frozenset[str]:
+def provisional(connection: Connection, ids: Sequence[UUID]) -> frozenset[UUID]:
     """Those of some SKUs whose grade a fact that nobody gave could change."""
-    (found,) = connection.execute(_PROVISIONAL, {"ids": list(ids)}).fetchone() or ([],)
-    return frozenset(found)
+    found = connection.execute("SELECT id FROM skus WHERE id = ANY(%s) AND grade_provisional", [list(ids)])
+    return frozenset(sku_id for (sku_id,) in found)
 
 
-_PROVISIONAL: Final = """
-SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uuid[]) AND grade_provisional"""
-
-
-_NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
-_AFTER: Final = """skus.created_at <= %(after_key)s::timestamptz
-    AND (skus.created_at < %(after_key)s::timestamptz OR skus.id > %(after_id)s::uuid)"""
-_OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
-_HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
 _SINCE: Final = "%(updated_since)s::timestamptz"
 NAMED: Final = "(%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))"
 _LATE_DOCS: Final = """
@@ -132,63 +121,6 @@ CHANGED: Final = f"""
         updated_at >= {_SINCE} OR transaction_id = ANY(ARRAY(SELECT id FROM late))
         OR id = ANY(ARRAY(SELECT sku_id FROM docs WHERE {DOC_CHANGED} >= {_SINCE} OR id::text IN ({_LATE_DOCS}))))"""
 """The SKUs of which somebody who looked at the instant may not have seen how they are listed (decision 0033)."""
-_DEEP: Final = 1000
-"""Rows to skip from which on it pays to ask which end of the list is nearer."""
-
-
-def page(
-    limit: int,
-    offset: int,
-    *,
-    filtered: bool = False,
-    since: bool = False,
-    after: bool = False,
-    item: str = LIST_ITEM,
-) -> str:
-    """SkuListResponse as one JSON text, `page`, for the parameters `today` and `now`.
-
-    Unfiltered, the total is the counter that the plan's limit is held against. Filtered, it counts what `sku_codes`
-    and `updated_since` leave, of which the one may be null; with `since` the other is not. With `after` the page begins
-    behind the SKU of `after_key` and `after_id`, whether that SKU still exists or not. `item` is the select list of an
-    item: `LIST_ITEM` with more behind it.
-    """
-    behind = f" WHERE {_AFTER}" if after else ""
-    total, rows = _HELD, f"SELECT * FROM skus{behind} ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
-    if filtered:
-        chosen = CHANGED if since else f"SELECT * FROM skus WHERE {NAMED}"
-        total = f"(SELECT count(*) FROM ({chosen}) AS skus)"
-        rows = f"SELECT * FROM ({chosen}) AS skus{behind} ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
-    elif offset >= _DEEP:
-        rows = _deep(limit, offset)
-    return pages.page(
-        item,
-        "skus",
-        order=_NEWEST_FIRST,
-        limit=limit,
-        offset=offset,
-        rows=rows,
-        total=total,
-        beside=COVERED,
-        more={"as_of": pages.instant(AS_OF)},
-    )
-
-
-def _deep(limit: int, offset: int) -> str:
-    """The rows of a page far from the top, found from whichever end of the list is nearer.
-
-    To skip rows Postgres must walk over them, so that half of the list is the most that is ever walked. Only ids are
-    read on the way, out of the index. From the end on, the page begins at the counter's total less what stands before
-    it: the counter is written with the rows that it counts, so that one statement sees both as they were together.
-    """
-    before = f"({_HELD} - {offset:d})"
-    near_top = f"{_HELD} >= {2 * offset:d}"
-    return f"""SELECT * FROM skus WHERE id = ANY(ARRAY(
-        (SELECT id FROM skus ORDER BY {_NEWEST_FIRST}
-         LIMIT CASE WHEN {near_top} THEN {limit:d} ELSE 0 END OFFSET {offset:d})
-        UNION ALL
-        (SELECT id FROM skus ORDER BY {_OLDEST_FIRST}
-         LIMIT CASE WHEN {near_top} THEN 0 ELSE greatest(least({before}, {limit:d}), 0) END
-         OFFSET greatest({before} - {limit:d}, 0))))"""
 
 
 def existing_codes(connection: Connection, codes: Sequence[str]) -> set[str]:
@@ -207,7 +139,7 @@ SELECT: Final = select_list(COLUMNS)
 """The select list that gives them, out of rows named `skus`."""
 
 GRADED_BEFORE: Final = "graded_before"
-"""The column that says what the rule-set before gave: JSON text of version, grade and score, or null."""
+"""The column that says what the rule-set before gave, an `EarlierGrade` or null."""
 NAMES: Final = (*COLUMNS, "version", "doc_status", GRADED_BEFORE)
 """The columns of a detail's row, in their order."""
 
@@ -223,7 +155,7 @@ _DIFFER: Final = f"({_facts('before')}) IS DISTINCT FROM ({_facts('skus')})"
 _EARLIER_GRADE: Final = f"""(
     SELECT CASE WHEN NOT ({_DIFFER}) THEN json_build_object(
         'ruleset_version', before.ruleset_version, 'grade', before.recyclability_grade,
-        'score', before.recyclability_score)::text END
+        'score', before.recyclability_score) END
     FROM sku_versions AS before
     WHERE before.id = skus.id AND (before.ruleset_version <> skus.ruleset_version OR {_DIFFER})
     ORDER BY before.version DESC LIMIT 1)"""
@@ -231,10 +163,10 @@ _EARLIER_GRADE: Final = f"""(
 
 OF_THE_DAY: Final = f"{DOC_STATUS} AS doc_status, {_EARLIER_GRADE} AS {GRADED_BEFORE}"
 """What a row of `skus` has besides its own columns, on the day of the parameter `today`."""
-DETAIL_CHANGED: Final = f"{UPDATED_AT}::text AS updated_at"
+DETAIL_CHANGED: Final = f"{UPDATED_AT} AS updated_at"
 """When a row of `skus` last changed as it is shown on that day; stands in the place of its own `updated_at`."""
 
-SHOWN: Final = f"{SELECT.replace('skus.updated_at::text', DETAIL_CHANGED)}, skus.version, {OF_THE_DAY}"
+SHOWN: Final = f"{SELECT.replace('skus.updated_at', DETAIL_CHANGED)}, skus.version, {OF_THE_DAY}"
 """The select list of `NAMES`, out of rows named `skus`, for the parameter `today`."""
 _ONE: Final = f"SELECT {SHOWN} FROM skus WHERE"
 BY_ID: Final = f"{_ONE} skus.id = %(id)s"
@@ -249,8 +181,16 @@ LEFT JOIN brands ON brands.id = skus.brand_id LEFT JOIN sites ON sites.id = skus
 WHERE skus.id = %(id)s"""
 
 
+class EarlierGrade(TypedDict):
+    """What the rule-set before gave to the same facts."""
+
+    ruleset_version: str
+    grade: str
+    score: float | None
+
+
 class StoredSku(SkuFields, total=False):
-    """A SKU by `NAMES`: ids, instants and JSON as text, arrays as Postgres writes them.
+    """A SKU by `NAMES`: ids and JSON as text, arrays as Postgres writes them.
 
     A dry run's new SKU has no id and no instants; other queries give a part of the columns.
     """
@@ -269,11 +209,11 @@ class StoredSku(SkuFields, total=False):
     recyclability_score: float | None
     grade_provisional: bool
     ruleset_version: str
-    created_at: str | None
-    updated_at: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
     version: int
     doc_status: str
-    graded_before: str | None
+    graded_before: EarlierGrade | None
 
 
 class Maker(NamedTuple):

@@ -4,23 +4,23 @@ A search reads each of the company's rows once, whatever it asks (migration 0027
 keeps only id and sort key of those that fit. `today` is the UTC day of the service's clock, never the database's.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, cast  # Any: rows and parameters, whose types the statement says
 from uuid import UUID
 
-import polars as pl
 from psycopg.rows import dict_row
 
 from compliance.scopes import FIRST_YEAR_IN_EFFECT
 from schemas.json_values import JsonObject
+from schemas.skus.types import ExportedSku, SkuListItem
 from schemas.vocabularies import VOCABULARIES
 from warehouse import pages
 from warehouse.audit.visible import AS_OF
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 from warehouse.skus.queries import CHANGED, COVERAGE, COVERED, DOC_CHANGED, LIST_ITEM, NAMED, NAMES, SHOWN, StoredSku
-from warehouse.skus.tables import DTYPES
 
 MOST_WORDS: Final = 8
 """The most words of a search: each makes the statement longer."""
@@ -31,7 +31,7 @@ _COVERED_ALL: Final = f"""
 LEFT JOIN (
     SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
 ) AS covered ON covered.sku_id = skus.id"""
-_FOUND_AT: Final = {"findings_as_of": pages.instant("%(ids_as_of)s::timestamptz")}
+_FOUND_AT: Final = {"findings_as_of": "%(ids_as_of)s::timestamptz"}
 _DOC_STATUS: Final = "coalesce(covered.doc_status, 'missing')"
 NEWEST: Final = "-created_at"
 """The order of a list for which none is asked."""
@@ -132,6 +132,11 @@ class Search:
     after_key: str | None = None
     after_id: UUID | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Return whether this is the list in its usual order, or what codes and an instant leave of it."""
+        return self.sort == NEWEST and not self.words and all(getattr(self, name) is None for name in _CONDITIONS)
+
     def parameters(self, now: datetime) -> dict[str, Any]:
         """Return the parameters of `page` and `rows`; `now` is of the service's clock."""
         conditions = {name: getattr(self, name) for name in _CONDITIONS}
@@ -140,26 +145,79 @@ class Search:
         return {**conditions, **words, **others, "now": now, "today": now.date()}
 
 
-def page(search: Search, limit: int, offset: int, *, item: str = LIST_ITEM) -> str:
-    """Return the query of SkuListResponse as one JSON text, as `queries.page` does, for `Search.parameters`."""
-    order, behind = _order(search), "" if search.after_id is None else f"WHERE {_after(search)}"
-    keys = f"(SELECT id, key FROM chosen AS skus {behind} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
-    built = pages.page(
-        item,
+_NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
+_OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
+_BEHIND: Final = """WHERE skus.created_at <= %(after_key)s::timestamptz
+    AND (skus.created_at < %(after_key)s::timestamptz OR skus.id > %(after_id)s::uuid)"""
+_HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
+_DEEP: Final = 1000
+"""Rows to skip from which on it pays to ask which end of the list is nearer."""
+_STORED: Final = "stored_"
+"""Begins the names of the columns of an item's stored row."""
+_ROW: Final = f" CROSS JOIN LATERAL (SELECT {SHOWN}) AS stored ({', '.join(_STORED + name for name in NAMES)})"
+
+
+def page(search: Search, limit: int, offset: int, now: datetime, *, with_rows: bool = False) -> Listing[SkuListItem]:
+    """Return the question for a page of the SKUs that are found; `now` is of the service's clock.
+
+    Without conditions the total is the counter that the plan's limit is held against. A page behind a SKU begins there
+    whether that SKU still exists or not. Items `with_rows` have their stored row, too (`stored_rows`).
+    """
+    order, chosen = _NEWEST_FIRST, ""
+    source, total, behind = "skus", _HELD, "" if search.after_id is None else _BEHIND
+    if not search.is_plain:
+        order, chosen, total = _order(search), f"WITH {_chosen(search)} ", "(SELECT count(*) FROM chosen)"
+        behind = "" if search.after_id is None else f"WHERE {_after(search)}"
+        keys = f"(SELECT id, key FROM chosen AS skus {behind} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
+        rows = f"SELECT skus.*, found.key FROM {keys} AS found JOIN skus ON skus.id = found.id"
+    elif search.sku_codes is None and search.updated_since is None and offset >= _DEEP:
+        rows = _deep(limit, offset)
+    else:
+        if search.sku_codes is not None or search.updated_since is not None:
+            source = f"({_source(search)}) AS skus"
+            total = f"(SELECT count(*) FROM {source})"
+        rows = f"SELECT * FROM {source} {behind} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    question = pages.listing(
+        f"{LIST_ITEM}, stored.*" if with_rows else LIST_ITEM,
         "skus",
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT skus.*, found.key FROM {keys} AS found JOIN skus ON skus.id = found.id",
-        total="(SELECT count(*) FROM chosen)",
-        beside=COVERED,
-        more={"as_of": pages.instant(AS_OF)} | (_FOUND_AT if search.ids is not None else {}),
+        rows=rows,
+        total=total,
+        beside=COVERED + _ROW if with_rows else COVERED,
+        more={"as_of": AS_OF, **(_FOUND_AT if search.ids is not None else {})},
+        parameters=search.parameters(now),
     )
-    return f"WITH {_chosen(search)} {built}"
+    return replace(question, sql=chosen + question.sql)
 
 
-def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Iterator[dict[str, Any]]:
-    """Yield the items of the whole list, at most so many, as at one instant; each has the name of its `brand`, too."""
+def stored_rows(items: Sequence[SkuListItem]) -> list[StoredSku]:
+    """Take their stored rows out of the items of a page `with_rows`."""
+    members = cast(Sequence[dict[str, Any]], items)
+    return [cast(StoredSku, {name: item.pop(_STORED + name) for name in NAMES}) for item in members]
+
+
+def _deep(limit: int, offset: int) -> str:
+    """The rows of a page far from the top, found from whichever end of the list is nearer.
+
+    To skip rows Postgres must walk over them, so that half of the list is the most that is ever walked. Only ids are
+    read on the way, out of the index. From the end on, the page begins at the counter's total less what stands before
+    it: the counter is written with the rows that it counts, so that one statement sees both as they were together.
+    """
+    before = f"({_HELD} - {offset:d})"
+    near_top = f"{_HELD} >= {2 * offset:d}"
+    return f"""SELECT * FROM skus WHERE id = ANY(ARRAY(
+        (SELECT id FROM skus ORDER BY {_NEWEST_FIRST}
+         LIMIT CASE WHEN {near_top} THEN {limit:d} ELSE 0 END OFFSET {offset:d})
+        UNION ALL
+        (SELECT id FROM skus ORDER BY {_OLDEST_FIRST}
+         LIMIT CASE WHEN {near_top} THEN 0 ELSE greatest(least({before}, {limit:d}), 0) END
+         OFFSET greatest({before} - {limit:d}, 0))))"""
+
+
+def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Iterator[ExportedSku]:
+    """Yield the items of the whole list, at most so many, as at one instant."""
     order = _order(search)
     query = f"""WITH {_chosen(search)}
         SELECT {LIST_ITEM}, brand FROM (
@@ -168,7 +226,7 @@ def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Itera
         ORDER BY {order} LIMIT {most:d}"""
     with conn.cursor("found_skus", row_factory=dict_row) as cursor:
         cursor.itersize = _AT_ONCE
-        yield from cursor.execute(query, search.parameters(now))
+        yield from cast(Iterator[ExportedSku], cursor.execute(query, search.parameters(now)))
 
 
 def _order(search: Search) -> str:
@@ -182,15 +240,19 @@ def _after(search: Search) -> str:
     return f"(skus.key {beyond} {value} OR skus.key = {value} AND skus.id > %(after_id)s::uuid)"
 
 
+def _source(search: Search) -> str:
+    """Return the query of the SKUs that codes and instant leave."""
+    return CHANGED if search.updated_since is not None else f"SELECT * FROM skus WHERE {NAMED}"
+
+
 def _chosen(search: Search) -> str:
     """Return the part of a query that has id and sort key of each SKU that is found."""
     conditions = [_FOUND_BY_WORD.format(word=f"%(word_{place})s::text") for place in range(len(search.words))]
     conditions += [text for name, text in _CONDITIONS.items() if getattr(search, name) is not None]
     key = search.sort.removeprefix("-")
     covered = _COVERED_ALL if search.doc_status is not None or key in ("updated_at", "doc_status") else ""
-    source = CHANGED if search.updated_since is not None else f"SELECT * FROM skus WHERE {NAMED}"
     return f"""chosen AS MATERIALIZED (
-        SELECT skus.id, {_KEYS[key]} AS key FROM ({source}) AS skus {covered}
+        SELECT skus.id, {_KEYS[key]} AS key FROM ({_source(search)}) AS skus {covered}
         WHERE {" AND ".join(conditions) or "true"})"""
 
 
@@ -220,19 +282,3 @@ def by_label(
     counts = dict(conn.execute(_COUNTS, asked).fetchall())
     with conn.cursor(row_factory=dict_row) as cursor:
         return {name: counts.get(name, 0) for name in STATES}, cursor.execute(_PAGE, asked).fetchall()
-
-
-STORED: Final = "stored"
-"""The member of an item that holds its row."""
-ITEM: Final = f"{LIST_ITEM}, (SELECT row_to_json(shown) FROM (SELECT {SHOWN}) AS shown) AS {STORED}"
-"""`LIST_ITEM` with the row of `detail.NAMES`, for the parameter `today`."""
-_FLOATS: Final = tuple(name for name in NAMES if DTYPES.get(name) == pl.Float64)
-
-
-def row_of(item: JsonObject) -> StoredSku:
-    """Take the row out of an item that was parsed from JSON, where a whole number has lost its type."""
-    row = item.pop(STORED)
-    for name in _FLOATS:
-        if row[name] is not None:
-            row[name] = float(row[name])
-    return cast(StoredSku, row)

@@ -185,6 +185,7 @@ DTYPES: Final[dict[str, type[pl.DataType]]] = {
 }
 """Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
 
+_AS_TEXT: Final = {column.name for column in STORED_COLUMNS if not isinstance(column.type, (*_POLARS, DateTime))}
 _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 _KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column in STORED_COLUMNS}
 
@@ -198,8 +199,8 @@ def column_definitions(names: Iterable[str]) -> str:
 
 
 def select_list(names: Iterable[str]) -> str:
-    """The select list that gives these columns of `skus` as they travel."""
-    return ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in names)
+    """The select list that gives these columns of `skus` as they travel, instants as they are."""
+    return ", ".join(f"skus.{name}::text" if name in _AS_TEXT else f"skus.{name}" for name in names)
 
 
 def as_stored(name: str, source: str) -> str:

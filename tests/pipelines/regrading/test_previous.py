@@ -16,16 +16,8 @@ def read(office: Office, code: str) -> dict[str, Any] | None:
     with office.pool.company(office.company) as conn:
         found = conn.execute(queries.BY_CODE, {"sku_code": code, "today": office.clock.today()}).fetchone()
         row = queries.row_of(found)
-        before = detail_skus.version_before(row)
-        shown = detail_skus.sku_detail(
-            row,
-            detail_skus.record(row),
-            rules=office.rulesets.active(conn),
-            doc_status="missing",
-            graded_by=office.rulesets.of(conn, row["ruleset_version"]),
-            before=before and office.rulesets.of(conn, before),
-            today=office.clock.today(),
-        )
+        graded = detail_skus.rulesets_of(conn, office.rulesets, row)
+        shown = detail_skus.sku_detail(row, graded, today=office.clock.today())
     return shown["compliance"]["grade_trace"]["previous"]
 
 

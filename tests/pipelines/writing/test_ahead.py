@@ -7,8 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from compliance import ruleset
-from pipelines.writing.admit import Prepared
-from pipelines.writing.patch import from_records
+from pipelines.writing.patch import Prepared, from_records
 from pipelines.writing.write import prepare, stage_rows, write_patch
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.writing.components import graph_text, matched_ids
+from pipelines.writing.json_fields import graph_text, matched_ids
 
 Line = dict[str, Any]
 

@@ -1,25 +1,188 @@
-"""Completes component graphs: fills lines from the library, checks them, gives them ids, and writes one canonical text.
+"""The fields of a SKU that are stored as JSON text: its component graph, its substances, its units placed.
 
 A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line has the id of the
-stored line that is the same part (`pipelines.writing.components`), so that an unchanged graph has an unchanged text.
+stored line that is the same part, so that an unchanged graph has an unchanged text. An entry of a substance stands for
+the deprecated fields, too, which are read back from it (decisions §2, §9, §11); `compliance.substances` compares values
+with limits. Volumes are one object with keys `FR/2026/0` in sorted order; a patch names the rows that it changes, a
+null clears a row, and rows that it does not name stay.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, Literal, cast, get_args
 
 import orjson
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
+from compliance.substances import contradiction, implied_status, unit_of_limit
 from compliance.weights import total_g
-from pipelines.writing import substances
 from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.skus.types import Component, LibraryPart, Substances
-from schemas.vocabularies import SUBSTANCES
+from schemas.normalise import country_of
+from schemas.skus.types import Component, LibraryPart, SkuPatch, SubstanceEntry, Substances, VolumeRow
+from schemas.vocabularies import SUBSTANCES, Substance
+
+_Legacy = Literal["pfas_intentional", "svhc_declared", "bpa_present", "heavy_metals_sum_ppm"]
+LEGACY: Final[Mapping[str, _Legacy]] = {
+    "pfas": "pfas_intentional",
+    "svhc": "svhc_declared",
+    "bpa": "bpa_present",
+    "heavy_metals": "heavy_metals_sum_ppm",
+}
+_Part = Literal["status", "value", "unit", "basis", "source", "evidence"]
+PARTS: Final[tuple[_Part, ...]] = get_args(_Part)
+"""The keys of an entry, each of which can be an import column: `pfas_status`."""
+
+COLUMNS: Final = frozenset(
+    {*LEGACY.values(), "substances_source"} | {f"{substance}_{part}" for substance in SUBSTANCES for part in PARTS}
+)
+"""Import columns that this module turns into entries."""
+
+_PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
+"""Each unit in mg/kg, the unit of `heavy_metals_sum_ppm`."""
+
+_PPM_LIMIT: Final = 100.0
+"""The bound that `heavy_metals_sum_ppm` reads as where an attestation named no lower one (decisions §11)."""
+
+_KEYS: Final = (*PARTS, "below")
+
+
+def declared(record: SkuPatch, rules: RuleSet) -> tuple[Substances, list[Issue]]:
+    """Return what a record declares of each substance: an entry, None where it clears it, no key where it omits it."""
+    found: Substances = {}
+    issues: list[Issue] = []
+    sent = record.get("substances", {})
+    for substance in SUBSTANCES:
+        legacy = LEGACY[substance]
+        if sent is None:
+            found[substance] = None
+        elif substance in sent:
+            entry, fault = _complete(substance, sent[substance], rules)
+            issues += [fault] if fault else []
+            found[substance] = entry
+        if legacy not in record:
+            continue
+        implied = _from_legacy(substance, record[legacy], record.get("substances_source") or "imported", rules)
+        if substance not in found:
+            found[substance] = implied
+        elif not _agree(found[substance], implied, substance):
+            issues.append(_conflict(substance, legacy))
+        elif implied and "below" in implied and (entry := found[substance]):
+            found[substance] = {**entry, "below": implied["below"]}
+    return found, issues
+
+
+def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Substances, list[Issue]]:
+    """Return the same for one row of import columns; `given:<column>` is whether the cell had a value."""
+    record = {name: row[name] for name in row if name in COLUMNS and row[f"given:{name}"]}
+    sent: Substances = {}
+    issues: list[Issue] = []
+    for substance in SUBSTANCES:
+        given = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
+        if all(value is None for value in given.values()):
+            if "status" in given or "value" in given:
+                sent[substance] = None
+            continue
+        entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **given})
+        status, value = given.get("status"), entry.get("value")
+        if value is not None:
+            status = status or implied_status(substance, value, entry.get("unit"), entry.get("basis"), rules)
+        if status is None:
+            field = f"{substance}_status"
+            needed = Message(
+                "A measured value of {substance} needs a {status} beside it.", substance=substance, status=field
+            )
+            issues.append(Issue("required", needed, field))
+        else:
+            entry["status"] = str(status)
+        sent[substance] = entry
+    entries, faults = declared(cast(SkuPatch, {**record, "substances": sent}), rules)
+    return entries, [*issues, *faults]
+
+
+def _complete(
+    substance: Substance, entry: SubstanceEntry | None, rules: RuleSet
+) -> tuple[SubstanceEntry | None, Issue | None]:
+    """Return the entry with its unit, without nulls, and the fault where its value and its status disagree."""
+    if entry is None:
+        return None, None
+    kept = entry = without_nulls(entry)
+    if "value" in entry and (unit := unit_of_limit(substance, entry.get("basis"), rules)) is not None:
+        kept = without_nulls({"unit": unit, **entry})
+    implied = contradiction(substance, kept, rules)
+    if implied is None:
+        return kept, None
+    sentence = Message(
+        "The measured value {value} means {implied}, but the status says {status}; "
+        "send the status that the value implies, or leave the value out.",
+        value=kept["value"],
+        implied=implied,
+        status=kept.get("status"),
+    )
+    return kept, Issue("substance_status_contradicts_value", sentence, f"substances.{substance}.status")
+
+
+def _from_legacy(substance: Substance, value: float | str | None, source: str, rules: RuleSet) -> SubstanceEntry | None:
+    if value is None:
+        return None
+    if substance != "heavy_metals":
+        return {"status": "above_limit" if value else "absent", "source": source}
+    if isinstance(value, str) and value.startswith("<"):
+        below = float(value[1:])  # the limit itself is what an entry without `below` says
+        attested: SubstanceEntry = {"status": "below_limit", "source": source}
+        return attested if below == _PPM_LIMIT else {**attested, "below": below}
+    measured = float(value)
+    status = implied_status(substance, measured, "mg_per_kg", None, rules) or "unknown"
+    return {"status": status, "value": measured, "unit": "mg_per_kg", "source": source}
+
+
+def _agree(entry: SubstanceEntry | None, implied: SubstanceEntry | None, substance: Substance) -> bool:
+    """Return whether a legacy value beside an entry means the same: reads return it for that entry."""
+    if substance == "heavy_metals" and entry and implied and "below" in implied:
+        return entry.get("status") == "below_limit" and "value" not in entry
+    return legacy_of(substance, entry) == legacy_of(substance, implied)
+
+
+def _conflict(substance: str, legacy: str) -> Issue:
+    sentence = Message(
+        "{legacy} and substances.{substance} declare different things; send only substances.{substance}.",
+        legacy=legacy,
+        substance=substance,
+    )
+    return Issue("conflicting_declaration", sentence, f"substances.{substance}")
+
+
+def legacy_of(substance: Substance, entry: SubstanceEntry | None) -> float | str | None:
+    """Return the value of a substance's deprecated field."""
+    if entry is None:
+        return None
+    if substance == "heavy_metals":
+        if (value := entry.get("value")) is not None:
+            return value * _PPM[entry.get("unit") or "mg_per_kg"]
+        return f"<{entry.get('below', _PPM_LIMIT):g}" if entry["status"] == "below_limit" else None
+    return {"above_limit": True, "absent": False, "below_limit": False}.get(entry["status"])
+
+
+def entry_text(entry: SubstanceEntry | None) -> str | None:
+    """Return the stored form: JSON with the keys in one order and no nulls."""
+    if entry is None:
+        return None
+    return orjson.dumps(without_nulls(entry)).decode()
+
+
+def without_nulls(entry: SubstanceEntry) -> SubstanceEntry:
+    """Return the entry with its keys in one order, without nulls."""
+    given: Mapping[str, object] = entry
+    return cast(SubstanceEntry, {key: given[key] for key in _KEYS if given.get(key) is not None})
+
+
+def published_entry(entry: SubstanceEntry | None) -> SubstanceEntry | None:
+    """Return the form of reads: every key of the contract, null where nothing was declared."""
+    return None if entry is None else cast(SubstanceEntry, {key: entry.get(key) for key in PARTS})
+
 
 Pairs = list[tuple[int, int]]
 """Places of a sent and of a stored line that are the same part."""
@@ -28,7 +191,7 @@ Pairs = list[tuple[int, int]]
 def matched_ids(sent: Sequence[Component], stored: Sequence[Component]) -> list[str | None]:
     """Return the stored id of each sent line; None for a new one. No id is returned twice.
 
-    The ids that sent lines name are of stored lines, each once (`components.id_faults`).
+    The ids that sent lines name are of stored lines, each once (`id_faults`).
     """
     ids: list[str | None] = [None] * len(sent)
     open_sent, open_stored = dict.fromkeys(range(len(sent))), dict.fromkeys(range(len(stored)))
@@ -250,10 +413,8 @@ def _with_library_values(line: Component, library: Mapping[str, LibraryPart]) ->
 
 
 def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substances, list[Issue]]:
-    entries, faults = substances.declared({"substances": sent}, rules)
-    kept: Substances = {
-        name: substances.without_nulls(entry) for name in SUBSTANCES if (entry := entries.get(name)) is not None
-    }
+    entries, faults = declared({"substances": sent}, rules)
+    kept: Substances = {name: without_nulls(entry) for name in SUBSTANCES if (entry := entries.get(name)) is not None}
     return kept, [Issue(f.code, f.message, f"components[{number}].{f.field}") for f in faults]
 
 
@@ -328,8 +489,37 @@ def references(draft: str | None) -> list[tuple[str, str, str]]:
     ]
 
 
-def published(line: Component) -> Component:
+def published_line(line: Component) -> Component:
     """Return a line as reads return it: every field of the contract, null where nothing was given."""
     declared = line.get("substances", {})
-    entries: Substances = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
+    entries: Substances = {name: published_entry(declared.get(name)) for name in SUBSTANCES}
     return cast(Component, {**_BLANK, **line, "substances": entries})
+
+
+def served_market(code: str, served: Set[str]) -> str | None:
+    """Return the market that a normalised code counts for; None where neither it nor its country is served."""
+    return next((known for known in (code, country_of(code)) if known in served), None)
+
+
+def volume_key(market: str, year: int, half: int) -> str:
+    """Return the key of a row."""
+    return f"{market}/{year}/{half}"
+
+
+def merged_volumes(stored: str | None, patch: str | None) -> str | None:
+    """Return the stored rows with those of the patch in their place; None where no row is left."""
+    if patch is None:
+        return None
+    rows = (orjson.loads(stored) if stored else {}) | orjson.loads(patch)
+    if None in rows.values():
+        rows = {key: units for key, units in rows.items() if units is not None}
+    return orjson.dumps(rows, option=orjson.OPT_SORT_KEYS).decode() if rows else None
+
+
+def published_volumes(stored: str | None) -> list[VolumeRow]:
+    """Return the rows as reads return them, by market, year and half."""
+    return [
+        {"market": market, "year": int(year), "half": int(half), "units_placed": units}
+        for key, units in sorted(orjson.loads(stored or "{}").items())
+        for market, year, half in [key.split("/")]
+    ]
