@@ -1,7 +1,7 @@
 """Writes the pairs of letters of `pipelines/reading/bigrams.csv` anew: how often they follow each other in a language.
 
-    python -m venv /tmp/words && /tmp/words/bin/pip install wordfreq==3.1.1 babel==2.18.0
-    /tmp/words/bin/python -m tools.bigrams
+    pip install wordfreq==3.1.1 babel==2.18.0  # in an environment of its own
+    python -m tools.bigrams
 
 wordfreq has the frequency of words in most languages (its sources are under CC BY-SA 4.0); it is no dependency of the
 service, so it is installed elsewhere. For languages that it lacks, CLDR has the names of countries, languages and
