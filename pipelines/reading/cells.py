@@ -10,7 +10,17 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.fields import FAULTS, PART_HELPERS, Column, TypedColumn, faults_where, longest_cell, no_faults
+from pipelines.reading.fields import (
+    CLEARED,
+    FAULTS,
+    NUMBERS,
+    PART_HELPERS,
+    Column,
+    TypedColumn,
+    faults_where,
+    longest_cell,
+    no_faults,
+)
 from pipelines.reading.grid import DAY, NO_VALUE, NOT_SHOWN, NUMBER
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import complete_weights
@@ -19,9 +29,6 @@ from schemas.fields import SKU_CODE, Field
 from schemas.messages import Message, to_json
 from schemas.vocabularies import SUBSTANCES
 from schemas.words import code_of
-
-CLEARED = ("null", "NULL")
-"""The word that clears a field, as people and as databases write it."""
 
 _NOT_DETECTED: Final = Message(
     "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
@@ -154,7 +161,7 @@ def _without_no_answers(faults: pl.DataFrame, cells: pl.Series, column: Column) 
     A cell that can be read is never among them: `NA` is Namibia among markets.
     """
     distinct = cells.gather(faults["at"]).unique()
-    of_number = column.field.kind in ("number", "integer", "ppm")  # there NaN may be the result of a calculation
+    of_number = column.field.kind in NUMBERS  # there NaN may be the result of a calculation
     programs = set() if of_number else set(distinct.filter(is_null_word(distinct)))
     no_answers = {
         cell: "nothing" if cell in programs else code_of(cell, "no_answer")

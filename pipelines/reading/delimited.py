@@ -94,11 +94,14 @@ def _read_with_polars(text: str, delimiter: str) -> Grid | None:
     width = len(next(csv.reader([first], delimiter=delimiter), []))
     check_width(width)
     names = [f"c{i}" for i in range(width)]
+    # Each cell is quoted as a whole, with quotes inside it doubled, or has no quote.
+    edge = re.escape(delimiter)
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{edge}]*)'
     try:
         data = body.encode("utf-8")
         lines = pl.read_lines(data).to_series()
         quotes = '"' in body
-        if quotes and not _is_quoted_well(lines, delimiter):
+        if quotes and not lines.str.contains(rf"^{cell}(?:{edge}{cell})*$").all():
             return None
         cells = pl.read_csv(
             data,
@@ -122,13 +125,6 @@ def _read_with_polars(text: str, delimiter: str) -> Grid | None:
     return Grid(*without_blank_rows(cells, numbers))
 
 
-def _is_quoted_well(lines: pl.Series, delimiter: str) -> bool:
-    """Return whether each cell of each line is quoted as a whole, with quotes inside it doubled, or has no quote."""
-    edge = re.escape(delimiter)
-    cell = rf'(?:"(?:[^"]|"")*"|[^"{edge}]*)'
-    return bool(lines.str.contains(rf"^{cell}(?:{edge}{cell})*$").all())
-
-
 def _row_sums(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
     """Return the sum of each row's numbers; an empty cell counts as zero."""
     return cells.select(pl.sum_horizontal(numbers)).to_series().cast(pl.Int64)
@@ -139,7 +135,10 @@ def _read_with_csv(text: str, delimiter: str) -> Grid:
     records: list[list[str]] = []
     lines: list[int] = []
     faults: list[LineFault] = []
-    spaced = _has_spaces_before_quotes(text, delimiter)
+    # Whether cells in quotation marks have a space before them, and no other cell begins so.
+    edge = re.escape(delimiter)
+    begun = len(re.findall(rf'{edge} +"', text))
+    spaced = 0 < begun == len(re.findall(rf'{edge} +"(?:[^"\r\n]|"")*"(?= *(?:{edge}|\r|\n|$))', text))
     for line, record in _parse_records(list(_split_lines(text)), delimiter, spaced=spaced):
         if isinstance(record, LineFault):
             faults.append(record)
@@ -172,13 +171,6 @@ def _read_with_csv(text: str, delimiter: str) -> Grid:
     return Grid(kept, of_held, tuple(faults), widths=widths)
 
 
-def _has_spaces_before_quotes(text: str, delimiter: str) -> bool:
-    """Return whether cells in quotation marks have a space before them, and no other cell begins so."""
-    edge = re.escape(delimiter)
-    begun = len(re.findall(rf'{edge} +"', text))
-    return begun > 0 and begun == len(re.findall(rf'{edge} +"(?:[^"\r\n]|"")*"(?= *(?:{edge}|\r|\n|$))', text))
-
-
 def _parse_records(lines: list[str], delimiter: str, *, spaced: bool) -> Iterator[tuple[int, list[str] | LineFault]]:
     """Yield each record with the line that it starts on; a line whose quotes do not close is a fault of its own.
 
@@ -196,8 +188,18 @@ def _parse_records(lines: list[str], delimiter: str, *, spaced: bool) -> Iterato
             for record in reader:
                 line, begun = begun + 1, start + reader.line_num
                 raw = lines[line - 1 : begun]
-                if _could_be_rows(raw, record, delimiter):
-                    yield from _faults_of_joined_lines(line, raw)
+                several = len(raw) > 1 and len(record) > 1 and len(raw) + len(record) > 4
+                if several and all(text.count(delimiter) == len(record) - 1 for text in raw):
+                    # Each line may be a row too: its first quotation mark may be a slip, so that all can be corrected.
+                    # In a table of two columns a line of prose easily looks like a row; a record there has three lines.
+                    message = Message(
+                        "A quotation mark joins the lines {line} to {other} into one, but each of them can be a row "
+                        "too; close it in its own line, or write the cell without line breaks.",
+                        line=line,
+                        other=line + len(raw) - 1,
+                    )
+                    for at, text in enumerate(raw, line):
+                        yield at, LineFault(at, "ragged_row", message, _quotable(text))
                 elif record:
                     yield line, _record_fault(line, raw, record) or record
             start = end
@@ -231,28 +233,6 @@ def _record_fault(line: int, raw: list[str], record: list[str]) -> LineFault | N
     return None
 
 
-def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
-    """Return whether each line of a record of several lines is a whole row too: its first quotation mark may be a slip.
-
-    In a table of two columns a line of prose easily looks like a row, so there a record needs three lines.
-    """
-    if len(raw) == 1 or len(record) < 2 or len(raw) + len(record) < 5:
-        return False
-    return all(line.count(delimiter) == len(record) - 1 for line in raw)
-
-
-def _faults_of_joined_lines(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
-    """Yield one fault for each line that a quotation mark joins, so that all of them can be corrected."""
-    message = Message(
-        "A quotation mark joins the lines {line} to {other} into one, but each of them can be a row "
-        "too; close it in its own line, or write the cell without line breaks.",
-        line=first,
-        other=first + len(raw) - 1,
-    )
-    for line, text in enumerate(raw, first):
-        yield line, LineFault(line, "ragged_row", message, _quotable(text))
-
-
 def _quotable(line: str) -> str:
     """Return a line that can be written in a report: without NUL, without lone surrogates, and cut."""
     clean = line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n")
@@ -279,7 +259,19 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
     widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
     kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
-    faults = [_fault(body.row(at), int(body.lines[at]), int(widths[at]), width, header) for at in (~kept).arg_true()]
+    key = next(column.position for column in header.columns if column.name == "sku_code")
+    faults: list[LineFault] = []
+    for at in (~kept).arg_true():
+        message = Message(
+            "The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
+            "in quotation marks, and keep a delimiter for each empty cell.",
+            width=int(widths[at]),
+            header_width=width,
+        )
+        cells = body.row(at)
+        start = " | ".join(cell or "" for cell in cells)[:200]
+        code = (cells[key] or "").strip() or None
+        faults.append(LineFault(int(body.lines[at]), "ragged_row", message, start, code))
     return body.where(kept, faults)
 
 
@@ -304,15 +296,3 @@ def _fitting_short_lines(
             wrong = read_values(texts.set(~short, None), column, ".", None).faults["at"]
             whole = whole.scatter(wrong, values=False)
     return whole
-
-
-def _fault(cells: Sequence[str | None], line: int, line_width: int, width: int, header: Header) -> LineFault:
-    message = Message(
-        "The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
-        "in quotation marks, and keep a delimiter for each empty cell.",
-        width=line_width,
-        header_width=width,
-    )
-    key = next(column.position for column in header.columns if column.name == "sku_code")
-    start = " | ".join(cell or "" for cell in cells)[:200]
-    return LineFault(line, "ragged_row", message, start, (cells[key] or "").strip() or None)

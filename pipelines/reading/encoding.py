@@ -21,7 +21,7 @@ from typing import Final, Literal, NamedTuple
 
 import chardet
 
-from pipelines.reading.grid import ReadingRefused, refuse
+from pipelines.reading.grid import ReadingRefused, invalid_mapping, refuse
 from pipelines.reading.published import question, refused
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -107,11 +107,6 @@ def plausibility(cells: Sequence[str], encoding: str) -> float:
     if not own:
         return score + sum(times * (-3.0 if pair[1].isascii() else _UNKNOWN) for pair, times in pairs.items())
     return score + max(_sum(pairs, number) for number in own)
-
-
-def frequency(encoding: str, ascii_cells: tuple[str, ...]) -> float:
-    """Return how much likelier than others an encoding is before a letter is read, in a file with these ASCII cells."""
-    return _COMMON.get(encoding, 0.0) + (_OF_LANGUAGE if encoding in _language_of(ascii_cells).encodings else 0.0)
 
 
 @cache
@@ -214,13 +209,11 @@ def checked_encoding(name: str) -> str:
             return next((own for own in encodings() if codecs.lookup(own) == found), found.name)
     except (LookupError, ValueError):
         pass
-    raise refuse(
-        "invalid_mapping",
+    raise invalid_mapping(
         Message(
             "The mapping is wrong: {wrong}.",
             wrong=Message("{name} is no encoding; name one such as {known}", name=shown(name), known="windows-1250"),
-        ),
-        "mapping",
+        )
     )
 
 
@@ -254,7 +247,9 @@ def _likeliest(data: bytes) -> str:
     others = tuple(cell.decode("ascii") for cell in ascii_cells)
     readings = {name: [cell.decode(name, "replace") for cell in cells] for name in encodings()}
     alone = {name: plausibility(texts, name) for name, texts in readings.items()}
-    scores = {name: alone[name] + frequency(name, others) for name in encodings()}
+    likely = {name: _COMMON.get(name, 0.0) for name in encodings()}  # before a letter is read
+    likely |= {name: likely[name] + _OF_LANGUAGE for name in _language_of(others).encodings}
+    scores = {name: alone[name] + likely[name] for name in encodings()}
     best = max(encodings(), key=lambda name: scores[name])
     best = next(name for name in encodings() if readings[name] == readings[best])
     margin = _MARGIN_OF_EAST_ASIA if best in EAST_ASIAN else _MARGIN

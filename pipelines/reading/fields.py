@@ -19,6 +19,10 @@ from schemas.vocabularies import SUBSTANCES
 
 Table = Literal["sku", "component"]
 
+NUMBERS: Final = ("number", "integer", "ppm")
+"""Kinds of fields whose cells are numbers."""
+CLEARED: Final = ("null", "NULL")
+"""The word that clears a field, as people and as databases write it."""
 LONGEST_HEADER: Final = 200
 """Characters; a longer cell is a text and no header."""
 LONGEST_VALUE: Final = 255

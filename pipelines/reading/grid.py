@@ -36,6 +36,11 @@ def refuse(code: str, message: Message, field: str | None = None) -> ReadingRefu
     return ReadingRefused([Issue(code=code, message=message, field=field)])
 
 
+def invalid_mapping(message: Message, field: str = "mapping") -> ReadingRefused:
+    """Return a refusal of the caller's mapping, to be raised; `field` is the part of it that is wrong."""
+    return refuse("invalid_mapping", message, field)
+
+
 MOST_COLUMNS = 4_096
 
 TEXT, NUMBER, NO_VALUE, DAY, NOT_SHOWN = range(5)

@@ -27,7 +27,7 @@ from pipelines.reading.column_values import (
 from pipelines.reading.columns import column_for, recognise, substitute_column, usable_groups
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table, with_component_prefix
 from pipelines.reading.grammar import mentions, names_packaging, word_roles
-from pipelines.reading.grid import Grid, LineFault, ReadingRefused, letter, position, refuse
+from pipelines.reading.grid import Grid, LineFault, ReadingRefused, invalid_mapping, letter, position
 from pipelines.reading.header_row import (
     REQUIRED_FIELDS,
     Cells,
@@ -302,7 +302,7 @@ def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
                 last=letter(len(cells) - 1),
                 seen=seen[:_LONGEST_SEEN],
             )
-            raise refuse("invalid_mapping", message, "mapping")
+            raise invalid_mapping(message)
         columns.append(column)
     return columns
 
@@ -318,7 +318,7 @@ def _position(cells: Cells, header: str) -> int | None:
             message = Message(
                 "The header {header} stands over columns {where}; name the letter.", header=shown(header), where=where
             )
-            raise refuse("invalid_mapping", message, "mapping")
+            raise invalid_mapping(message)
     if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
         return position(header)
     return None
@@ -334,7 +334,7 @@ def _check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> No
             'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
             name=parts[0],
         )
-        raise refuse("invalid_mapping", message, "mapping")
+        raise invalid_mapping(message)
 
 
 def of_one_table(

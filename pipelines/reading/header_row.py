@@ -23,7 +23,7 @@ from pipelines.reading.columns import (
 )
 from pipelines.reading.fields import LONGEST_HEADER, WEIGHTS, Table
 from pipelines.reading.grammar import UNITS_OF_FIELDS, measure_of, tokens_of, without_measures, word_roles
-from pipelines.reading.grid import Grid, ReadingRefused, letter, position, refuse
+from pipelines.reading.grid import Grid, ReadingRefused, invalid_mapping, letter, position, refuse
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of
@@ -107,7 +107,7 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
     if mapped.header_row is not None:
         if mapped.header_row not in grid.lines:
             message = Message("The mapping's header_row is {row}, a line without cells.", row=mapped.header_row)
-            raise refuse("invalid_mapping", message, "mapping")
+            raise invalid_mapping(message)
         return int(grid.lines.to_list().index(mapped.header_row))
     headers, constant = mapped_headers(mapped), {column.name for column in mapped.constants}
     filled = grid.cells.head(ROWS_SEARCHED).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
@@ -152,7 +152,7 @@ def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, ma
             line=grid.lines[found],
             held=texts,
         )
-        raise refuse("invalid_mapping", message, "mapping")
+        raise invalid_mapping(message)
     return found
 
 

@@ -38,8 +38,8 @@ _OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
 def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
     """Return a sheet with its code lists, fractions and quantities judged; `of_parts`: its lines are parts.
 
-    A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` as
-    `with_quantities` does.
+    A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` where lines are
+    totals and nothing says how many packagings they are of.
     """
     sheet, asked = _with_code_lists(sheet)
     asked += _fractions(sheet)

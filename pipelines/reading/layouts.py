@@ -18,8 +18,8 @@ import polars as pl
 from compliance import ruleset
 from compliance.words import resolve_format
 from pipelines.reading.columns import COMPONENT_FIELDS
-from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
-from pipelines.reading.grid import LINES_OF_SHEET, LineFault, refuse
+from pipelines.reading.fields import CLEARED, WEIGHT_HELPERS, Column, fields_of
+from pipelines.reading.grid import LINES_OF_SHEET, LineFault, invalid_mapping
 from pipelines.reading.lines import MOST_LISTED, SAME_PART
 from pipelines.reading.published import question
 from pipelines.reading.sheet import Sheet
@@ -60,7 +60,7 @@ def split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[
             name=stray[0],
         )
     if wrong is not None:
-        raise refuse("invalid_mapping", wrong, "mapping")
+        raise invalid_mapping(wrong)
     if parts is not None or layout == "rows":
         without = main.without([column.name for column in main.columns if column.table == "component"])
         return _without_helpers(without), parts, "rows"
@@ -356,7 +356,6 @@ _OF_PACKAGING: Final = ("body", "liner", "sleeve")
 """What a bag, a net or an insert can be."""
 _MOST_ASKED: Final = 100
 """Words that are asked about one by one; more words than that are no names of parts."""
-_CLEARED: Final = ("null", "NULL")
 
 
 def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, list[Asked]]:
@@ -378,7 +377,7 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
         words = [
             word
             for word in cells.drop_nulls().unique(maintain_order=True)
-            if part_type(word) is None and word.strip() and word not in _CLEARED and not word.startswith("#")
+            if part_type(word) is None and word.strip() and word not in CLEARED and not word.startswith("#")
         ]
         faulty = column.field.name == _TYPE and column.position not in of_main
         asked = [word for word in words if not faulty or resolve_format(word, ruleset.load()) is not None]

@@ -86,8 +86,8 @@ def find_skipped(
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _example_lines(code, name, label),
-        TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals, starts),
-        SUM: find_sums(cells, columns, wordy(cells, columns) & ~totals, totals, starts),
+        TOTAL: totals | _find_sums(cells, columns, is_total & ~totals, totals, starts),
+        SUM: _find_sums(cells, columns, _wordy_lines(cells, columns) & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
         HELP: pl.concat(
             help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
@@ -183,17 +183,12 @@ def _is_help_line(filled: list[tuple[Column, str]]) -> bool:
     ):
         return True  # the headers of the columns once more, in any language
     typed = [(column, cell) for column, cell in filled if column.field.kind in _TYPED]
-    if not typed or any(_is_value(column, cell) for column, cell in typed):
-        return False
+    faults = (read_values(pl.Series([cell]), column, None, None).faults for column, cell in typed)
+    if not typed or any(not of_cell.height or of_cell["code"][0] in _READABLE for of_cell in faults):
+        return False  # a cell is a value of its column, or was meant to be one
     shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
     mostly_help = sum(map(_is_help_text, texts)) * 2 >= len(texts)
     return mostly_help or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
-
-
-def _is_value(column: Column, cell: str) -> bool:
-    """Return whether a cell is a value of its column, or was meant to be one."""
-    faults = read_values(pl.Series([cell]), column, None, None).faults
-    return not faults.height or faults["code"][0] in _READABLE
 
 
 def _is_help_text(cell: str) -> bool:
@@ -264,7 +259,7 @@ def with_answered_lines(
 ) -> tuple[dict[str, pl.Series], list[Asked]]:
     """Return the lines that are left out by reason, those of the mapping and those asked about too, and the questions.
 
-    `reasons` are those of `skipped.find_skipped`; `cells` has the columns that are read of the lines of `body`, which
+    `reasons` are those of `find_skipped`; `cells` has the columns that are read of the lines of `body`, which
     are on these `sheets`.
     """
     given = pl.repeat(value=False, n=len(body.lines), eager=True)
@@ -277,14 +272,14 @@ def with_answered_lines(
         reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
     if table == "component":
         return reasons, []
-    blocks = list(_blocks(body, cells, reduce(or_, reasons.values()), given))
-    if not blocks:
-        return reasons, []
-    left_out = given.clear().extend(pl.repeat(value=False, n=len(given), eager=True))
-    for start, end in blocks:
-        left_out = left_out.scatter(list(range(start, end)), values=True)
-    questions = [_question(body, start, end, sheets) for start, end in blocks]
-    return {**reasons, OPEN: left_out}, questions
+    questions: list[Asked] = []
+    left_out: list[int] = []
+    for start, end in _blocks(body, cells, reduce(or_, reasons.values()), given):
+        left_out += range(start, end)
+        questions.append(_question(body, start, end, sheets))
+    if questions:
+        reasons = {**reasons, OPEN: (given & False).scatter(left_out, values=True)}
+    return reasons, questions
 
 
 def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Series) -> Iterator[tuple[int, int]]:
@@ -360,7 +355,7 @@ _NEAR: Final = 1e-6
 _KINDS: Final = ("number", "integer")
 
 
-def find_sums(
+def _find_sums(
     cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series, starts: Sequence[int]
 ) -> pl.Series:
     """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
@@ -394,7 +389,7 @@ def find_sums(
     return nothing.scatter(found, values=True)
 
 
-def wordy(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+def _wordy_lines(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
     """Return the lines that give figures under a code without a digit, below lines whose codes all have one."""
     bare = ~cells["sku_code"].str.contains(r"\d").fill_null(value=True)
     first = bare.arg_max()

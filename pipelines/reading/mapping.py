@@ -18,9 +18,9 @@ from uuid import UUID, uuid4
 import polars as pl
 
 from pipelines.reading.columns import field_column, recognise
-from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.fields import CLEARED, Column, Table, fields_of
 from pipelines.reading.grammar import Sense, measure_of
-from pipelines.reading.grid import MOST_COLUMNS, TEXT, ReadingRefused, refuse
+from pipelines.reading.grid import MOST_COLUMNS, TEXT, ReadingRefused, invalid_mapping
 from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
 from pipelines.reading.words import read_material, unit_of
 from schemas.fields import SKU_CODE
@@ -34,7 +34,6 @@ Words: TypeAlias = Mapping[str, Mapping[str, object]]
 
 _OF_PARTS: Final = {"material": "material_family", "material_subtype": "polymer_or_grade"}
 """The fields of a part that a column of the SKU's may turn out to be, once the layout is known."""
-_CLEARS: Final = ("null", "NULL")
 _LISTS: Final = ("codes", "markets")
 _NEAREST: Final = 3
 
@@ -108,7 +107,7 @@ def named_field(name: str, table: Table) -> Column:
         message = Message(
             "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=shown(name), near=near
         )
-        raise refuse("invalid_mapping", message, "mapping")
+        raise invalid_mapping(message)
     return column
 
 
@@ -116,13 +115,11 @@ def constant_column(name: str, value: object, table: Table, at: int) -> Column:
     """Return a column with the same cell in every line; its position is behind the table, as the `at`-th of those."""
     column = named_field(name, table)
     if column.field == SKU_CODE:
-        raise refuse(
-            "invalid_mapping", Message("The mapping is wrong: sku_code cannot be a constant."), "mapping.constants"
-        )
+        raise invalid_mapping(Message("The mapping is wrong: sku_code cannot be a constant."), "mapping.constants")
     text = _cell_text(value)
     if text is None:
         message = Message("A constant is a text, a number, true or false, or an array of texts.")
-        raise refuse("invalid_mapping", message, f"mapping.constants.{name}")
+        raise invalid_mapping(message, f"mapping.constants.{name}")
     _check_value(column, text, f"mapping.constants.{name}")
     return replace(column, position=MOST_COLUMNS + at, header="", exact=False, mapped=True, constant=text)
 
@@ -131,25 +128,23 @@ def check_rewriting(name: str, texts: object, table: Table) -> Rewriting:
     """Check the values that a mapping gives for the texts of a field's cells."""
     column, place = named_field(name, table), f"mapping.values.{name}"
     if not isinstance(texts, Mapping):
-        raise refuse(
-            "invalid_mapping", Message("The values of a field are an object of text in the file: value."), place
-        )
+        raise invalid_mapping(Message("The values of a field are an object of text in the file: value."), place)
     cells: dict[str, str | None] = {}
     for text, value in texts.items():
         if not text.strip():
             message = Message("An empty cell has no text that could mean something; give a constant, or leave it out.")
-            raise refuse("invalid_mapping", message, place)
+            raise invalid_mapping(message, place)
         cell = _cell_text(value)
         if value is not None and cell is None:
             message = Message(
                 "A value is a text, a number, true or false, an array of texts, or null for an empty cell."
             )
-            raise refuse("invalid_mapping", message, place)
+            raise invalid_mapping(message, place)
         if cells.setdefault(fold(text), cell) != cell:
             message = Message(
                 "{text} is written in two ways that differ only in case, accents or spaces; keep one.", text=shown(text)
             )
-            raise refuse("invalid_mapping", message, place)
+            raise invalid_mapping(message, place)
         if cell is not None:
             _check_value(column, cell, place)
     return Rewriting(column, cells, texts)
@@ -185,16 +180,16 @@ def with_names(columns: Iterable[Column], rewritings: Iterable[Rewriting]) -> tu
 
 def _check_value(column: Column, text: str, place: str) -> None:
     """Refuse a value that the field cannot contain."""
-    if text in _CLEARS and column.field.nullable:
+    if text in CLEARED and column.field.nullable:
         return
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
         message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=shown(text))
-        raise refuse("invalid_mapping", message, place)
+        raise invalid_mapping(message, place)
     if column.field.name in MATERIALS and read_material(text, str(column.field.vocabulary)) is not None:
         return
     faults = read_values(pl.Series([text]), column, ".", None).faults
     if faults.height:
-        raise refuse("invalid_mapping", from_json(faults["message"][0]), place)
+        raise invalid_mapping(from_json(faults["message"][0]), place)
 
 
 def _cell_text(value: object) -> str | None:
@@ -355,9 +350,7 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
     if unknown := sorted(set(mapping) - set(keys)):
-        raise _invalid_mapping(
-            Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys))
-        )
+        raise _wrong_mapping(Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys)))
 
 
 def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
@@ -371,7 +364,7 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     _check_unique(constants)
     of_columns = [named_field(name, table) for name in columns]
     if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
-        raise _invalid_mapping(Message("{name} has a column and a constant; say one of them", name=both.name))
+        raise _wrong_mapping(Message("{name} has a column and a constant; say one of them", name=both.name))
     sent_values = _object_at(
         mapping, "values", Message("values must be an object of field: {{text in the file: value}}")
     )
@@ -382,7 +375,7 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     quantity = _choices(mapping, "quantity", QUANTITIES, must)
     units = _object_at(mapping, "units", _UNITS)
     if not all(isinstance(unit, str) and unit.strip() for unit in units.values()):
-        raise _invalid_mapping(_UNITS)
+        raise _wrong_mapping(_UNITS)
     return {
         "columns": columns,
         "off": off,
@@ -402,7 +395,7 @@ def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
     column = named_field(name, table)
     if (said := measure_of(unit, column.field.unit)) is None:
         wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
-        raise _invalid_mapping(wrong, f"mapping.units.{name}")
+        raise _wrong_mapping(wrong, f"mapping.units.{name}")
     return column, said
 
 
@@ -410,7 +403,7 @@ def _choices(mapping: JsonMapping, key: str, known: Sequence[str], must: Message
     """Return what the mapping chooses for columns, named by header or letter."""
     chosen = _object_at(mapping, key, must)
     if not all(choice in known for choice in chosen.values()):
-        raise _invalid_mapping(must)
+        raise _wrong_mapping(must)
     return {column: str(choice) for column, choice in chosen.items()}
 
 
@@ -419,7 +412,7 @@ def _lines(given: Mapping[str, object]) -> tuple[MappedLines, ...]:
     for text, use in given.items():
         found = _RANGE.fullmatch(text)
         if found is None or use not in ("skip", "read"):
-            raise _invalid_mapping(_LINES_MUST)
+            raise _wrong_mapping(_LINES_MUST)
         sheet, first, last = found.groups()
         lines.append(MappedLines(int(first), int(last or first), use == "read", sheet))
     return tuple(lines)
@@ -436,11 +429,11 @@ def _check_columns(given: Mapping[str, object], table: Table) -> tuple[dict[str,
         if to is None:
             off.append(fields[name])
         elif not headers or not all(isinstance(header, str) and header.strip() for header in headers):
-            raise _invalid_mapping(_COLUMNS)
+            raise _wrong_mapping(_COLUMNS)
         else:
             columns[name] = tuple(map(str, headers))
     if needed := next((column.name for column in off if column.field.name == "sku_code"), None):
-        raise _invalid_mapping(Message("{name} cannot be switched off; each line needs it", name=needed))
+        raise _wrong_mapping(Message("{name} cannot be switched off; each line needs it", name=needed))
     return columns, tuple(off)
 
 
@@ -449,7 +442,7 @@ def _check_unique(columns: Iterable[Column]) -> None:
     seen: set[tuple[str, str]] = set()
     for column in columns:
         if (column.table, column.name) in seen:
-            raise _invalid_mapping(Message("{name} is named twice; name it once", name=column.name))
+            raise _wrong_mapping(Message("{name} is named twice; name it once", name=column.name))
         seen.add((column.table, column.name))
 
 
@@ -461,7 +454,7 @@ def _member(mapping: JsonMapping, key: str, fits: Callable[[Any], bool], must: M
     """Return a member of the mapping, None where it is not given. Refuse one that does not fit."""
     given = mapping.get(key)
     if given is not None and not fits(given):
-        raise _invalid_mapping(must)
+        raise _wrong_mapping(must)
     return given
 
 
@@ -473,8 +466,8 @@ def _is_text(given: object) -> bool:
     return isinstance(given, str)
 
 
-def _invalid_mapping(what: Message, field: str = "mapping") -> ReadingRefused:
-    return refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=what), field)
+def _wrong_mapping(what: Message, field: str = "mapping") -> ReadingRefused:
+    return invalid_mapping(Message("The mapping is wrong: {wrong}.", wrong=what), field)
 
 
 def apply_rewritings(

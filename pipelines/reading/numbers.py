@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from pipelines.reading.fields import Column, TypedColumn, faults_where, no_faults, read_distinct
+from pipelines.reading.fields import NUMBERS, Column, TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.grid import TEXT
 from pipelines.reading.words import unit_of
 from schemas.fields import Field
@@ -31,7 +31,7 @@ _WITH_UNIT = re.compile(
     rf"(?P<number>[+-]?[.,]?\d(?:[\d.,]|{_SPACE}(?=\d))*+(?:[eE][+-]?\d{{1,3}}(?!\d))?)\s*+(?P<unit>\S.*)?", re.DOTALL
 )
 """A power of ten has at most three digits: with more, Decimal arithmetic would fail."""
-_ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
+_ONE_MARK = re.compile(r"(?!0[.,])\d{1,3}[.,]\d{3}")
 _GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
 _LARGEST_INTEGER = 2**53
 AMBIGUOUS = "ambiguous_number"
@@ -43,10 +43,10 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
     field = column.field
     if number_cells is None:
         plain = _parse_plain(cells, mark)
-    else:
-        plain = _parse_plain(cells.set(number_cells, None), mark).fill_null(
-            _parse_stored(cells.set(~number_cells, None), field)
-        )
+    else:  # a workbook stores them as numbers, a percentage only where the field is one
+        stored = cells.set(~number_cells, None)
+        stored = stored.str.strip_suffix("%") if field.unit == "percent" else stored
+        plain = _parse_plain(cells.set(number_cells, None), mark).fill_null(stored.cast(pl.Float64, strict=False))
     if column.factor != 1:
         plain = (plain * float(column.factor)).round(9)
     odd = cells.set(plain.is_not_null(), None)
@@ -115,9 +115,19 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
         whole, fraction = digits, ""
     elif len(kinds) == 2 or digits.count(digits[last]) == 1:
         whole, fraction = digits[:last], digits[last + 1 :]
-        if len(kinds) == 1 and is_thousand_or_fraction(digits) and mark != digits[last]:
+        # A number with one mark may be a thousand or a fraction: one to three digits, not 0, then three.
+        one = _ONE_MARK.fullmatch(digits)
+        if one is not None and mark != digits[last]:
             if mark is None:
-                raise _ambiguous_number(cell)
+                point, grouped = both_readings(cell)
+                message = Message(
+                    "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
+                    'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.',
+                    cell=shown(cell),
+                    fraction=point,
+                    whole=grouped,
+                )
+                raise Unfit(AMBIGUOUS, message)
             whole, fraction = digits, ""
     else:
         whole, fraction = digits, ""
@@ -131,29 +141,9 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
     return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")
 
 
-def is_thousand_or_fraction(digits: str) -> bool:
-    """Return whether a number with one mark may be a thousand or a fraction: one to three digits, not 0, then three."""
-    found = _ONE_MARK.fullmatch(digits)
-    return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
-
-
 def both_readings(cell: str, mark: str = ".") -> tuple[str, str]:
     """Return both readings of an ambiguous number: as a fraction with that decimal mark, and as a thousand."""
     return re.sub(r"[.,]", mark, cell.strip()), re.sub(r"[.,]", "", cell.strip())
-
-
-def _ambiguous_number(cell: str) -> Unfit:
-    fraction, whole = both_readings(cell)
-    return Unfit(
-        AMBIGUOUS,
-        Message(
-            "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
-            'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.',
-            cell=shown(cell),
-            fraction=fraction,
-            whole=whole,
-        ),
-    )
 
 
 def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
@@ -176,12 +166,6 @@ def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
             chosen = cells.set(~grouped.fill_null(value=False), None).str.replace(sign, "", literal=True)
             read = read.fill_null(chosen.cast(pl.Float64))
     return read
-
-
-def _parse_stored(cells: pl.Series, field: Field) -> pl.Series:
-    """Return the numbers of cells that a workbook stores as numbers; a percentage only where the field is one."""
-    cells = cells.str.strip_suffix("%") if field.unit == "percent" else cells
-    return cells.cast(pl.Float64, strict=False)
 
 
 def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> TypedColumn:
@@ -226,9 +210,6 @@ def _unit_suffix(field: Field) -> str:
     return f" {field.unit}" if field.unit and field.unit != "percent" else ""
 
 
-_NUMBERS = ("number", "integer", "ppm")
-
-
 def _unambiguous_pattern(mark: str) -> str:
     """Return a pattern for numbers in which only `mark` can be the decimal mark.
 
@@ -262,8 +243,12 @@ def decimal_marks(
 
     A column or file that contains numbers of both kinds decides nothing. `given` is the mapping's mark.
     """
-    shown = {column: _cells_with_mark(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
-    shown = {column: cells for column, cells in shown.items() if len(cells)}
+    shown: dict[Column, pl.Series] = {}
+    for column in (column for column in columns if column.field.kind in NUMBERS):
+        # A workbook's number cells say nothing about text cells.
+        cells = table[column.name] if kinds is None else table[column.name].filter(kinds[column.name] == TEXT)
+        cells = cells.filter(cells.str.contains("[.,]").fill_null(value=False))
+        shown |= {column: cells} if len(cells) else {}
     if given is not None:
         return {column.name: given for column in shown}
     seen = {
@@ -281,9 +266,3 @@ def decimal_marks(
         elif column.exact:
             marks[column.name] = "."
     return marks
-
-
-def _cells_with_mark(table: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
-    """Return the text cells of a column that contain a mark; a workbook's number cells say nothing about text cells."""
-    cells = table[name] if kinds is None else table[name].filter(kinds[name] == TEXT)
-    return cells.filter(cells.str.contains("[.,]").fill_null(value=False))

@@ -15,8 +15,8 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.cells import CLEARED, type_sheet
-from pipelines.reading.fields import PART_HELPERS, SKU_HELPERS, Column
+from pipelines.reading.cells import type_sheet
+from pipelines.reading.fields import CLEARED, NUMBERS, PART_HELPERS, SKU_HELPERS, Column
 from pipelines.reading.grid import letter
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import MATERIALS, read_values, unescaped
@@ -30,7 +30,6 @@ _MOST_TEXTS: Final = 400
 _LONGEST: Final = 200
 _DETAILS: Final = ("material_subtype", "polymer_or_grade")
 _WORDS: Final = ("code", "codes", "markets", "truth")
-_NUMBERS: Final = ("number", "integer", "ppm")
 _SIGNS: Final = {"percent": "%"}
 
 
@@ -183,7 +182,7 @@ def _loses(told: _Text, value: str, column: Column, *, keeps_detail: bool) -> bo
 def _samples(sheet: Sheet) -> Iterator[Reading]:
     """Yield the first cell of each column of numbers with the number that is stored, and its unit."""
     helpers = {field.name for field in (*SKU_HELPERS, *PART_HELPERS)}
-    columns = [c for c in sheet.columns if c.field.kind in _NUMBERS and c.field.name not in helpers and not c.constant]
+    columns = [c for c in sheet.columns if c.field.kind in NUMBERS and c.field.name not in helpers and not c.constant]
     first = {column.name: sheet.table[column.name].is_not_null().arg_max() for column in columns}
     at = sorted({place for place in first.values() if place is not None})
     if not at:

@@ -279,8 +279,12 @@ def _read_graphs(typed: TypedSheet) -> _Graphs:
     """Return the graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
     groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
     code, lines = typed.values["sku_code"], typed.sheet.table["line"]
-    starts = range(0, max(len(code), 1), _LINES_AT_A_TIME)
-    found = pl.concat([_line_texts(typed.part(start, _LINES_AT_A_TIME), groups) for start in starts])
+    pieces: list[pl.DataFrame] = []
+    for start in range(0, max(len(code), 1), _LINES_AT_A_TIME):
+        objects = {group: _component_objects(typed.part(start, _LINES_AT_A_TIME), group) for group in groups}
+        there = {f"there:{group}": found.is_not_null() for group, found in objects.items()}
+        pieces.append(pl.DataFrame({"text": _joined(list(objects.values()), "", ""), **there}))
+    found = pl.concat(pieces)
     for group in groups:
         typed = _with_missing_values(typed, group, found[f"there:{group}"])
     table = pl.DataFrame({"sku_code": code, "line": lines, "text": found["text"]})
@@ -296,13 +300,6 @@ def _read_graphs(typed: TypedSheet) -> _Graphs:
         )
     )
     return _Graphs(texts, frozenset(faulty), code.null_count(), typed)
-
-
-def _line_texts(typed: TypedSheet, groups: list[str | None]) -> pl.DataFrame:
-    """Return each line's components as `text`, with commas between them, and by group whether there is one."""
-    objects = {group: _component_objects(typed, group) for group in groups}
-    there = {f"there:{group}": found.is_not_null() for group, found in objects.items()}
-    return pl.DataFrame({"text": _joined(list(objects.values()), "", ""), **there})
 
 
 def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:

@@ -14,7 +14,7 @@ import polars as pl
 
 from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.delimited import without_ragged
-from pipelines.reading.fields import Column, Table, fields_of, with_component_prefix
+from pipelines.reading.fields import CLEARED, NUMBERS, Column, Table, fields_of, with_component_prefix
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import (
     LINES_OF_SHEET,
@@ -23,6 +23,7 @@ from pipelines.reading.grid import (
     Grid,
     LineFault,
     ReadSheet,
+    invalid_mapping,
     own_line,
     refuse,
     sheet_starts,
@@ -98,7 +99,7 @@ def with_new_names(
                 count=len(names),
                 most=MOST,
             )
-            raise refuse("invalid_mapping", message, "mapping")
+            raise invalid_mapping(message)
         given = {name: str(uuid5(ids, f"{kind}/{fold(name)}")) for name in names}
         new = {fold(name): cell for name, cell in given.items()}
         rewritings.append(Rewriting(column, new, {}, given))
@@ -110,7 +111,7 @@ def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]
     known = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
     names = []
     for name in (cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)):
-        if name and name not in ("null", "NULL") and len(name) <= _LONGEST and not control_in(name):
+        if name and name not in CLEARED and len(name) <= _LONGEST and not control_in(name):
             try:
                 UUID(name)
             except ValueError:
@@ -359,7 +360,7 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
     columns = with_component_prefix([*sheet.columns, *constants])[len(sheet.columns) :]
     for column in columns:
         sheet = sheet.with_cells(column, pl.lit(column.constant, pl.String))
-    numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]
+    numbers = [column.name for column in columns if column.field.kind in NUMBERS]
     return replace(sheet, marks={**sheet.marks, **dict.fromkeys(numbers, ".")})
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode, detect_format
-from pipelines.reading.fields import Column, Table, fields_of, volume_field
+from pipelines.reading.fields import NUMBERS, Column, Table, fields_of, volume_field
 from pipelines.reading.grid import (
     LINES_OF_SHEET,
     TEXT,
@@ -23,6 +23,7 @@ from pipelines.reading.grid import (
     LineFault,
     ReadingRefused,
     ReadSheet,
+    invalid_mapping,
     letter,
     one_below_another,
     own_line,
@@ -103,7 +104,10 @@ def _read_tables(book: Workbook, mapped: CheckedMapping) -> _WorkbookTables:
         try:
             parts = _read_components(book, graph, mapped)
         except ReadingRefused as refusal:
-            if mapped.components is not None or _names_skus(book, graph, main):
+            # A master of components has no code of a SKU in any cell of its first lines.
+            codes = {fold(code) for code in main.table["sku_code"].drop_nulls()}
+            first = (cell for row in book.top(graph, ROWS_SEARCHED).cells.iter_rows() for cell in row if cell)
+            if mapped.components is not None or any(fold(cell) in codes for cell in first):
                 if refusal.outline is not None:
                     refusal.outline = {**refusal.outline, **main.published()}
                 raise
@@ -116,12 +120,6 @@ def _read_tables(book: Workbook, mapped: CheckedMapping) -> _WorkbookTables:
             unread.append({"sheet": sheet.name, "reason": MASTER if sheet == master else reason})
     hidden_parts = None if graph is None or parts is None else _hidden_places(book, [graph], parts)
     return _WorkbookTables(main, parts, _hidden_places(book, of_skus, main), hidden_parts, unread[:_MOST_LISTED])
-
-
-def _names_skus(book: Workbook, graph: SheetPart, main: Sheet) -> bool:
-    """Return whether a sheet has a code of a SKU in any cell of its first lines: a master of components has none."""
-    codes = {fold(code) for code in main.table["sku_code"].drop_nulls()}
-    return any(fold(cell) in codes for row in book.top(graph, ROWS_SEARCHED).cells.iter_rows() for cell in row if cell)
 
 
 def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -> Sheet | None:
@@ -148,7 +146,6 @@ def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: Check
 
 
 _KEYS: Final = ("sku_code", "name")
-_NUMBERS: Final = ("number", "integer", "ppm")
 _MOST_ASKED: Final = 100
 
 
@@ -183,9 +180,9 @@ class _MergedCells:
             name = f"c{column.position}"
             value, kind = cells[name][rows[0]], TEXT if kinds is None else kinds[name][rows[0]]
             several = code is not None and cells[f"c{code}"].gather(rows).drop_nulls().n_unique() > 1
-            if value is None or (column.field.kind in _NUMBERS and not several):
+            if value is None or (column.field.kind in NUMBERS and not several):
                 continue
-            if column.field.kind in _NUMBERS:
+            if column.field.kind in NUMBERS:
                 use = choice_for(column, self._uses)
                 if use is None and len(self.asked) < before + _MOST_ASKED:
                     self.asked.append(self._question(column, (first_line, last_line), value, sheet.name))
@@ -238,19 +235,13 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
     if mapped.components is not None:
         graph = _sheet_named(book, mapped.components.sheet) if mapped.components.sheet is not None else graph
         if graph is None:
-            raise refuse(
-                "invalid_mapping", Message("The mapping speaks of components, but no sheet is named so."), "mapping"
-            )
+            raise invalid_mapping(Message("The mapping speaks of components, but no sheet is named so."))
     names = mapped.sheets or (None if mapped.sheet is None else (mapped.sheet,))
     if not isinstance(names, tuple):
         return [sheet for sheet in visible if sheet not in (named, graph)], graph
     chosen = list(dict.fromkeys(_sheet_named(book, name) for name in names))
     if graph is not None and graph in chosen and mapped.components is not None:
-        raise refuse(
-            "invalid_mapping",
-            Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(graph.name)),
-            "mapping",
-        )
+        raise invalid_mapping(Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(graph.name)))
     return chosen, None if graph in chosen else graph
 
 
@@ -259,10 +250,8 @@ def _sheet_named(book: Workbook, name: str) -> SheetPart:
     found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
     if found is None:
         names = ", ".join(sheet.name for sheet in book.sheets)[:500]
-        raise refuse(
-            "invalid_mapping",
-            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=shown(name), names=names),
-            "mapping",
+        raise invalid_mapping(
+            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=shown(name), names=names)
         )
     return found
 
@@ -304,7 +293,7 @@ def _of_same_header(
             "At most {most} sheets are searched for one table; name its sheets, or put it into fewer.",
             most=_MOST_TOGETHER,
         )
-        raise refuse("invalid_mapping", message, "mapping")
+        raise invalid_mapping(message)
     for sheet in sheets[: _MOST_TOGETHER if mapped.sheets == "all" else _MOST_SEARCHED]:
         if sheet == first:
             continue
@@ -332,7 +321,7 @@ def _check_columns(chosen: Sequence[_Headed]) -> None:
                     sheet=sheet.name,
                     header=shown(column.header),
                 )
-                raise refuse("invalid_mapping", message, "mapping")
+                raise invalid_mapping(message)
 
 
 def _hidden_places(book: Workbook, parts: Sequence[SheetPart], sheet: Sheet) -> HiddenPlaces | None:
@@ -464,7 +453,7 @@ def read_upload(
 def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     if mapped.components is not None:
         message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
-        raise refuse("invalid_mapping", message, "mapping")
+        raise invalid_mapping(message)
     text = decode(data, mapped.encoding)
     of_mapping = mapped_headers(mapped)
     delimiter = detect_delimiter(text.text, lambda records: known_headers(records, of_mapping))

@@ -198,7 +198,10 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
         sides = _SHARE_SEPARATOR.split(text)
         family = _only([_family_by_ruleset(side) or code_of(_SHARE.sub("", side), vocabulary) for side in sides])
         return None if family is None else MaterialWords(family, text)
-    if _is_one_name(text) and (family := _family_by_ruleset(text)) in VOCABULARIES[vocabulary]:
+    rules = ruleset.load()
+    # A text with separators may be one material's name as a whole, a colour beside: `Papier/PE-Verbund`.
+    is_one_name = normalise(text) in rules.aliases or plain_materials(text, rules)[0] in rules.aliases
+    if is_one_name and (family := _family_by_ruleset(text)) in VOCABULARIES[vocabulary]:
         return MaterialWords(str(family), text)
     first, *rest = map(str.strip, _SEPARATOR.split(text))
     families = [code for side in (first, *rest) if (code := code_of(side, vocabulary)) is not None]
@@ -212,7 +215,7 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     found = [(_family_by_ruleset(detail), detail) for detail in (text, virgin)]
     found.append((_only([_family_by_ruleset(side) for side in (first, *rest)]), text))
     found = [(family, detail) for family, detail in found if family in VOCABULARIES[vocabulary]]
-    found += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, ruleset.load())]
+    found += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, rules)]
     return next((MaterialWords(family, detail) for family, detail in found if family is not None), None)
 
 
@@ -226,12 +229,6 @@ def facts_of_text(text: str) -> dict[str, str]:
     """Return the cells of the attributes that a material's text gives its part: a colour, a metallisation."""
     facts = material_of(text, ruleset.load()).facts
     return {name: "true" if value is True else str(value) for name, value in facts.items()}
-
-
-def _is_one_name(text: str) -> bool:
-    """Return whether a text with separators is one material's name as a whole, a colour beside: `Papier/PE-Verbund`."""
-    rules = ruleset.load()
-    return any(name in rules.aliases for name in (normalise(text), plain_materials(text, rules)[0]))
 
 
 def _names_more(text: str, family: str) -> bool:

@@ -37,7 +37,6 @@ _MERGE: Final = re.compile(rb"<(?:\w{1,64}:)?mergeCell\s[^<>]{0,200}?ref=[\"']([
 _AREA: Final = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
 _MOST_MERGES: Final = 50_000
 _TRUE: Final = ("1", "true", "on")
-_LONGEST_TAG: Final = 4096
 _MOST_COLUMNS: Final = 16_384
 
 
@@ -54,23 +53,11 @@ class Hidden:
         self.merges: dict[tuple[int, int, int, int], None] = {}
         self._passed = 0
 
-    def passing(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the pieces of a sheet in UTF-8 unchanged, and search each for hidden rows and columns."""
-        rest = b""
-        for piece in pieces:
-            edge = rest + piece[: len(_MERGED) - 1]
-            if any(word in piece or word in edge for word in (_WORD, _MERGED)):
-                whole, end, rest = (rest + piece).rpartition(b">")
-                self._look(whole + end)
-            else:  # most pieces, which are not copied
-                rest = (rest if len(piece) < _LONGEST_TAG else b"") + piece[-_LONGEST_TAG:]
-            rest = rest[-_LONGEST_TAG:]
-            yield piece
-
-    def _look(self, xml: bytes) -> None:
-        for found in _MERGE.findall(xml):
+    def look(self, xml: bytes) -> None:
+        """Search whole rows of a sheet in UTF-8, or what is before or behind all rows."""
+        for found in _MERGE.findall(xml) if _MERGED in xml else ():
             self.note_merge(found.decode())
-        for kind, written in _TAG.findall(xml):
+        for kind, written in _TAG.findall(xml) if _WORD in xml else ():
             if _WORD in written:
                 self.note(kind.decode(), {key.decode(): value.decode() for key, value in _ATTRIBUTE.findall(written)})
 
@@ -247,7 +234,7 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
     """
     frames: list[pl.DataFrame] = []
     hidden = hidden or Hidden()
-    for frame in _read_by_pattern(hidden.passing(package.pieces(path)), ahead=0 if rows is not None else _AHEAD):
+    for frame in _read_by_pattern(_whole_rows(package.pieces(path), hidden), 0 if rows is not None else _AHEAD):
         if frame is None:
             parsed = parsed_cells(package.pieces(path), rows, CELLS, _MOST_PARSED, hidden)
             _check_size([parsed], _MOST_PARSED)
@@ -259,11 +246,11 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
     return pl.concat(frames) if frames else pl.DataFrame(schema=CELLS)
 
 
-def _read_by_pattern(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | None]:
+def _read_by_pattern(pieces: Iterator[bytes | None], ahead: int) -> Iterator[pl.DataFrame | None]:
     """Yield cells piece by piece; None for a piece that has another form. `ahead` pieces are in work beside each."""
     waiting: deque[Future[pl.DataFrame | None]] = deque()
     with ThreadPoolExecutor(ahead + 1, "cells") as readers:
-        for piece in _whole_rows(pieces):
+        for piece in pieces:
             waiting.append(readers.submit(_match_cells, piece))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
@@ -271,8 +258,11 @@ def _read_by_pattern(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.Data
             yield waiting.popleft().result()
 
 
-def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
-    """Yield the sheet in pieces that end with a row; None where patterns cannot read it or cells are left over."""
+def _whole_rows(pieces: Iterator[bytes], hidden: Hidden) -> Iterator[bytes | None]:
+    """Yield the sheet in pieces that end with a row; None where patterns cannot read it or cells are left over.
+
+    `hidden` looks at each piece, and at what is behind all rows.
+    """
     rest = b""
     for number, piece in enumerate(pieces):
         if not number and not is_plain(piece):
@@ -282,7 +272,9 @@ def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
         if len(rest) > _LONGEST_ROW:
             raise unreadable(Message("one of its rows is larger than a row can be"))
         if end:
+            hidden.look(whole)
             yield whole + end
+    hidden.look(rest)
     if any(sign in rest for sign in (b"<row", b":row", b"<c ")):
         yield None
 

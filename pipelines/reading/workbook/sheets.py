@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import NUMBERS, Column
 from pipelines.reading.grid import (
     DAY,
     NO_VALUE,
@@ -36,7 +36,6 @@ from pipelines.reading.workbook.formats import GENERAL, Section, number_shown, r
 from schemas.messages import Message
 
 _KEYS = 2
-_NUMERIC = ("number", "integer", "ppm")
 Use = Literal["number", "code", "text"]
 """What is made of a column's cells: a number cell stays a number in a column of numbers, and is shown in others.
 
@@ -46,7 +45,7 @@ Raised and struck texts are a part of texts alone.
 
 def _use(column: Column) -> Use:
     """Return what is made of a column's cells."""
-    if column.field.kind in _NUMERIC:
+    if column.field.kind in NUMBERS:
         return "number"
     return "text" if column.field.kind == "text" and not column.field.is_code else "code"
 
@@ -139,7 +138,11 @@ class Workbook:
         nothing = text.is_null() & cells["formula"].is_not_null()
         if nothing.any():
             text = text.zip_with(~nothing, "=" + cells["formula"])
-        days = number & self._days(cells["style"]) if number.any() else unknown
+        days = unknown
+        if number.any():
+            used = cells["style"].unique().drop_nulls()
+            of_dates = [style for style in used if any(part.kind == "date" for part in self._format(style))]
+            days = number & cells["style"].is_in(of_dates)
         kinds = pl.DataFrame({"stays": stays, "nothing": nothing, "unknown": unknown, "day": days | day}).select(
             pl.when("unknown")
             .then(NOT_SHOWN)
@@ -177,11 +180,6 @@ class Workbook:
             maintain_order="left",
         )
         return looked_up["text"]
-
-    def _days(self, styles: pl.Series) -> pl.Series:
-        """Return which cells have a number format of dates."""
-        used = styles.unique().drop_nulls().to_list()
-        return styles.is_in([style for style in used if any(part.kind == "date" for part in self._format(style))])
 
     def _format(self, style: int) -> tuple[Section, ...]:
         return self._formats[style] if style < len(self._formats) else GENERAL

@@ -186,3 +186,9 @@ def test_an_unknown_word_right_of_bare_materials_is_asked_about() -> None:
         assert choice == f"{json.loads(told)[-1]['material_family']}_weight_g"
     graph = read(delimited(rows), {"columns": {"other_weight_g": "E"}})[1].values["components"][0]
     assert sum(part["weight_g"] for part in json.loads(graph)) == 6
+
+
+@pytest.mark.parametrize(("header", "fits"), [("Leder", "other"), ("Metallle", "metal"), ("Hollz", "wood")])
+def test_the_answer_is_the_material_that_fits_the_word_of_a_column_beside_materials(header: str, fits: str) -> None:
+    [question] = read(delimited(table("Glas", "Papier", header, row=(1, 2, 3))))[0].source["asked"]
+    assert question["answer"] == {"columns": {f"{fits}_weight_g": "E"}}

@@ -8,6 +8,7 @@ from babel import Locale
 from pipelines.reading.encoding import decode
 from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import read
+from tools.bigrams import pairs_of
 
 CENTRAL = ("cp1250", "iso8859_2", "cp852")
 ENCODINGS = {
@@ -121,3 +122,10 @@ def test_a_name_that_is_no_encoding_is_refused(name: str) -> None:
     with pytest.raises(ReadingRefused) as refused:
         read(b"sku_code;name\nA;Jar\n", mapping={"encoding": name})
     assert [issue.code for issue in refused.value.issues] == ["invalid_mapping"]
+
+
+def test_the_table_of_pairs_says_how_often_each_is_among_all() -> None:
+    """A third of the pairs of `ab` is each of its own: 1/3 is two steps of e^0.5; what is much rarer is left out."""
+    assert pairs_of({"ab": 1.0}) == "_acabcb_c"
+    assert pairs_of({"ab": 1.0, "xș": 0.5e-5}) == "_acabcb_c"
+    assert "_ş" in pairs_of({"ș": 1.0})
