@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from compliance import ruleset
-from compliance.grading.components import GENERIC
+from compliance.grading.units import GENERIC
 from compliance.words import material_of, normalise, plain_materials, resolve_material
 from pipelines.reading.columns import recognise
 from pipelines.reading.fields import LONGEST_VALUE, Column, fields_of
