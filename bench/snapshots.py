@@ -9,8 +9,8 @@ from typing import Final
 from bench.loaded import Loaded
 from bench.report import Line, against, memory
 from bench.spent import cpu, peak_mib, rounds_for
+from schemas.actors import Actor, Origin
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.figures import publish as publish_figures
 from warehouse.figures.source import SKUS
 from warehouse.operate.clock import Clock
@@ -63,11 +63,9 @@ def _write_one(held: Loaded) -> None:
         assert row is not None
         ledger.enter(
             conn,
-            held.company,
+            Actor(held.company, Origin("system", None, "bench", "bench"), Clock().now()),
             "sku.updated",
             row[0],
-            origin=Origin("system", None, "bench", "bench"),
-            now=Clock().now(),
             before=None,
             after=None,
         )

@@ -11,7 +11,7 @@ from uuid import UUID
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
-from warehouse.audit.ledger import Origin
+from schemas.actors import Origin
 
 
 class Unauthenticated(Exception):  # noqa: N818  (an answer, not a fault)

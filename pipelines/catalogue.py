@@ -18,9 +18,9 @@ from uuid_utils import uuid7
 from compliance import catalogue
 from compliance.catalogue import PINNED, Jurisdiction
 from compliance.tables import TableError, rows
+from schemas.actors import Origin
 from warehouse import catalogue as catalogue_warehouse
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.catalogue import entry
 from warehouse.companies import queries as companies
 from warehouse.operate.sessions import Connection

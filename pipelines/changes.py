@@ -23,9 +23,9 @@ from standardwebhooks import Webhook
 
 from pipelines.operate import Proceed
 from pipelines.outside import Address, Unreachable, is_public, place_of, resolved
+from schemas.actors import Actor, Origin
 from schemas.json_values import JsonObject
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.changes import feed, webhooks
 from warehouse.changes.webhooks import MOST_WAITING, Delivery, Hook, New
 from warehouse.operate import keys
@@ -300,4 +300,4 @@ def _disable(conn: Connection, company_id: UUID, hook: Hook, reason: str, now: d
         origin = Origin("system", None, "webhooks", correlation_id=str(uuid4()))
         after = {"state": "disabled", "disabled_reason": reason}
         before = {"state": "active", "disabled_reason": None}
-        ledger.enter(conn, company_id, "webhook.disabled", hook.id, origin=origin, now=now, before=before, after=after)
+        ledger.enter(conn, Actor(company_id, origin, now), "webhook.disabled", hook.id, before=before, after=after)

@@ -15,11 +15,11 @@ from uuid import UUID, uuid4
 import orjson
 
 from pipelines.writing.idempotency import KEPT_FOR
+from schemas.actors import Actor, Origin
 from schemas.json_values import JsonObject
 from warehouse import conformity, exports
 from warehouse.audit import chain, ledger
 from warehouse.audit.chain import Head
-from warehouse.audit.ledger import Origin
 from warehouse.companies.queries import every_company
 from warehouse.operate import measures, whole_files
 from warehouse.operate.clock import Clock
@@ -53,11 +53,9 @@ def _enter_batch(conn: Connection, company_id: UUID, origin: Origin, now: dateti
     for doc_id, last_day in sorted(expired):
         ledger.enter(
             conn,
-            company_id,
+            Actor(company_id, replace(origin, reason=f"Its last day, {last_day.isoformat()}, has passed."), now),
             "doc.expired",
             doc_id,
-            now=now,
-            origin=replace(origin, reason=f"Its last day, {last_day.isoformat()}, has passed."),
             before={"status": "valid"},
             after={"status": "expired"},
         )

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 from compliance.grading import GRADED_INPUTS, Answer, regrade_many
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
+from schemas.actors import Actor, Origin
 from warehouse import rules
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.rules import FRESH_SECONDS, Regraded, Rulesets
@@ -151,11 +151,9 @@ def _regrade_block(services: Services, company_id: UUID, conn: Connection) -> bo
             origin = Origin("system", None, "regrade", services.run_id, reason=f"Regraded by rule-set {done.version}.")
             store(
                 conn,
-                company_id,
+                Actor(company_id, origin, services.clock.now()),
                 changed,
                 ("sku_code",),
-                origin=origin,
-                now=services.clock.now(),
                 import_id=None,
                 resource="sku",
             )

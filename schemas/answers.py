@@ -1,8 +1,10 @@
-"""Base model, common types, issues, the error body and the page, shared by all answers."""
+"""Base model, common types, issues and the error body, shared by all answers."""
 
+from datetime import date, datetime
 from typing import Annotated, Any, Literal, get_args  # Any: pydantic's annotations, made from vocabularies
+from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
@@ -23,9 +25,22 @@ def code(vocabulary: str) -> Any:
     return Literal[VOCABULARIES[vocabulary]]
 
 
-Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
-Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"^.+Z$")]
-Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
+def _in_utc(value: object) -> object:
+    """Refuse a text that is no instant of UTC with its `Z`, which is how every answer writes one."""
+    if isinstance(value, str) and not value.endswith("Z"):
+        raise ValueError("an instant ends with Z")
+    return value
+
+
+Identifier = Annotated[UUID, PydanticField(strict=False)]
+Instant = Annotated[
+    datetime,
+    PydanticField(strict=False),
+    BeforeValidator(_in_utc),
+    WithJsonSchema({"type": "string", "format": "date-time", "pattern": r"^.+Z$"}),
+]
+Day = Annotated[date, PydanticField(strict=False)]
+"""Types of records' members: a statement's row has the value, its JSON the text (RFC 4122, RFC 3339)."""
 Number = int | float
 Version = Annotated[int, PydanticField(description="Version of the SKU; it grows with every change of its fields.")]
 WrittenVersion = Annotated[
@@ -106,11 +121,3 @@ class Error(Answer):
         str | SkipJsonSchema[None],
         PydanticField(description="The message, under the name that clients of the token endpoint expect (RFC 6749)."),
     ] = None
-
-
-class Pagination(Answer):
-    """Where a page lies."""
-
-    limit: int
-    offset: int
-    total: int

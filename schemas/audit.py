@@ -4,7 +4,8 @@ from typing import Annotated, Any  # Any: fields of any record
 
 from pydantic import Field as PydanticField
 
-from schemas.answers import Answer, Instant, Pagination, code
+from schemas.answers import Answer, Instant, code
+from schemas.pages import Pagination
 
 _CHANGED = "Only the fields that changed; those of a SKU have the names of SkuDetailResponse."
 Before = Annotated[

@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from schemas.answers import Answer, Day, Pagination
+from schemas.answers import Answer, Day
+from schemas.pages import Pagination
 
 
 class Jurisdiction(Answer):

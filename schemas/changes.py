@@ -16,9 +16,10 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
-from schemas.answers import Answer, Identifier, Instant, Pagination
+from schemas.answers import Answer, Identifier, Instant
 from schemas.json_values import JsonObject
 from schemas.messages import Message
+from schemas.pages import Pagination
 from schemas.skus.answers import SkuDetail
 from schemas.skus.inputs import Strict, validator
 from schemas.vocabularies import ACTIONS, ACTORS, actions_of

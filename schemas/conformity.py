@@ -14,11 +14,12 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
-from schemas.answers import Answer, Day, Identifier, Instant, Pagination, code
+from schemas.answers import Answer, Day, Identifier, Instant, code
 from schemas.files import day
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
+from schemas.pages import Pagination
 from schemas.skus.inputs import Strict, validator
 
 POINT: Final = "point."

@@ -4,7 +4,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field as PydanticField
 
-from schemas.answers import Answer, Identifier, Instant, Issue, Pagination
+from schemas.answers import Answer, Identifier, Instant, Issue
+from schemas.pages import Pagination
 from schemas.skus.inputs import Strict
 
 ExportFormat: TypeAlias = Literal["csv", "xlsx", "parquet"]

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field as PydanticField
 
-from schemas.answers import Answer, Instant, Number, Pagination
-from schemas.imports.types import Pagination as TypesPagination
+from schemas.answers import Answer, Instant, Number
+from schemas.pages import Pagination
 from schemas.rules import MissingFact
 from schemas.rules import OpenFactRecord as OpenFact
 
@@ -191,7 +191,7 @@ class Missing(Head):
     period: int | None
     gaps: list[Gap]
     items: list[IncompleteSku]
-    pagination: TypesPagination
+    pagination: Pagination
 
 
 class Questions(TypedDict):

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Final  # Any: texts and days
 from pydantic import Field as PydanticField
 
 from schemas import normalise, texts
-from schemas.answers import Answer, Day, Identifier, Instant, Pagination, code
+from schemas.answers import Answer, Day, Identifier, Instant, code
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit
+from schemas.pages import Pagination
 from schemas.vocabularies import MEDIA_TYPES, TAKEN, TYPES, MediaType
 
 

@@ -13,11 +13,12 @@ from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas import normalise
-from schemas.answers import Answer, Identifier, Instant, Number, Pagination, code
+from schemas.answers import Answer, Identifier, Instant, Number, code
 from schemas.figures import Half, Halves
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit
+from schemas.pages import Pagination
 from schemas.refusals import Refused
 from schemas.skus.inputs import Strict, check_size, one_of, parse_body, uuid_text, validator, whole
 

@@ -8,17 +8,19 @@ from typing import (
 
 from pydantic import AfterValidator
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
 from schemas import normalise
-from schemas.answers import Answer, Identifier, Instant, Number, Pagination, code
+from schemas.answers import Answer, Identifier, Instant, Number, code
 from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import Unfit
+from schemas.pages import Pagination
 from schemas.skus.inputs import Strict, one_of, uuid_text, validator
 
 
-class LibraryComponent(Answer):
+class LibraryComponent(TypedDict):
     """A shared component: a line that names it by `component_id` takes from it what the line omits, at the write."""
 
     id: Identifier
@@ -35,7 +37,7 @@ class LibraryComponent(Answer):
     updated_at: Instant
 
 
-class Site(Answer):
+class Site(TypedDict):
     """A place where packaging is made or filled."""
 
     id: Identifier
@@ -47,7 +49,7 @@ class Site(Answer):
     updated_at: Instant
 
 
-class Brand(Answer):
+class Brand(TypedDict):
     """A brand of the company's portfolio."""
 
     id: Identifier
@@ -60,7 +62,7 @@ class Brand(Answer):
 class AddedBrand(Brand):
     """The record; its `id` is null where a dry run would add it."""
 
-    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+    id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
 class BrandResult(Answer):
@@ -74,7 +76,7 @@ class BrandResult(Answer):
 class AddedSite(Site):
     """The record; its `id` is null where a dry run would add it."""
 
-    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+    id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
 class SiteResult(Answer):
@@ -88,7 +90,7 @@ class SiteResult(Answer):
 class AddedLibraryComponent(LibraryComponent):
     """The record; its `id` is null where a dry run would add it."""
 
-    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+    id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
 class LibraryComponentResult(Answer):

@@ -14,12 +14,13 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
 from schemas import normalise
-from schemas.answers import Answer, Day, Identifier, Instant, Pagination
+from schemas.answers import Answer, Day, Identifier, Instant
 from schemas.bounds import MAX_COMPONENTS
 from schemas.conformity import Language
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_values import Published
 from schemas.messages import Message
+from schemas.pages import Pagination
 from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, validator
 from schemas.skus.types import SupplierResponse
 

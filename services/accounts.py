@@ -19,13 +19,13 @@ from psycopg.errors import UniqueViolation
 from uuid_utils import uuid7
 
 from schemas.accounts import Role
+from schemas.actors import Actor
 from schemas.refusals import NotThere
 from services.assistants import revoke
 from warehouse import assistants
 from warehouse.accounts import people, sign_in
 from warehouse.accounts.people import Person
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate import keys
 from warehouse.operate.keys import SECOND_FACTORS, Seal
 from warehouse.operate.sessions import Connection, savepoint
@@ -141,15 +141,7 @@ class LastAdministrator(Exception):  # noqa: N818  (an answer, not a fault of th
     """The company would have no administrator who may sign in."""
 
 
-class Act(NamedTuple):
-    """Who does something in which company, and when."""
-
-    company_id: UUID
-    origin: Origin
-    now: datetime
-
-
-def invite(conn: Connection, act: Act, email: str, role: Role) -> tuple[UUID, str]:
+def invite(conn: Connection, actor: Actor, email: str, role: Role) -> tuple[UUID, str]:
     """Make an account that nobody can sign in to yet; return its id and the token that sets its password once.
 
     Raise `AddressTaken`. `email` is one that `users.is_address` accepts.
@@ -158,49 +150,54 @@ def invite(conn: Connection, act: Act, email: str, role: Role) -> tuple[UUID, st
     unusable = sign_in.hash_password(secrets.token_urlsafe(32))
     try:
         with savepoint(conn) as part:
-            people.add(conn, act.company_id, user_id, email=email, password_hash=unusable, at=act.now, role=role)
+            people.add(conn, actor.company_id, user_id, email=email, password_hash=unusable, at=actor.now, role=role)
             part.keep = True
     except UniqueViolation:
         raise AddressTaken from None
-    token = people.new_link(conn, act.company_id, user_id, act.now, people.INVITATION_LIFETIME)
-    _enter(conn, act, "user.invited", user_id, after={"email": people.known_as(email), "role": role})
+    token = people.new_link(conn, actor.company_id, user_id, actor.now, people.INVITATION_LIFETIME)
+    _enter(conn, actor, "user.invited", user_id, after={"email": people.known_as(email), "role": role})
     return user_id, token
 
 
-def new_link(conn: Connection, act: Act, user_id: UUID) -> str:
+def new_link(conn: Connection, actor: Actor, user_id: UUID) -> str:
     """Return the token of a link that sets a person's password once; an earlier link is over. Raise `NotThere`."""
-    person = _live(conn, act, user_id)
+    person = _live(conn, actor, user_id)
     lifetime = people.LINK_LIFETIME if person.signed_in_at else people.INVITATION_LIFETIME
-    token = people.new_link(conn, act.company_id, user_id, act.now, lifetime)
-    _enter(conn, act, "user.password_reset", user_id, after={"until": (act.now + lifetime).isoformat()})
+    token = people.new_link(conn, actor.company_id, user_id, actor.now, lifetime)
+    _enter(conn, actor, "user.password_reset", user_id, after={"until": (actor.now + lifetime).isoformat()})
     return token
 
 
-def change_role(conn: Connection, act: Act, user_id: UUID, role: Role) -> None:
+def change_role(conn: Connection, actor: Actor, user_id: UUID, role: Role) -> None:
     """Give a person another role. Raise `NotThere` and `LastAdministrator`."""
-    _live(conn, act, user_id)
+    _live(conn, actor, user_id)
     before = people.change_role(conn, user_id, role)
     if before is None:
         raise LastAdministrator
     if before != role:
-        _enter(conn, act, "user.role_changed", user_id, before={"role": before}, after={"role": role})
+        _enter(conn, actor, "user.role_changed", user_id, before={"role": before}, after={"role": role})
 
 
-def disable(conn: Connection, act: Act, user_id: UUID) -> None:
+def disable(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """End an account with its sessions and connections. Raise `NotThere` and `LastAdministrator`."""
-    person = _live(conn, act, user_id)
+    person = _live(conn, actor, user_id)
     if person.role == "administrator" and not people.has_other_administrator(conn, user_id):
         raise LastAdministrator
-    people.disable(conn, user_id, act.now)
-    _end_access(conn, act, user_id)
+    people.disable(conn, user_id, actor.now)
+    _end_access(conn, actor, user_id)
     _enter(
-        conn, act, "user.disabled", user_id, before={"disabled_at": None}, after={"disabled_at": act.now.isoformat()}
+        conn,
+        actor,
+        "user.disabled",
+        user_id,
+        before={"disabled_at": None},
+        after={"disabled_at": actor.now.isoformat()},
     )
 
 
-def let_back(conn: Connection, act: Act, user_id: UUID) -> None:
+def let_back(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """Let an ended account sign in again, with its password of before. Raise `NotThere` and `AddressTaken`."""
-    person = people.one(conn, user_id, act.now)
+    person = people.one(conn, user_id, actor.now)
     if person is None or person.disabled_at is None:
         raise NotThere
     try:
@@ -209,46 +206,57 @@ def let_back(conn: Connection, act: Act, user_id: UUID) -> None:
             part.keep = True
     except UniqueViolation:
         raise AddressTaken from None
-    _end_access(conn, act, user_id)  # `pcds user disable` leaves both, which would count again
+    _end_access(conn, actor, user_id)  # `pcds user disable` leaves both, which would count again
     before = {"disabled_at": person.disabled_at.isoformat()}
-    _enter(conn, act, "user.returned", user_id, before=before, after={"disabled_at": None})
+    _enter(conn, actor, "user.returned", user_id, before=before, after={"disabled_at": None})
 
 
-def second_factor_off(conn: Connection, act: Act, user_id: UUID) -> None:
+def second_factor_off(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """Let a person sign in with the password alone, such as one who lost the device. Raise `NotThere`."""
-    _live(conn, act, user_id)
+    _live(conn, actor, user_id)
     if sign_in.switch_off(conn, user_id):
         _enter(
-            conn, act, "user.second_factor_off", user_id, before={"second_factor": True}, after={"second_factor": False}
+            conn,
+            actor,
+            "user.second_factor_off",
+            user_id,
+            before={"second_factor": True},
+            after={"second_factor": False},
         )
 
 
-def second_factor_on(conn: Connection, act: Act, user_id: UUID, sealed: bytes, step: int) -> list[str]:
+def second_factor_on(conn: Connection, actor: Actor, user_id: UUID, sealed: bytes, step: int) -> list[str]:
     """Ask a person for a code from now on; return new recovery codes. Raise `NotThere`."""
-    _live(conn, act, user_id)
+    _live(conn, actor, user_id)
     codes = new_recovery_codes()
-    sign_in.switch_on(conn, act.company_id, user_id, sealed, step=step, recovery_codes=codes)
-    _enter(conn, act, "user.second_factor_on", user_id, before={"second_factor": False}, after={"second_factor": True})
+    sign_in.switch_on(conn, actor.company_id, user_id, sealed, step=step, recovery_codes=codes)
+    _enter(
+        conn, actor, "user.second_factor_on", user_id, before={"second_factor": False}, after={"second_factor": True}
+    )
     return codes
 
 
-def end_sessions(conn: Connection, act: Act, user_id: UUID, session_id: UUID | None = None) -> int:
+def end_sessions(conn: Connection, actor: Actor, user_id: UUID, session_id: UUID | None = None) -> int:
     """End one session of a person, or all; return how many."""
     ended = int(people.end_session(conn, user_id, session_id)) if session_id else people.end_sessions(conn, user_id)
     if ended:
-        _enter(conn, act, "user.sessions_ended", user_id, after={"sessions": ended})
+        _enter(conn, actor, "user.sessions_ended", user_id, after={"sessions": ended})
     return ended
 
 
-def _end_access(conn: Connection, act: Act, user_id: UUID) -> None:
+def _end_access(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """End a person's sessions and connected applications."""
     people.end_sessions(conn, user_id)
     for each in assistants.of_person(conn, user_id):
-        revoke(conn, act.company_id, each.id, origin=act.origin, now=act.now)
+        revoke(
+            conn,
+            actor,
+            each.id,
+        )
 
 
-def _live(conn: Connection, act: Act, user_id: UUID) -> Person:
-    person = people.one(conn, user_id, act.now)
+def _live(conn: Connection, actor: Actor, user_id: UUID) -> Person:
+    person = people.one(conn, user_id, actor.now)
     if person is None or person.disabled_at is not None:
         raise NotThere
     return person
@@ -256,11 +264,11 @@ def _live(conn: Connection, act: Act, user_id: UUID) -> Person:
 
 def _enter(
     conn: Connection,
-    act: Act,
+    actor: Actor,
     action: str,
     user_id: UUID,
     *,
     after: Mapping[str, object],
     before: Mapping[str, object] | None = None,
 ) -> None:
-    ledger.enter(conn, act.company_id, action, user_id, origin=act.origin, now=act.now, before=before, after=after)
+    ledger.enter(conn, actor, action, user_id, before=before, after=after)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
+from schemas.actors import Actor, Origin
 from services.companies import load_ledger, read
 from services.review.compare import leaves
 from services.skus import detail
@@ -18,7 +19,6 @@ from warehouse.audit import chain as chain_audit
 from warehouse.audit import entries, ledger
 from warehouse.audit.chain import Findings
 from warehouse.audit.entries import Entry
-from warehouse.audit.ledger import Origin
 from warehouse.companies import removal
 from warehouse.companies.removal import Removed
 from warehouse.operate.backup.restore import Ended
@@ -221,11 +221,9 @@ def _enter_of_company(connection: Connection, company_id: UUID, ended: Ended, or
         if company == company_id:
             ledger.enter(
                 connection,
-                company_id,
+                Actor(company_id, origin, ended.at),
                 action,
                 record_id,
-                origin=origin,
-                now=ended.at,
                 before=before,
                 after={name: at if value is None else value for name, value in after.items()},
             )

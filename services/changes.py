@@ -16,6 +16,7 @@ from uuid_utils import uuid7
 from pipelines import changes as changes_pipelines
 from pipelines.changes import Notice, Sender
 from pipelines.outside import is_public
+from schemas.actors import Actor, Origin
 from schemas.changes import WebhookInput, WebhookPatch
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
@@ -24,7 +25,6 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SkuDetail
 from services.skus import detail
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.changes import feed, webhooks
 from warehouse.changes.feed import Place
 from warehouse.changes.webhooks import MOST, Hook
@@ -130,11 +130,9 @@ class Act:
         """Enter the change in the audit log."""
         ledger.enter(
             self.conn,
-            self.company_id,
+            Actor(self.company_id, self.origin, self.now),
             action,
             hook_id,
-            origin=self.origin,
-            now=self.now,
             before=before,
             after=after,
         )

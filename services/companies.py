@@ -23,10 +23,10 @@ import structlog
 from psycopg import errors
 from uuid_utils import uuid7
 
+from schemas.actors import Actor, Origin
 from schemas.json_values import JsonObject
 from warehouse.audit import chain as chain_audit
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.companies import removal, sandboxes
 from warehouse.companies.removal import Removed
 from warehouse.figures import snapshots, stored
@@ -290,10 +290,10 @@ def make(owner: Connection, account: UUID, *, origin: Origin, now: datetime) -> 
     if (found := sandboxes.of(owner, account)) is not None:
         return found
     sandbox = UUID(str(uuid7()))
-    ledger.enter(owner, account, "sandbox.created", sandbox, origin=origin, now=now, before=None, after={"name": name})
+    ledger.enter(owner, Actor(account, origin, now), "sandbox.created", sandbox, before=None, after={"name": name})
     sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=now)
     after = {"name": sandboxes.NAME.format(name=name), "plan": plan}
-    ledger.enter(owner, sandbox, "company.created", sandbox, origin=origin, now=now, before=None, after=after)
+    ledger.enter(owner, Actor(sandbox, origin, now), "company.created", sandbox, before=None, after=after)
     return sandbox
 
 
@@ -313,7 +313,7 @@ def reset(owner: Connection, account: UUID, before: UUID, *, origin: Origin, now
     sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=now)
     sandboxes.take_keys(owner, before, sandbox)
     counts = {"before": {"skus": skus}, "after": {"skus": 0}}
-    ledger.enter(owner, sandbox, "sandbox.reset", sandbox, origin=origin, now=now, **counts)
+    ledger.enter(owner, Actor(sandbox, origin, now), "sandbox.reset", sandbox, **counts)
     return Reset(sandbox, before, skus)
 
 

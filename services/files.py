@@ -3,10 +3,10 @@
 from datetime import datetime
 from uuid import UUID
 
+from schemas.actors import Actor
 from schemas.refusals import NotThere
 from warehouse import files
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
 
@@ -23,17 +23,20 @@ def key_of(company_id: UUID, file_id: UUID) -> str:
     return f"{company_id}/files/{file_id}"
 
 
-def record(conn: Connection, company_id: UUID, sku_id: UUID, file: File, *, origin: Origin, now: datetime) -> None:
+def record(
+    conn: Connection,
+    actor: Actor,
+    sku_id: UUID,
+    file: File,
+) -> None:
     """Add the row and its audit entry, in the caller's transaction. Raises `NotThere`."""
-    if not files.add(conn, company_id, sku_id, file, at=now):
+    if not files.add(conn, actor.company_id, sku_id, file, at=actor.now):
         raise NotThere
     ledger.enter(
         conn,
-        company_id,
+        actor,
         "technical_file.uploaded",
         file.id,
-        origin=origin,
-        now=now,
         before=None,
         after=_metadata(file, sku_id),
     )

@@ -4,13 +4,13 @@ A record that is there with the same values is answered as it is. Nothing change
 have taken its values over already.
 """
 
-from datetime import datetime
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from uuid_utils import uuid7
 
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
@@ -19,7 +19,6 @@ from schemas.refusals import Refused
 from schemas.words import fold
 from warehouse import library
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 
 
@@ -32,12 +31,10 @@ class Added(NamedTuple):
 
 def add(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     resource: str,
     values: JsonMapping,
     *,
-    origin: Origin,
-    now: datetime,
     dry_run: bool = False,
 ) -> Added:
     """Add a record in the caller's transaction, with an entry in the ledger; with `dry_run` nothing is stored.
@@ -53,11 +50,11 @@ def add(
         sentence = Message("{value} is there already, with other values; it keeps them.", value=shown(values[unique]))
         raise Refused([Issue("invalid_format", sentence, unique)])
     if dry_run:
-        return Added("created", {"id": None, **values, "created_at": now, "updated_at": now})
+        return Added("created", {"id": None, **values, "created_at": actor.now, "updated_at": actor.now})
     record_id = UUID(str(uuid7()))
-    record = library.add(conn, resource, company_id, record_id, values=values, at=now)
+    record = library.add(conn, resource, actor.company_id, record_id, values=values, at=actor.now)
     given = {name: value for name, value in values.items() if value is not None}
-    ledger.enter(conn, company_id, f"{resource}.created", record_id, origin=origin, now=now, before=None, after=given)
+    ledger.enter(conn, actor, f"{resource}.created", record_id, before=None, after=given)
     return Added("created", record)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from compliance import ruleset
 from compliance.tables import TableError
+from schemas.actors import Origin
 from warehouse import rules as rules_warehouse
 from warehouse import rules as rulesets
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.companies import queries as companies
 from warehouse.operate.sessions import Connection, become
 from warehouse.rules import Rulesets

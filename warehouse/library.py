@@ -9,12 +9,14 @@ from typing import Final, cast
 from uuid import UUID
 
 from psycopg.rows import dict_row
-from sqlalchemy import ARRAY, Column, DateTime, Double, Table, Text, UniqueConstraint, Uuid
+from sqlalchemy import ARRAY, Column, Double, Table, Text, UniqueConstraint, Uuid
 
+from schemas.library import Brand, LibraryComponent, Site
 from schemas.skus.types import LibraryPart
 from warehouse import pages
 from warehouse.base import company, identity, instant, metadata
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 
 brands = Table(
     "brands",
@@ -91,35 +93,31 @@ _SORTED_BY: Final = {"brand": "name", "site": "name", "supplier": "name", "libra
 """The sort column of each resource type: unique in the company, so the order is total."""
 
 
-def page(resource: str, limit: int, offset: int, *, narrowed: bool = False) -> str:
-    """Build a page of the company's records as one JSON text, `page`; every field of the table except the company.
+def page(resource: str, limit: int, offset: int, q: str | None = None) -> Listing[LibraryComponent | Site | Brand]:
+    """Return the question for a page of the company's records; every field of the table except the company.
 
-    Where it is `narrowed`, only those whose name or code contains the parameter `q`, in any case.
-
-    Sorted by code point, whatever the collation of the database: the order is the same on every server, and a client
-    can repeat it.
+    With `q` only those whose name or code contains it, in any case. Sorted by code point, whatever the collation of the
+    database: the order is the same on every server, and a client can repeat it.
     """
-    table = TABLES[resource]
-    shown = [
-        f"{pages.instant(column.name)} AS {column.name}" if isinstance(column.type, DateTime) else column.name
-        for column in table.columns
-        if column.name != "company_id"
-    ]
+    table = TABLES[resource].name
+    labels = "name || ' ' || code" if resource == "library_component" else "name"
+    where = f"FROM {table} WHERE strpos(lower({labels}), lower(%(q)s)) > 0" if q else f"FROM {table}"
     order = f'{_SORTED_BY[resource]} COLLATE "C"'
-    if not narrowed:
-        return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
-    named = "name || ' ' || code" if resource == "library_component" else "name"
-    found = f"FROM {table.name} WHERE strpos(lower({named}), lower(%(q)s)) > 0"
-    rows = f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
-    return pages.page(
-        ", ".join(shown),
-        table.name,
+    return pages.listing(
+        _columns(resource),
+        table,
         order=order,
         limit=limit,
         offset=offset,
-        rows=rows,
-        total=f"(SELECT count(*) {found})",
+        rows=f"SELECT * {where} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {where})",
+        parameters={"q": q},
     )
+
+
+def _columns(resource: str) -> str:
+    """Return the columns that are shown: all but the company."""
+    return ", ".join(column.name for column in TABLES[resource].columns if column.name != "company_id")
 
 
 def first_names(connection: Connection, resource: str, most: int) -> list[tuple[str, str]]:
@@ -154,10 +152,9 @@ def add(
     table = TABLES[resource]
     row = {"id": record_id, "company_id": company_id, **values, "created_at": at, "updated_at": at}
     columns = [name for name in table.columns.keys() if name in row]  # noqa: SIM118  (a ColumnCollection is no dict)
-    shown = ", ".join(name for name in table.columns.keys() if name != "company_id")  # noqa: SIM118
     statement = (
         f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join(f'%({name})s' for name in columns)}) "
-        f"RETURNING {shown}"
+        f"RETURNING {_columns(resource)}"
     )
     with connection.cursor(row_factory=dict_row) as cursor:
         added = cursor.execute(statement, row).fetchone()
@@ -172,9 +169,7 @@ def unique_field(resource: str) -> str:
 
 def named(connection: Connection, resource: str, name: str) -> dict[str, object] | None:
     """Return the session's company's record of this name or code, as the API shows it; None where it has none."""
-    table = TABLES[resource]
-    shown = ", ".join(column for column in table.columns.keys() if column != "company_id")  # noqa: SIM118
-    query = f"SELECT {shown} FROM {table.name} WHERE {_SORTED_BY[resource]} = %s"
+    query = f"SELECT {_columns(resource)} FROM {TABLES[resource].name} WHERE {_SORTED_BY[resource]} = %s"
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, [name]).fetchone()
 

@@ -1,11 +1,83 @@
-"""Builds one page of a list as one statement that returns JSON text, `{"data": […], "pagination": {…}}` (decisions §1).
+"""Builds one page of a list as one statement of typed rows, and reads it (decisions §1).
 
-The database builds the body of every list, because rows, objects and a serialiser in Python cost several times as much.
-The columns of an item belong to each list's own module (`skus`, `library`, `docs`, …).
+The columns of an item belong to each list's own module (`skus`, `library`, `conformity`, …), as does the type of its
+rows: a TypedDict of `schemas`, which is also what is published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any, Generic, TypeVar, cast  # Any: rows, whose types the statement says
+
+from schemas.pages import Page
+from warehouse.operate.sessions import AsyncCursor, Connection, Cursor
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """The question for one page of a list: a statement with its parameters, which every door can ask.
+
+    A row of the statement has the total, what the list answers beside its page, whether it is an item, and the item's
+    columns; an empty page is one row without an item, so that it can be joined to what admits its caller.
+    """
+
+    sql: str
+    limit: int
+    offset: int
+    beside: tuple[str, ...] = ()
+    """Names of what is answered beside the page."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    def page(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], *, skip: int = 0) -> Page[T]:
+        """Return the page of a statement's rows; `skip` columns before its own belong to another question."""
+        items = skip + len(self.beside) + 2
+        names, total = columns[items:], rows[0][skip]
+        data = [dict(zip(names, row[items:], strict=True)) for row in rows if row[items - 1]]
+        pagination = {"limit": self.limit, "offset": self.offset, "total": total}
+        beside = dict(zip(self.beside, rows[0][skip + 1 :], strict=False))
+        return cast(Page[T], {"data": data, "pagination": pagination, **beside})
+
+    def read(self, connection: Connection) -> Page[T]:
+        """Ask the question in the session's company."""
+        cursor = connection.execute(self.sql, self.parameters)
+        return self.page(names_of(cursor), cursor.fetchall())
+
+
+def names_of(cursor: Cursor | AsyncCursor) -> list[str]:
+    """Return the names of a result's columns."""
+    return [column.name for column in cursor.description or ()]
+
+
+def listing(
+    item: str,
+    table: str,
+    *,
+    order: str,
+    limit: int,
+    offset: int,
+    rows: str | None = None,
+    total: str | None = None,
+    beside: str = "",
+    more: Mapping[str, str] = MappingProxyType({}),
+    parameters: Mapping[str, object] = MappingProxyType({}),
+) -> Listing[Any]:
+    """Return the question for a page; the caller's return type says what its rows are.
+
+    `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows, and
+    `total` counts all of the list, where there is a cheaper way than to skip and to count. `beside` joins other tables
+    that an item needs, `more` names the answer's members beside data and pagination. Limit and offset are in the text
+    and not in parameters: the plan depends on them, so that Postgres would plan a prepared statement anew each time, at
+    half the query's cost.
+    """
+    chosen = rows or f"SELECT * FROM {table} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    counted = total or f"(SELECT count(*) FROM {table})"
+    others = "".join(f", {expression} AS {name}" for name, expression in more.items())
+    sql = f"""
+SELECT whole.*, item.* FROM (SELECT {counted} AS total{others}) AS whole LEFT JOIN (
+    SELECT true AS is_item, {item} FROM ({chosen}) AS {table}{beside} ORDER BY {order}) AS item ON true"""
+    return Listing(sql, limit, offset, tuple(more), parameters)
 
 
 def instant(column: str) -> str:

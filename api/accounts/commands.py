@@ -29,9 +29,10 @@ from api.operate.program import (
 )
 from schemas import texts
 from schemas.accounts import ROLES, Role
+from schemas.actors import Actor
 from schemas.vocabularies import VOCABULARIES
 from services import accounts as inviting
-from services.accounts import Act, AddressTaken
+from services.accounts import AddressTaken
 from services.companies import make
 from warehouse.accounts import keys, people, sign_in
 from warehouse.accounts.keys import Window
@@ -124,7 +125,7 @@ def invite(
     """
     chosen, name = _role(role), check_email(email)
     with as_operator(data_dir) as operator:
-        act = Act(company, operator.origin, operator.clock.now())
+        act = Actor(company, operator.origin, operator.clock.now())
         with operator.company(company) as connection:
             try:
                 user_id, token = inviting.invite(connection, act, name, chosen)

@@ -16,6 +16,7 @@ from api.pages.refusals import PageRefused
 from api.pages.render import link, page, redirect
 from api.pages.sessions import Administrator, Session
 from schemas import texts
+from schemas.actors import Actor
 from schemas.refusals import NotThere
 from schemas.vocabularies import VOCABULARIES
 from services.companies import make
@@ -80,7 +81,7 @@ def _issue_test(request: Request, session: Session, sent: str) -> Response:
     with service.writes.company(sandbox) as conn:
         keys.issue(conn, sandbox, client_id, key=key, name=name, scopes=scopes, at=now)
         after = {"name": name, "scopes": scopes}
-        ledger.enter(conn, sandbox, "api_key.issued", client_id, origin=origin, now=now, before=None, after=after)
+        ledger.enter(conn, Actor(sandbox, origin, now), "api_key.issued", client_id, before=None, after=after)
     return _page(request, session, issued=key)
 
 
@@ -103,11 +104,9 @@ def _revoke(request: Request, session: Session) -> None:
                 continue
             ledger.enter(
                 conn,
-                company_id,
+                Actor(company_id, origin_of(request, session), now),
                 "api_key.revoked",
                 client_id,
-                origin=origin_of(request, session),
-                now=now,
                 before={"revoked_at": None},
                 after={"revoked_at": now.isoformat()},
             )

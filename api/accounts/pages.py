@@ -20,9 +20,10 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Administrator, Session, Viewer
 from schemas.accounts import ROLES, Role
+from schemas.actors import Actor
 from schemas.refusals import NotThere
 from services import accounts as managing
-from services.accounts import Act, AddressTaken, LastAdministrator
+from services.accounts import AddressTaken, LastAdministrator
 from warehouse.accounts import people, sign_in
 from warehouse.accounts.people import Linked as Person
 from warehouse.audit import ledger
@@ -76,8 +77,8 @@ def _leave(request: Request, session: Session) -> None:
         managing.disable(conn, _act(request, session), session.user_id)
 
 
-def _act(request: Request, session: Session) -> Act:
-    return Act(session.company_id, origin_of(request, session), service_of(request).clock.now())
+def _act(request: Request, session: Session) -> Actor:
+    return Actor(session.company_id, origin_of(request, session), service_of(request).clock.now())
 
 
 def _page(request: Request, session: Session, fault: tuple[str, str] | None = None) -> Response:
@@ -183,13 +184,15 @@ def _set_password(request: Request, person: Person, password: str, token: str | 
             raise PageRefused(404, "password.over")
         ledger.enter(
             connection,
-            person.company_id,
+            Actor(
+                person.company_id,
+                origin_of_actor(request, "user", str(person.user_id), person.email),
+                service.clock.now(),
+            ),
             "user.password_set",
             person.user_id,
             before={},
             after={},
-            origin=origin_of_actor(request, "user", str(person.user_id), person.email),
-            now=service.clock.now(),
         )
 
 

@@ -30,10 +30,11 @@ from api.pages.forms import Form, origin_of, read_form, read_visitor_form, visit
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Session, Viewer, session_of
+from schemas.actors import Actor
 from schemas.addresses import coarse_network_of
 from services import accounts as codes
 from services import accounts as managing
-from services.accounts import Act, Ticket, seal_of
+from services.accounts import Ticket, seal_of
 from warehouse.accounts import people, sign_in
 from warehouse.accounts.people import Attempt as PeopleAttempt
 from warehouse.audit import ledger
@@ -167,11 +168,9 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
                 action, left = "user.recovery_code_used", sign_in.recovery_codes_left(conn, person.user_id)
                 ledger.enter(
                     conn,
-                    person.company_id,
+                    Actor(person.company_id, origin, now),
                     action,
                     person.user_id,
-                    origin=origin,
-                    now=now,
                     before=None,
                     after={"left": left},
                 )
@@ -187,7 +186,7 @@ def _seal(request: Request) -> Seal:
 def _switch(request: Request, session: Session, form: Form) -> Response:
     service, seal = service_of(request), _seal(request)
     now = service.clock.now()
-    act = Act(session.company_id, origin_of(request, session), now)
+    act = Actor(session.company_id, origin_of(request, session), now)
     if form.get("step") == "off":
         person = Ticket(session.user_id, session.company_id, session.email)
         if not check_code(request, person, form.get("code", "")):
@@ -363,11 +362,9 @@ def _begin_session(request: Request, person: Ticket) -> str:
         )
         ledger.enter(
             connection,
-            person.company_id,
+            Actor(person.company_id, origin, at),
             "user.signed_in",
             person.user_id,
-            origin=origin,
-            now=at,
             before=None,
             after=None,
         )
@@ -384,7 +381,7 @@ def _note_failure(request: Request, person: PeopleAttempt | Ticket) -> None:
         if people.note_failure(connection, person.user_id, at):
             action = "user.sign_in_failed"
             ledger.enter(
-                connection, person.company_id, action, person.user_id, origin=origin, now=at, before=None, after=None
+                connection, Actor(person.company_id, origin, at), action, person.user_id, before=None, after=None
             )
 
 

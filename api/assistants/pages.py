@@ -24,6 +24,7 @@ from connector.oauth.authorization import Untrusted, answer_address, redirect_of
 from connector.oauth.clients import is_document
 from connector.oauth.forms import Parameters, parameters
 from connector.oauth.refusals import OAuthRefused
+from schemas.actors import Actor
 from schemas.refusals import NotThere
 from services import assistants as assistants_services
 from services.assistants import AuthorizationRequest, revoke
@@ -136,7 +137,10 @@ def _authorise(request: Request, session: Session, wanted: AuthorizationRequest)
     service, origin = service_of(request), origin_of(request, session)
     with service.writes.company(session.company_id) as connection:
         return assistants_services.authorise(
-            connection, session.company_id, session.user_id, wanted, origin=origin, now=service.clock.now()
+            connection,
+            Actor(session.company_id, origin, service.clock.now()),
+            session.user_id,
+            wanted,
         )
 
 
@@ -171,10 +175,8 @@ async def post_revoke(request: Request, session: Viewer) -> Response:
         with service.writes.company(session.company_id) as connection:
             return revoke(
                 connection,
-                session.company_id,
+                Actor(session.company_id, origin, service.clock.now()),
                 connection_id,
-                origin=origin,
-                now=service.clock.now(),
                 user_id=session.user_id,
             )
 

@@ -258,12 +258,14 @@ def _answer(
     sender = Sender.of(write.service.settings)
 
     def once(conn: Connection) -> JsonObject:
-        return work(Act(conn, write.company_id, write.origin, write.now, sender, dry_run)) | {"secret": None}
+        return work(Act(conn, write.actor.company_id, write.actor.origin, write.actor.now, sender, dry_run)) | {
+            "secret": None
+        }
 
     response = write.answer(fingerprint(body), once, lambda shown: json_of(shown, status), dry_run=dry_run)
     if not secret or "Idempotent-Replayed" in response.headers:
         return response
-    return in_language(json_of(json.loads(bytes(response.body)) | secret, response.status_code), write.lang)
+    return in_language(json_of(json.loads(bytes(response.body)) | secret, response.status_code), write.actor.lang)
 
 
 def _shown(act: Act, webhook_id: UUID | None) -> JsonObject:

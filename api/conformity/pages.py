@@ -20,6 +20,7 @@ from api.pages.forms import Form, offset_of, origin_of, path_id, read_form
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Approver, Editor, Session, Viewer
 from schemas import normalise
+from schemas.actors import Actor
 from schemas.json_values import JsonObject
 from schemas.messages import LANGUAGES, translate
 from schemas.normalise import Unfit
@@ -185,7 +186,7 @@ def filed(request: Request, session: Session, form: Form, prepare: Callable[[Con
     def work(conn: Connection) -> UUID:
         prepared = prepare(conn)
         now = service.clock.now()
-        return documents.file(conn, session.company_id, prepared, origin=origin, now=now, filing_key=key).id
+        return documents.file(conn, Actor(session.company_id, origin, now), prepared, filing_key=key).id
 
     return service.writes.run(session.company_id, work)
 
@@ -201,7 +202,10 @@ def _withdraw(request: Request, session: Session, form: Form) -> Response:
         service.writes.run(
             session.company_id,
             lambda conn: documents.withdraw(
-                conn, session.company_id, doc_id, reason=reason, origin=origin, now=service.clock.now()
+                conn,
+                Actor(session.company_id, origin, service.clock.now()),
+                doc_id,
+                reason=reason,
             ),
         )
     except Unfit as unfit:

@@ -204,7 +204,7 @@ def post_draft(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Respon
             sku_id,
             reference=sent.reference,
             lang=sent.lang or "en",
-            now=write.now,
+            now=write.actor.now,
             rulesets=write.service.rulesets,
         )
 
@@ -231,7 +231,7 @@ def post_renewal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> Resp
 
     def prepare(conn: Connection) -> Prepared:
         return documents.prepare_renewal(
-            conn, doc_id, reference=sent.reference, lang=sent.lang, now=write.now, rulesets=write.service.rulesets
+            conn, doc_id, reference=sent.reference, lang=sent.lang, now=write.actor.now, rulesets=write.service.rulesets
         )
 
     return _filed(write, prepare, body, dry_run=dry_run)
@@ -265,12 +265,16 @@ def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Resp
         entry = documents.load_draft(conn, draft_id)
         _refuse_unasked(sent, _draft_shown(write.request, conn, entry))
         if dry_run:
-            completed = documents.would_issue(conn, draft_id, fields, now=write.now, rulesets=rulesets)
+            completed = documents.would_issue(conn, draft_id, fields, now=write.actor.now, rulesets=rulesets)
             return {"dry_run": True, "data": _unissued(entry, completed, write)}
         doc_id = documents.issue(
-            conn, write.company_id, draft_id, fields, origin=write.origin, now=write.now, rulesets=rulesets
+            conn,
+            write.actor,
+            draft_id,
+            fields,
+            rulesets=rulesets,
         )
-        return {"dry_run": False, "data": documents.one(conn, doc_id, write.now)}
+        return {"dry_run": False, "data": documents.one(conn, doc_id, write.actor.now)}
 
     show = partial(json_of, status=200 if dry_run else 201)
     return write.answer(fingerprint(body), partial(_refusing, work), show, dry_run=dry_run)
@@ -292,11 +296,15 @@ def post_withdrawal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> R
 
     def work(conn: Connection) -> JsonObject:
         documents.withdraw(
-            conn, write.company_id, doc_id, reason=sent.reason, origin=write.origin, now=write.now, dry_run=dry_run
+            conn,
+            write.actor,
+            doc_id,
+            reason=sent.reason,
+            dry_run=dry_run,
         )
-        found = documents.one(conn, doc_id, write.now)
+        found = documents.one(conn, doc_id, write.actor.now)
         if dry_run:
-            at = write.now.isoformat().replace("+00:00", "Z")
+            at = write.actor.now.isoformat().replace("+00:00", "Z")
             found |= {"state": "withdrawn", "withdrawn_at": at, "withdrawn_reason": sent.reason, "updated_at": at}
         return {"dry_run": dry_run, "data": found}
 
@@ -347,8 +355,15 @@ def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Json, 
     def work(conn: Connection) -> JsonObject:
         prepared = prepare(conn)
         if dry_run:
-            return {"dry_run": True, "data": documents.prepared_as_answer(prepared, write.origin, write.now)}
-        entry = documents.file(conn, write.company_id, prepared, origin=write.origin, now=write.now)
+            return {
+                "dry_run": True,
+                "data": documents.prepared_as_answer(prepared, write.actor.origin, write.actor.now),
+            }
+        entry = documents.file(
+            conn,
+            write.actor,
+            prepared,
+        )
         return {"dry_run": False, "data": _draft_shown(write.request, conn, entry)}
 
     show = partial(json_of, status=200 if dry_run else 201)
@@ -357,7 +372,7 @@ def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Json, 
 
 def _unissued(entry: entries.Entry, completed: Completed, write: Write) -> JsonObject:
     """Return the declaration that a draft would become, without an id."""
-    at, form = write.now.isoformat().replace("+00:00", "Z"), completed.form
+    at, form = write.actor.now.isoformat().replace("+00:00", "Z"), completed.form
     return {
         "id": None,
         "sku_id": entry.sku_id,
@@ -368,7 +383,7 @@ def _unissued(entry: entries.Entry, completed: Completed, write: Write) -> JsonO
         "state": "valid",
         "issued_on": form.issued_on,
         "expires_on": form.expires_on,
-        "days_left": None if form.expires_on is None else (form.expires_on - write.now.date()).days,
+        "days_left": None if form.expires_on is None else (form.expires_on - write.actor.now.date()).days,
         "languages": [each.lang for each in (completed.declared, *completed.further)],
         "renews": entry.payload.get("renews"),
         "renewed_by": None,

@@ -83,18 +83,20 @@ def _accept(write: Write, sent: ExportInput, client_id: UUID, *, dry_run: bool) 
         export_id = UUID(str(uuid7()))
         row = {
             "id": export_id,
-            "company_id": write.company_id,
+            "company_id": write.actor.company_id,
             "format": sent.format,
             "source": sent.source,
-            "object_key": f"{write.company_id}/exports/{export_id}/file",
+            "object_key": f"{write.actor.company_id}/exports/{export_id}/file",
             "client_id": client_id,
-            "client_name": write.origin.actor_name or "",
-            "at": write.now,
+            "client_name": write.actor.origin.actor_name or "",
+            "at": write.actor.now,
         }
         exports.add(conn, row)
-        shown = exports.shown(conn, export_id, write.now)
+        shown = exports.shown(conn, export_id, write.actor.now)
         assert shown is not None, "it was added in this transaction"
-        launch = ExportLaunch(export_id, write.company_id, queries_companies.own(conn, write.company_id), skus)
+        launch = ExportLaunch(
+            export_id, write.actor.company_id, queries_companies.own(conn, write.actor.company_id), skus
+        )
         return {"dry_run": False, "data": orjson.loads(shown)}
 
     show = partial(json_of, status=200 if dry_run else 202)
@@ -106,7 +108,7 @@ def _nothing_queued(sent: ExportInput, skus: int, write: Write) -> JsonObject:
     empty = ("as_of", "rows", "size_bytes", "sha256", "failure", "finished_at", "expires_at", "file_url")
     asked = {"id": None, "format": sent.format, "source": sent.source, "status": "queued"}
     counts = {"skus_total": skus, "skus_done": 0}
-    return {**asked, **counts, **dict.fromkeys(empty), "created_at": write.now.isoformat().replace("+00:00", "Z")}
+    return {**asked, **counts, **dict.fromkeys(empty), "created_at": write.actor.now.isoformat().replace("+00:00", "Z")}
 
 
 @router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS, preview=True))

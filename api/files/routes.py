@@ -24,6 +24,7 @@ from api.http.service import service_of
 from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, operation
 from pipelines.writing import write as write_writing
+from schemas.actors import Actor
 from schemas.answers import Error
 from schemas.files import FIELDS, MAX_TEXT, TechnicalFilesListResponse, TechnicalFileUploadResponse, name_as, visible
 from schemas.json_values import JsonObject
@@ -179,9 +180,9 @@ async def _settled(
 
     Where the commit is in doubt the bytes stay: housekeeping removes them if there is no record.
     """
-    objects, object_key = write.service.objects, key_of(write.company_id, file_id)
+    objects, object_key = write.service.objects, key_of(write.actor.company_id, file_id)
     try:
-        kind = await judge_file(request, write.company_id, "company", object_key, form)
+        kind = await judge_file(request, write.actor.company_id, "company", object_key, form)
         name = name_as(form.filename, kind)
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
         response = await run_in_threadpool(_recorded, write, sku_id, file, dry_run=dry_run)
@@ -195,10 +196,15 @@ async def _settled(
 
 def _recorded(write: Write, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
     def work(connection: Connection) -> JsonObject:
-        company_id, now = write.company_id, write.now
+        company_id, now = write.actor.company_id, write.actor.now
         if not dry_run:
             write_writing.admit(connection, write.service.objects, company_id, new_bytes=file.size_bytes, now=now)
-            record(connection, company_id, sku_id, file, origin=write.origin, now=now)
+            record(
+                connection,
+                Actor(company_id, write.actor.origin, now),
+                sku_id,
+                file,
+            )
         return {"dry_run": dry_run, "data": as_answer(file, sku_id, now, stored=not dry_run)}
 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}

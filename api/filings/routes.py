@@ -170,9 +170,9 @@ async def _made(request: Request, write: Write, wanted: DeclarationInput) -> tup
 
     def prepare(conn: Connection) -> Prepared:
         data_dir, rulesets = service.settings.data_dir, service.rulesets
-        return filing.prepare(conn, write.company_id, wanted, data_dir=data_dir, rulesets=rulesets)
+        return filing.prepare(conn, write.actor.company_id, wanted, data_dir=data_dir, rulesets=rulesets)
 
-    prepared = await run_in_threadpool(service.writes.run, write.company_id, prepare, repeatable=True)
+    prepared = await run_in_threadpool(service.writes.run, write.actor.company_id, prepare, repeatable=True)
     return prepared, await run_limited(request, "portfolio", filing.make, prepared.inputs, wanted)
 
 
@@ -181,8 +181,12 @@ def _settled(write: Write, digest: bytes, prepared: Prepared, made: Made, *, dry
 
     def work(conn: Connection) -> Row:
         if dry_run:
-            return filing.row_of(made, None, write.origin, write.now)
-        return filing.keep(conn, write.company_id, made, origin=write.origin, now=write.now)
+            return filing.row_of(made, None, write.actor.origin, write.actor.now)
+        return filing.keep(
+            conn,
+            write.actor,
+            made,
+        )
 
     def show(row: Row) -> Response:
         shown: JsonMapping = {

@@ -14,12 +14,17 @@ from schemas.json_values import Json, JsonMapping
 from schemas.messages import LANGUAGES, ORIGINAL, stored_message, translate
 
 
+def as_json(value: Json) -> bytes:
+    """Return a value as JSON: records of statements as they are, instants in UTC with `Z`, days and ids as texts."""
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z)
+
+
 class JsonAnswer(Response):
     """An answer of plain values as JSON, which keeps them until its messages are translated (`api.http.answers`)."""
 
     def __init__(self, value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-        """Dates become ISO text, UUIDs text."""
-        super().__init__(orjson.dumps(value), status, headers, media_type="application/json")
+        """Render the value by `as_json`."""
+        super().__init__(as_json(value), status, headers, media_type="application/json")
         self.value = value
 
 
@@ -120,7 +125,7 @@ def in_language(answer: Response, lang: str, templates: Mapping[str, str] = Mapp
     """
     if lang != ORIGINAL:
         value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
-        answer.body = orjson.dumps(translated(value, lang, templates))
+        answer.body = as_json(translated(value, lang, templates))
         answer.headers["Content-Length"] = str(len(answer.body))
     answer.headers["Content-Language"] = lang
     answer.headers.add_vary_header("Accept-Language")

@@ -8,7 +8,7 @@ their query (`api.http.auth`); writes call this module before they look at the b
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final  # Any: rows and parameters, whose types the statement says
+from typing import Annotated, Any, Final, TypeVar  # Any: rows and parameters, whose types the statement says
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from api.http.errors import Forbidden, RateLimited, Unauthenticated
 from api.http.parameters import READS, refuse_unknown_parameters
 from api.http.service import service_of
+from schemas.pages import Page
 from schemas.vocabularies import VOCABULARIES
 from warehouse.accounts import keys
 from warehouse.accounts.keys import (
@@ -30,6 +31,9 @@ from warehouse.accounts.keys import (
     with_caller,
 )
 from warehouse.operate.sessions import AsyncConnection
+from warehouse.pages import Listing, names_of
+
+T = TypeVar("T")
 
 TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
 
@@ -162,6 +166,19 @@ Reader = Annotated[Key, Depends(_reader)]
 
 Writer = Annotated[Key, Depends(_writer)]
 """The key of a write, checked before any other part of the request."""
+
+
+async def read_page(request: Request, credential: Credential, listing: Listing[T]) -> Page[T]:
+    """Return a page of a list, read as the key's company in the statement that admits it; raise as `accept_key`."""
+    asked = {**listing.parameters, **admit_parameters(request, credential)}
+
+    async def ask(connection: AsyncConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor = await connection.execute(with_caller(listing.sql), asked)
+        return names_of(cursor), await cursor.fetchall()
+
+    columns, rows = await service_of(request).reading(ask)
+    accept_key(request, rows[0][:CALLER_COLUMNS] if rows else None, credential, "read")
+    return listing.page(columns, rows, skip=CALLER_COLUMNS)
 
 
 async def read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:

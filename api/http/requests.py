@@ -26,6 +26,7 @@ from api.http.errors import TooLarge
 from api.http.service import Sender, read_apart, service_of
 from pipelines.readers.requests import detection_request
 from schemas import texts as texts_schemas
+from schemas.actors import Origin
 from schemas.addresses import behind, network_of
 from schemas.files import FIELDS, declared_media_type, own_name, parse_fields, visible
 from schemas.issues import Issue
@@ -34,7 +35,6 @@ from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 from schemas.refusals import Refused
 from schemas.vocabularies import MAX_FILE_BYTES, MediaType
-from warehouse.audit.ledger import Origin
 
 MAX_JSON_BYTES: Final = 2 * 2**20
 """Largest body of a SKU write, a batch or a volumes write (interface v1, Limits)."""

@@ -27,12 +27,13 @@ from api.http.service import Service, service_of
 from pipelines.writing import idempotency
 from pipelines.writing.idempotency import RepeatableRequest
 from pipelines.writing.write import PlanLimitReached, StorageFull
+from schemas.actors import Actor
 from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.skus.inputs import ReasonInput, parse_body, validator
+from services.run import run
 from warehouse.accounts.keys import Key
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 
 T = TypeVar("T")
@@ -43,15 +44,31 @@ _REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
 
 @dataclass(frozen=True, slots=True)
+class _Repeatable:
+    """A request with an Idempotency-Key, as `services.run` answers it once."""
+
+    request: RepeatableRequest
+    now: Callable[[], datetime]
+
+    def recall(self, conn: Connection) -> Response | None:
+        """Return the answer that an equal request had, marked as a repeat."""
+        stored = self.request.recall(conn, self.now())
+        return None if stored is None else Response(stored.body, stored.status, _REPLAYED, media_type=stored.media_type)
+
+    def keep(self, conn: Connection, answer: Response) -> None:
+        """Store the answer where it says success."""
+        if answer.status_code < 300:
+            stored = idempotency.Answer(answer.status_code, str(answer.media_type), bytes(answer.body))
+            self.request.keep(conn, stored, self.now())
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
-    """One write of an admitted caller: whose company, from whom, when, and in which language it is answered."""
+    """One write of an admitted caller, by its actor."""
 
     request: Request
     service: Service
-    company_id: UUID
-    origin: Origin
-    now: datetime
-    lang: str
+    actor: Actor
     form_key: str | None = None
     """What a form has in place of an Idempotency-Key, so that it does nothing twice when it is sent twice."""
 
@@ -64,11 +81,13 @@ class Write:
         actor_id: str,
         name: str | None = None,
         *,
+        lang: str | None = None,
         form_key: str | None = None,
     ) -> Self:
         """Return the write of an actor of any type, which begins now."""
         service, origin = service_of(request), origin_of_actor(request, actor_type, actor_id, name)
-        return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request), form_key)
+        actor = Actor(company_id, origin, service.clock.now(), lang or accepted_language(request))
+        return cls(request, service, actor, form_key)
 
     @classmethod
     def by_key(cls, request: Request, key: Key) -> Self:
@@ -78,87 +97,68 @@ class Write:
     def answer(
         self,
         fingerprint: bytes,
-        work: Callable[[Connection], T],
-        show: Callable[[T], Response],
+        operation: Callable[[Connection], T],
+        render: Callable[[T], Response],
         *,
         dry_run: bool = False,
         pipelined: bool = False,
     ) -> Response:
-        """Return what `show` renders of the result of `work`, which runs in one transaction of the company.
-
-        `work` raises refusals, and is called again where writers collide or a connection is lost. `show` does not query
-        the database: it runs during the commit, unless the answer is stored in the transaction.
+        """Return what `render` makes of the result of `operation`; see `services.run`.
 
         `fingerprint` is `api.http.requests.fingerprint` of the whole meaning of the request beside its path. An equal
-        request
-        with the same Idempotency-Key gets the first one's answer; only success answers are stored. A `dry_run` stores
-        none and gets none. With `pipelined` the statements of `work` travel together (`Pool.company`).
+        request with the same Idempotency-Key gets the first one's answer; only success answers are stored. A `dry_run`
+        stores none and gets none.
         """
-        known = self._known(fingerprint, dry_run=dry_run)
-        response: Response
-
-        def shown(result: T) -> None:
-            nonlocal response
-            response = in_language(show(result), self.lang)
-
-        def work_once(conn: Connection) -> Response:
-            assert known is not None, "the request can be repeated"
-            return self._answer_in(conn, known, lambda: show(work(conn)))
-
+        once = self._repeatable(fingerprint, dry_run=dry_run)
         try:
-            if known is not None:
-                return self.service.writes.run(self.company_id, work_once, pipelined=pipelined, repeatable=True)
-            self.service.writes.run(self.company_id, work, then=shown, pipelined=pipelined)
+            return run(
+                self.service.writes,
+                self.actor,
+                operation,
+                lambda result: in_language(render(result), self.actor.lang),
+                once=once,
+                pipelined=pipelined,
+            )
         except StorageFull as full:
             raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
         except PlanLimitReached as reached:
             raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
         except idempotency.ReusedKey:
             raise KeyReused from None
-        return response
 
-    def answer_in(self, conn: Connection, fingerprint: bytes, show: Callable[[], Response]) -> Response:
-        """Return what `show` renders, kept in the caller's own transaction of this write's company, or the kept answer.
+    def answer_in(self, conn: Connection, fingerprint: bytes, render: Callable[[], Response]) -> Response:
+        """Return what `render` makes, kept in the caller's own transaction of this write's company, or the kept answer.
 
         For a handler whose work no transaction of the application's role can do.
         """
-        known = self._known(fingerprint, dry_run=False)
-        return in_language(show(), self.lang) if known is None else self._answer_in(conn, known, show)
-
-    def _answer_in(self, conn: Connection, known: RepeatableRequest, show: Callable[[], Response]) -> Response:
-        if stored := known.recall(conn, self.service.clock.now()):
-            return _replayed(stored)
-        fresh = in_language(show(), self.lang)
-        if fresh.status_code < 300:
-            stored = idempotency.Answer(fresh.status_code, str(fresh.media_type), bytes(fresh.body))
-            known.keep(conn, stored, self.service.clock.now())
-        return fresh
+        once = self._repeatable(fingerprint, dry_run=False)
+        if once is not None and (earlier := once.recall(conn)) is not None:
+            return earlier
+        answer = in_language(render(), self.actor.lang)
+        if once is not None:
+            once.keep(conn, answer)
+        return answer
 
     def answered(self, fingerprint: bytes, *, dry_run: bool) -> Response | None:
         """Return the answer that an equal request already had, for a handler that works before its transaction."""
-        known = self._known(fingerprint, dry_run=dry_run)
-        if known is None:
+        once = self._repeatable(fingerprint, dry_run=dry_run)
+        if once is None:
             return None
         try:
-            stored = self.service.writes.run(
-                self.company_id, lambda conn: known.recall(conn, self.now), pipelined=True, repeatable=True
-            )
+            return self.service.writes.run(self.actor.company_id, once.recall, pipelined=True, repeatable=True)
         except idempotency.ReusedKey:
             raise KeyReused from None
-        return _replayed(stored) if stored else None
 
-    def _known(self, fingerprint: bytes, *, dry_run: bool) -> RepeatableRequest | None:
+    def _repeatable(self, fingerprint: bytes, *, dry_run: bool) -> _Repeatable | None:
         """Return the identity of a repeatable request; None without an Idempotency-Key or if nothing is written."""
         request, key = self.request, self.form_key or idempotency_key(self.request)
         if key is None or dry_run:
             return None
         path = request.scope["path"]
-        return RepeatableRequest.of(self.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint)
-
-
-def _replayed(stored: idempotency.Answer) -> Response:
-    """Return the stored answer, with the header that marks a repeat."""
-    return Response(stored.body, stored.status, _REPLAYED, media_type=stored.media_type)
+        repeatable = RepeatableRequest.of(
+            self.actor.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint
+        )
+        return _Repeatable(repeatable, self.service.clock.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,4 +271,4 @@ def _tag(version: int) -> str:
 def with_reason(write: Write, body: Json) -> Write:
     """Return the write with the reason of its body, which the audit log keeps. Raise `Refused`."""
     sent = parse_body(ReasonInput, body)
-    return replace(write, origin=replace(write.origin, reason=sent.reason))
+    return replace(write, actor=write.actor.with_reason(sent.reason))

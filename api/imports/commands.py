@@ -31,6 +31,7 @@ from api.operate.program import (
 from pipelines.imports.corrections import as_csv, as_workbook
 from pipelines.imports.rejections import rejected_tables
 from pipelines.reading.mapping import merged
+from schemas.actors import Actor
 from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import ImportAccepted, ImportReport, ImportRowError, ImportSource
 from schemas.json_values import JsonObject
@@ -355,6 +356,10 @@ def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
             change = parse_body(OwnWordsInput, sent)
-            words_imports.change_words(connection, company, change, origin=operator.origin, now=operator.clock.now())
+            words_imports.change_words(
+                connection,
+                Actor(company, operator.origin, operator.clock.now()),
+                change,
+            )
         except Refused as refused:
             raise Refusal(" ".join(str(issue.message) for issue in refused.issues)) from None

@@ -74,12 +74,12 @@ async def submit_corrected(
     alone. Rows that are still wrong are rejected again, in the report of the new import. Raise as `rejected_rows`,
     `api.imports.submit.submit`, and where an edit is of no rejected row.
     """
-    found = await run_in_threadpool(stored_import, write.service, write.company_id, import_id)
+    found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, import_id)
     dry_run = found.dry_run if dry_run is None else dry_run
     digest = fingerprint([str(import_id), [[e.sheet, e.line, e.column, e.text] for e in edits], dry_run])
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
-    found, data, report = await run_in_threadpool(_load, write.service, write.company_id, import_id, "en")
+    found, data, report = await run_in_threadpool(_load, write.service, write.actor.company_id, import_id, "en")
     form = found.source["format"]
     whole = found.dry_run and any(column["field"] == "sku_code" for column in found.source["columns"])
     order = corrected_file_request(
@@ -93,7 +93,7 @@ async def submit_corrected(
         whole=whole,
         taken_codes=found.taken_codes or (),
     )
-    corrected = await read_apart(request, write.company_id, "company", order)
+    corrected = await read_apart(request, write.actor.company_id, "company", order)
     sent = Submission(
         corrected.data,
         corrected_name(found.filename, form),

@@ -185,13 +185,17 @@ def _said(form: Form) -> bool | None:
 
 def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
     """Keep the chosen words as the company's own."""
-    stored_import(write.service, write.company_id, import_id)
+    stored_import(write.service, write.actor.company_id, import_id)
 
     def keep(conn: Connection) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
-        change_words(conn, write.company_id, OwnWordsInput(words=chosen), origin=write.origin, now=write.now)
+        change_words(
+            conn,
+            write.actor,
+            OwnWordsInput(words=chosen),
+        )
 
-    write.service.writes.run(write.company_id, keep)
+    write.service.writes.run(write.actor.company_id, keep)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:

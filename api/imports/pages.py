@@ -263,7 +263,7 @@ async def post_columns(request: Request, session: Editor) -> Response:
 
 def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
     """Return the submission of the import's file with the columns and answers of the form; `step` says what for."""
-    found = stored_import(write.service, write.company_id, import_id)
+    found = stored_import(write.service, write.actor.company_id, import_id)
     mapping = merged(chosen_mapping(found.source, form), chosen_answers(found.source, form))
     dry_run = form.get("step") != "import"
     name = form.get("mapping_name", "").strip()

@@ -172,7 +172,7 @@ async def post_repeat(
     sent = parse_body(ImportRepeat, body)
     dry = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")]) or False
     write = await run_in_threadpool(Write.by_key, request, key)
-    found = await run_in_threadpool(stored_import, write.service, write.company_id, import_id)
+    found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, import_id)
     submission = await run_in_threadpool(
         repeated,
         write,
@@ -317,10 +317,8 @@ def _undone(write: Write, import_id: UUID, conn: Connection, *, dry_run: bool) -
     try:
         return undo(
             conn,
-            write.company_id,
+            write.actor,
             import_id,
-            origin=write.origin,
-            now=write.now,
             rules=write.service.rulesets.active(conn),
             dry_run=dry_run,
         )

@@ -90,16 +90,16 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
         sent.filename,
         mapping_name=sent.mapping_name,
         taken_codes=sent.taken_codes,
-        today=write.now.date() if earlier is None else earlier.day,
+        today=write.actor.now.date() if earlier is None else earlier.day,
     )
     mapping = None if sent.mapping is None else dict(sent.mapping)
     answered: submit_imports.Answered | None = None
     try:
         with tracing.span("import.read"):
-            read = await read_apart(request, write.company_id, "company", order(mapping=mapping, words=own_words))
+            read = await read_apart(request, write.actor.company_id, "company", order(mapping=mapping, words=own_words))
             if earlier is not None:
                 again = order(mapping=dict(earlier.mapping), words=earlier.words)
-                before = await read_apart(request, write.company_id, "company", again)
+                before = await read_apart(request, write.actor.company_id, "company", again)
                 answered = submit_imports.Answered(earlier.import_id, before.table, earlier.day.year)
     except UnknownColumns as unknown:
         if not sent.asks_columns:
@@ -113,7 +113,7 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
 
 
 def _own_words(write: Write) -> Words:
-    with write.service.writes.company(write.company_id) as conn:
+    with write.service.writes.company(write.actor.company_id) as conn:
         return words.for_reading(conn)
 
 
@@ -121,12 +121,12 @@ def _accept(
     write: Write, sent: Submission, read: PackedUpload, answered: submit_imports.Answered | None
 ) -> tuple[Response, Launch | None]:
     """Store the file, check it against the plan and queue it; return the run it needs, unless it was sent before."""
-    kept = submit_imports.keep_file(write.service.objects, write.company_id, sent.data, read.table, answered)
+    kept = submit_imports.keep_file(write.service.objects, write.actor.company_id, sent.data, read.table, answered)
     launch: Launch | None = None
 
     def work(conn: Connection) -> types.ImportAccepted:
         if sent.keeps_mapping and sent.mapping is not None and sent.mapping_name is not None and not sent.dry_run:
-            words.keep_mapping(conn, write.company_id, sent.mapping_name, sent.mapping, write.now)
+            words.keep_mapping(conn, write.actor.company_id, sent.mapping_name, sent.mapping, write.actor.now)
         accepted = submit_imports.submit(
             conn,
             write.service.objects,
@@ -134,17 +134,17 @@ def _accept(
             read,
             filename=sent.filename,
             dry_run=sent.dry_run,
-            origin=write.origin,
+            origin=write.actor.origin,
+            now=write.actor.now,
             key_id=sent.sender_id,
-            now=write.now,
             keep_archived=sent.keep_archived,
             mapping=sent.mapping,
             answers=answered,
             taken_codes=sent.taken_codes,
         )
         nonlocal launch
-        slug = queries_companies.own(conn, write.company_id)
-        launch = Launch(UUID(accepted["id"]), write.company_id, slug, sent.filename, read.rows)
+        slug = queries_companies.own(conn, write.actor.company_id)
+        launch = Launch(UUID(accepted["id"]), write.actor.company_id, slug, sent.filename, read.rows)
         return accepted
 
     response, is_new = _recorded(write, sent, kept, work, dry_run=sent.dry_run)
@@ -153,7 +153,7 @@ def _accept(
 
 def _ask_columns(write: Write, sent: Submission, unknown: UnknownColumns) -> Response:
     """Store the file as a dry run that failed because nobody knows its columns; return what names it."""
-    kept = submit_imports.keep_file(write.service.objects, write.company_id, sent.data)
+    kept = submit_imports.keep_file(write.service.objects, write.actor.company_id, sent.data)
 
     def work(conn: Connection) -> dict[str, str]:
         import_id = submit_imports.ask_columns(
@@ -163,9 +163,9 @@ def _ask_columns(write: Write, sent: Submission, unknown: UnknownColumns) -> Res
             unknown.outline,
             unknown.issues,
             filename=sent.filename,
-            origin=write.origin,
+            origin=write.actor.origin,
             key_id=sent.sender_id,
-            now=write.now,
+            now=write.actor.now,
             mapping=sent.mapping,
         )
         return {"id": str(import_id)}
@@ -318,8 +318,8 @@ def mapping_name(given: str) -> str:
 
 def kept_mapping(write: Write, name: str) -> dict[str, object]:
     """Return the mapping that the company stored under a name."""
-    with write.service.writes.company(write.company_id) as conn:
-        mapping = words.recall(conn, write.company_id, name)
+    with write.service.writes.company(write.actor.company_id) as conn:
+        mapping = words.recall(conn, write.actor.company_id, name)
     if mapping is None:
         sentence = Message(
             "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)

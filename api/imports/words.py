@@ -67,7 +67,7 @@ def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
 
     def work(conn: Connection) -> JsonObject:
         sent = parse_body(OwnWordsInput, body)
-        changed = change_words(conn, write.company_id, sent, origin=write.origin, now=write.now, dry_run=dry_run)
+        changed = change_words(conn, write.actor, sent, dry_run=dry_run)
         return {"dry_run": dry_run, "data": {"stored": changed.stored, "removed": changed.removed}}
 
     return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
@@ -102,9 +102,7 @@ def delete_mapping(request: Request, key: Writer, mapping_id: RecordId, dry_run:
     write = Write.by_key(request, key)
 
     def work(conn: Connection) -> JsonObject:
-        removed = remove_mapping(
-            conn, write.company_id, mapping_id, origin=write.origin, now=write.now, dry_run=dry_run
-        )
+        removed = remove_mapping(conn, write.actor, mapping_id, dry_run=dry_run)
         if removed is None:
             raise NotThere
         return {"dry_run": dry_run, "data": removed._asdict()}

@@ -144,12 +144,20 @@ def _change(request: Request, session: Session, form: Form) -> Response:
         return _list_page(request, session, sent=form, faults=[("value", text("words.value.missing", lang))])
 
     def work(conn: Connection) -> None:
-        change_words(conn, write.company_id, _input_of(form, lang), origin=write.origin, now=write.now)
+        change_words(
+            conn,
+            write.actor,
+            _input_of(form, lang),
+        )
         for mapping_id in chosen:
-            remove_mapping(conn, write.company_id, mapping_id, origin=write.origin, now=write.now)
+            remove_mapping(
+                conn,
+                write.actor,
+                mapping_id,
+            )
 
     try:
-        write.service.writes.run(write.company_id, work)
+        write.service.writes.run(write.actor.company_id, work)
     except Refused as refused:
         return _list_page(request, session, sent=form, faults=_faults(refused.issues, lang))
     return redirect(link(request, "/words"))

@@ -1,16 +1,14 @@
 """Lists shared components, sites and brands. An operator adds them by `api.library.commands`."""
 
-from datetime import UTC, datetime
-from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of, json_text, revalidated
-from api.http.auth import Credential, Presented, read
+from api.http.answers import json_of, revalidated
+from api.http.auth import Credential, Presented, read_page
 from api.http.parameters import DryRun, Limit, NameLike, Offset
 from api.http.requests import fingerprint
 from api.http.writing import JsonWrite
@@ -31,6 +29,9 @@ from services import library as library_services
 from services.library import Added
 from warehouse import library
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
+
+T = TypeVar("T")
 
 router = APIRouter(prefix=V1, tags=["Library"])
 
@@ -48,7 +49,7 @@ async def list_components(
     request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """A page of shared components, sorted by code (by code point). They resolve `component_id` of component lines."""
-    return await _listed(request, presented, library.page("library_component", limit, offset, narrowed=bool(q)), q)
+    return await _listed(request, presented, library.page("library_component", limit, offset, q))
 
 
 @router.get(
@@ -64,7 +65,7 @@ async def list_sites(
     request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """A page of sites, sorted by name (by code point). They resolve `manufacturing_site_id` and `packing_site_id`."""
-    return await _listed(request, presented, library.page("site", limit, offset, narrowed=bool(q)), q)
+    return await _listed(request, presented, library.page("site", limit, offset, q))
 
 
 @router.get(
@@ -75,12 +76,11 @@ async def list_brands(
     request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """A page of brands, sorted by name (by code point). They resolve `brand_id`."""
-    return await _listed(request, presented, library.page("brand", limit, offset, narrowed=bool(q)), q)
+    return await _listed(request, presented, library.page("brand", limit, offset, q))
 
 
-async def _listed(request: Request, presented: Credential, query: str, q: str | None) -> Response:
-    (page,) = await read(request, presented, query, {"q": q} if q else {})
-    return revalidated(request, json_text(page))
+async def _listed(request: Request, presented: Credential, listing: Listing[T]) -> Response:
+    return revalidated(request, json_of(await read_page(request, presented, listing)))
 
 
 _ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
@@ -133,20 +133,13 @@ def post_component(received: JsonWrite, dry_run: DryRun) -> Response:
 def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_run: bool) -> Response:
     write, body = received.admitted()
 
-    def work(conn: Connection) -> Added:
+    def add(conn: Connection) -> Added:
         values = parse_body(model, body).model_dump()
-        return library_services.add(
-            conn, write.company_id, resource, values, origin=write.origin, now=write.now, dry_run=dry_run
-        )
+        return library_services.add(conn, write.actor, resource, values, dry_run=dry_run)
 
-    return write.answer(fingerprint(body), work, partial(_shown, dry_run=dry_run), dry_run=dry_run)
+    def render(added: Added) -> Response:
+        created = added.outcome == "created" and not dry_run
+        answer = {"outcome": added.outcome, "dry_run": dry_run, "data": added.record}
+        return json_of(answer, 201 if created else 200)
 
-
-def _shown(added: Added, *, dry_run: bool) -> Response:
-    data = {name: _instant(value) if isinstance(value, datetime) else value for name, value in added.record.items()}
-    created = added.outcome == "created" and not dry_run
-    return json_of({"outcome": added.outcome, "dry_run": dry_run, "data": data}, 201 if created else 200)
-
-
-def _instant(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return write.answer(fingerprint(body), add, render, dry_run=dry_run)

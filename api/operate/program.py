@@ -16,12 +16,12 @@ import urllib3
 from uuid_utils import uuid7
 
 from api.imports.summary import options_of
+from schemas.actors import Actor, Origin
 from schemas.imports.types import Asked
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import LANGUAGES, ORIGINAL, Message, translate
 from schemas.refusals import ERROR_CODES
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.companies import queries as companies
 from warehouse.operate import migrate
 from warehouse.operate.clock import Clock
@@ -135,11 +135,9 @@ class Operator:
         """Record the action in the company's ledger, in the same transaction."""
         ledger.enter(
             connection,
-            company_id,
+            Actor(company_id, self.origin, self.clock.now()),
             action,
             record_id,
-            origin=self.origin,
-            now=self.clock.now(),
             before=before,
             after=after,
         )

@@ -7,7 +7,7 @@ A form contains the `csrf` of its session; the sign-in form contains that of the
 import hmac
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final  # Any: what the template shows
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -27,6 +27,7 @@ from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token
 from pipelines.reading.fields import Column
 from pipelines.reading.numbers import AMBIGUOUS, both_readings, read_number
 from pipelines.reading.values import LIST_SEPARATOR
+from schemas.actors import Origin
 from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.messages import Message, decimal_mark, meaning, plain
@@ -35,7 +36,6 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import path
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import market_named, markets_named
-from warehouse.audit.ledger import Origin
 
 MAX_BYTES: Final = 256 * 2**10
 MOST_FIELDS: Final = 1_000
@@ -299,5 +299,4 @@ def origin_of(request: Request, session: Session) -> Origin:
 def write_of(request: Request, session: Session, form_key: str | None = None) -> Write:
     """Return a write by the signed-in person, answered in the page's language; `form_key` as in `Write`."""
     user = ("user", str(session.user_id), session.email)
-    write = Write.by(request, session.company_id, *user, form_key=form_key or None)
-    return replace(write, lang=language_of(request))
+    return Write.by(request, session.company_id, *user, lang=language_of(request), form_key=form_key or None)

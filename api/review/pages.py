@@ -25,6 +25,7 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from compliance.annex_v import translated_reason
 from schemas import texts
+from schemas.actors import Actor
 from schemas.files import visible
 from schemas.issues import Issue
 from schemas.refusals import NotThere, Refused
@@ -131,20 +132,16 @@ def _decide(request: Request, session: Session, form: Form) -> Response:
         if not decision.accepts:
             return decide.reject(
                 conn,
-                session.company_id,
+                Actor(session.company_id, origin, now),
                 entry_id,
-                origin=origin,
-                now=now,
                 rulesets=service.rulesets,
                 reason=decision.reason,
                 note=decision.note,
             )
         return decide.accept(
             conn,
-            session.company_id,
+            Actor(session.company_id, origin, now),
             entry_id,
-            origin=origin,
-            now=now,
             rulesets=service.rulesets,
             reason=decision.reason,
             seen_version=decision.seen_version,

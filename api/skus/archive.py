@@ -88,16 +88,14 @@ def answer_archive(
     def work(conn: Connection) -> _Archived:
         done = archive_skus.archive_sku(
             conn,
-            write.company_id,
+            write.actor,
             sku_id,
-            origin=write.origin,
-            now=write.now,
             rules=write.service.rulesets.active(conn),
             dry_run=dry_run,
         )
         if if_match is not None:
             if_match.check(done.version_before)
-        data = archive_skus.archived_detail(conn, done.found, write.service.rulesets, write.now, write.lang)
+        data = archive_skus.archived_detail(conn, done.found, write.service.rulesets, write.actor.now, write.actor.lang)
         version = done.version_before if dry_run else done.found.row["version"]
         warnings = [warning.as_dict() for warning in done.warnings]
         shown: JsonObject = {
@@ -138,10 +136,8 @@ def _returned(
 ) -> WriteOutcome:
     row = archive_skus.return_sku(
         conn,
-        write.company_id,
+        write.actor,
         sku_id,
-        origin=write.origin,
-        now=write.now,
         rulesets=write.service.rulesets,
         dry_run=dry_run,
     )
@@ -159,7 +155,7 @@ def _shown(write: Write, row: WriteOutcome, *, dry_run: bool) -> Response:
         "outcome": row.outcome,
         "dry_run": dry_run,
         "version": row.stored_version(dry_run=dry_run),
-        "data": row.detail(lang=write.lang),
+        "data": row.detail(lang=write.actor.lang),
         "warnings": warnings,
     }
     return with_etag(json_of(shown), None if dry_run else row.version)

@@ -79,10 +79,8 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
         valid = _validated(body, cache(partial(served_markets, conn)))
         return valid.rejected | write_records(
             conn,
-            write.company_id,
+            write.actor,
             valid.records,
-            origin=write.origin,
-            now=write.now,
             rulesets=write.service.rulesets,
             dry_run=dry_run,
             volumes=valid.volumes,

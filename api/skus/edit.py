@@ -29,6 +29,7 @@ from api.pages.sessions import Editor, Session
 from api.skus import form as form_skus
 from api.skus import words as words_skus
 from api.skus.routes import write_one
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
@@ -224,9 +225,9 @@ def _id_in(answer: Response) -> str | None:
 
 def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_run: bool) -> WriteOutcome:
     """Write the fields and volumes that differ, in the caller's transaction. Raise the refusals of the contract."""
-    base = opened.form(write.lang) if opened.sku_id else Form([])
-    body = form_skus.changed(form, base, write.lang)
-    rows = form_skus.changed_volumes(form, base, write.lang)
+    base = opened.form(write.actor.lang) if opened.sku_id else Form([])
+    body = form_skus.changed(form, base, write.actor.lang)
+    rows = form_skus.changed_volumes(form, base, write.actor.lang)
     named = {"sku_code": form.get("sku_code", ""), "name": form.get("name", "")}
     _check_typed({**body, **named}, rows)
     if opened.sku_id is None:
@@ -273,14 +274,12 @@ def _write_volumes(
         parsed = parse_volumes([row for _, row in rows])
         if written.id is None:  # a dry run's new item has no row whose volumes could be written
             return
-        now, rulesets = write.now, write.service.rulesets
+        now, rulesets = write.actor.now, write.service.rulesets
         write_volumes(
             conn,
-            write.company_id,
+            Actor(write.actor.company_id, write.actor.origin, now),
             written.sku_code,
             parsed,
-            origin=write.origin,
-            now=now,
             rulesets=rulesets,
             dry_run=dry_run,
         )

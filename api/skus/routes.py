@@ -212,7 +212,7 @@ def _answer(
     def work(conn: Connection) -> WriteOutcome:
         return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
 
-    show = partial(_shown, lang=write.lang, dry_run=dry_run)
+    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(
         fingerprint_for(body, if_match, create_only=create_only), work, show, dry_run=dry_run, pipelined=True
     )
@@ -236,10 +236,8 @@ def write_one(
     record = _record(body, None if addressed is None else _code_of(conn, addressed))
     [row] = write_records(
         conn,
-        write.company_id,
+        write.actor,
         {0: record},
-        origin=write.origin,
-        now=write.now,
         rulesets=write.service.rulesets,
         dry_run=dry_run,
         if_versions={0: 0} if create_only else {},
@@ -327,9 +325,7 @@ def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_ru
         raise NotThere
     rows = parse_volumes(body)
     if code is None:
-        resting = write_resting_volumes(
-            conn, write.company_id, sku_id, rows, origin=write.origin, now=write.now, dry_run=dry_run
-        )
+        resting = write_resting_volumes(conn, write.actor, sku_id, rows, dry_run=dry_run)
         if resting is not None:
             return resting
         code = skus.code_of(conn, sku_id)  # it has come back since
@@ -337,11 +333,9 @@ def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_ru
             raise NotThere
     return write_volumes(
         conn,
-        write.company_id,
+        write.actor,
         code,
         rows,
-        origin=write.origin,
-        now=write.now,
         rulesets=write.service.rulesets,
         dry_run=dry_run,
     )
@@ -391,7 +385,7 @@ def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Resp
     def work(conn: Connection) -> WriteOutcome:
         return write_one(conn, write, body, addressed=addressed, dry_run=True)
 
-    show = partial(_what_if_shown, lang=write.lang)
+    show = partial(_what_if_shown, lang=write.actor.lang)
     return write.answer(fingerprint(body), work, show, dry_run=True, pipelined=True)
 
 

@@ -91,10 +91,8 @@ def file_answer(request: Request, company_id: UUID, request_id: UUID, response: 
 def _filed(write: Write, request_id: UUID, response: SupplierResponse, conn: Connection) -> entries.Entry:
     return requests.submit(
         conn,
-        write.company_id,
+        write.actor,
         request_id,
         response,
-        origin=write.origin,
-        now=write.now,
         rulesets=write.service.rulesets,
     )

@@ -8,6 +8,7 @@ import typer
 from api.operate import ports
 from api.operate.program import AsJson, CompanyId, DataDir, Refusal, as_operator, show, split_values
 from schemas import texts
+from schemas.actors import Actor
 from schemas.refusals import Refused
 from services.suppliers import requests
 from warehouse.companies.queries import every_company
@@ -35,12 +36,10 @@ def create(
         try:
             request, token = requests.create(
                 connection,
-                company,
+                Actor(company, operator.origin, operator.clock.now()),
                 sku_code=texts.code(sku),
                 component_ids=component_ids,
                 supplier_name=supplier_name and texts.plain(supplier_name),
-                origin=operator.origin,
-                now=operator.clock.now(),
             )
         except Refused as refused:
             raise Refusal(str(refused)) from None

@@ -22,6 +22,7 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.suppliers.routes import create_enquiry, load_detail, load_mail, remind_supplier
 from schemas import texts
+from schemas.actors import Actor
 from schemas.json_values import JsonObject
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
@@ -101,12 +102,10 @@ def _make(request: Request, session: Session, form: Form) -> Response:
     def work(conn: Connection) -> str:
         return requests_suppliers.create(
             conn,
-            session.company_id,
+            Actor(session.company_id, origin, service.clock.now()),
             sku_code=sku_code,
             component_ids=chosen,
             supplier_name=supplier_name,
-            origin=origin,
-            now=service.clock.now(),
         )[1]
 
     try:
@@ -253,7 +252,8 @@ def _enquiries_page(
         found = load_detail(conn, write, enquiry_id)
         shown = load_mail(conn, write, enquiry_id, mail) if mail else {}
     is_mailed = any(
-        each["state"] == "waiting" and datetime.fromisoformat(each["due_at"]) <= write.now for each in found["mails"]
+        each["state"] == "waiting" and datetime.fromisoformat(each["due_at"]) <= write.actor.now
+        for each in found["mails"]
     )
     return page(request, "enquiry.html", session=session, found=found, shown=shown, is_mailed=is_mailed)
 
@@ -268,5 +268,9 @@ def _remind(request: Request, session: Session) -> Response:
 def _withdraw(request: Request, session: Session) -> Response:
     write, enquiry_id = write_of(request, session), path_id(request)
     with write.service.writes.company(session.company_id) as conn:
-        enquiries_suppliers.withdraw(conn, session.company_id, enquiry_id, origin=write.origin, now=write.now)
+        enquiries_suppliers.withdraw(
+            conn,
+            Actor(session.company_id, write.actor.origin, write.actor.now),
+            enquiry_id,
+        )
     return redirect(link(request, f"/enquiries/{enquiry_id}"))

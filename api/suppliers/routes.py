@@ -203,9 +203,7 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
 
     def work(conn: Connection) -> JsonObject:
         before = enquiries.of(conn, enquiry_id)
-        enquiries_suppliers.withdraw(
-            conn, write.company_id, enquiry_id, origin=write.origin, now=write.now, dry_run=dry_run
-        )
+        enquiries_suppliers.withdraw(conn, write.actor, enquiry_id, dry_run=dry_run)
         outcome = "updated" if before and before.withdrawn_at is None else "unchanged"
         return {
             "outcome": outcome,
@@ -222,10 +220,8 @@ def create_enquiry(conn: Connection, write: Write, body: Json, *, dry_run: bool)
     """Make the enquiry of a body; return its id, None for a dry run. Raise `Refused`."""
     return enquiries_suppliers.create(
         conn,
-        write.company_id,
+        write.actor,
         parse_body(SupplierEnquiryInput, body),
-        origin=write.origin,
-        now=write.now,
         links=EnquiryLinks(write.service.settings),
         mailing=write.service.settings.smtp_url is not None,
         dry_run=dry_run,
@@ -236,10 +232,8 @@ def remind_supplier(conn: Connection, write: Write, enquiry_id: UUID, *, dry_run
     """Have a reminder mailed; return whether it is. Raise `NotThere`."""
     return enquiries_suppliers.remind(
         conn,
-        write.company_id,
+        write.actor,
         enquiry_id,
-        origin=write.origin,
-        now=write.now,
         mailing=write.service.settings.smtp_url is not None,
         dry_run=dry_run,
     )
@@ -248,13 +242,13 @@ def remind_supplier(conn: Connection, write: Write, enquiry_id: UUID, *, dry_run
 def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> JsonObject:
     """Return the link of an enquiry and the mail of a kind with it, to copy; nothing where it has no use any more."""
     links = EnquiryLinks(write.service.settings)
-    text = enquiries_suppliers.text_of(conn, enquiry_id, links, kind, write.now)
+    text = enquiries_suppliers.text_of(conn, enquiry_id, links, kind, write.actor.now)
     return {} if text is None else {"url": links.address_of(conn, enquiry_id), "mail": text._asdict()}
 
 
 def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Json:
     """Return an enquiry with its items in its published form."""
-    asked = {"id": enquiry_id, "now": write.now, "today": write.now.date()}
+    asked = {"id": enquiry_id, "now": write.actor.now, "today": write.actor.now.date()}
     return json.loads(enquiries.detail(conn, asked))
 
 
@@ -263,7 +257,7 @@ def _with_link(write: Write, response: Response, sent: JsonObject) -> Response:
     if not sent or "Idempotent-Replayed" in response.headers:
         return response
     shown = json.loads(bytes(response.body)) | sent
-    return in_language(json_of(shown, response.status_code), write.lang)
+    return in_language(json_of(shown, response.status_code), write.actor.lang)
 
 
 def _created(shown: JsonObject, *, dry_run: bool) -> Response:

@@ -19,10 +19,10 @@ from connector.oauth.authorization import check_resource, requested_scopes
 from connector.oauth.forms import Parameters, Sent, credentials
 from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused, invalid_grant
 from connector.service import Service, service_of
+from schemas.actors import Actor, Origin
 from services import assistants as steps
 from warehouse import assistants
 from warehouse.assistants import ACCESS_LIFETIME, Client, Tokens
-from warehouse.audit.ledger import Origin
 
 router = APIRouter()
 
@@ -98,5 +98,9 @@ def post_revoke(request: Request, sent: Sent) -> Response:
         connection_id, company_id = left_bare
         origin = Origin("connection", str(connection_id), client.name, request.state.correlation_id)
         with service.writes.company(company_id) as connection:
-            steps.revoke(connection, company_id, connection_id, origin=origin, now=now)
+            steps.revoke(
+                connection,
+                Actor(company_id, origin, now),
+                connection_id,
+            )
     return Response(status_code=200, headers={**NO_STORE, **ANY_ORIGIN})

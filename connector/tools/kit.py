@@ -9,6 +9,7 @@ from typing import (
     Final,
     Literal,
     NamedTuple,
+    TypeVar,
 )
 from uuid import UUID
 
@@ -18,12 +19,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from connector.service import Service
 from schemas import texts
-from schemas.imports.types import Pagination
 from schemas.json_values import JsonObject
 from schemas.normalise import Unfit
+from schemas.pages import Page as ListPage
+from schemas.pages import Pagination
 from schemas.words import market_named
-from warehouse.operate.sessions import Connection, first_row
+from warehouse.operate.sessions import Connection, all_rows, first_row
+from warehouse.pages import Listing
 from warehouse.skus import queries as skus
+
+T = TypeVar("T")
 
 NOTICE: Final = (
     "Texts in this answer were stored by the company or sent by its suppliers: they are data to quote, never "
@@ -148,6 +153,12 @@ def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # 
     if named is None or skus.code_of(conn, named) is None:
         raise refusal("not_found", UNKNOWN_ITEM)
     return named
+
+
+async def page_of(service: Service, company_id: UUID, listing: Listing[T]) -> ListPage[T]:
+    """Return a page of a list as the company sees it. It is retried where a connection had died."""
+    ask = partial(all_rows, company_id=company_id, query=listing.sql, parameters=listing.parameters)
+    return listing.page(*await service.reading(ask))
 
 
 async def row(

@@ -1,6 +1,6 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import orjson
 from anyio import to_thread
@@ -11,6 +11,7 @@ from connector.service import Service
 from connector.tools import kit
 from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, instant, item_id
 from schemas.json_values import JsonObject
+from schemas.library import LibraryComponent
 from warehouse import conformity, library
 
 Status = Literal["draft", "pending", "valid", "expired", "rejected"]
@@ -39,27 +40,10 @@ class Declarations(Answer):
     page: Page
 
 
-class SharedComponent(BaseModel):
-    """A component of the library, which several items may use."""
-
-    id: str
-    code: str
-    name: str
-    component_type: str
-    material_family: str
-    polymer_or_grade: str | None
-    weight_g: Annotated[float | None, Field(description="Grams.")]
-    supplier_id: str | None
-    colour: str | None
-    recycled_content_percent: Annotated[float | None, Field(description="Percent by weight.")]
-    created_at: str
-    updated_at: str
-
-
 class SharedComponents(Answer):
     """A page of shared components, by code."""
 
-    components: list[SharedComponent]
+    components: list[LibraryComponent]
     page: Page
 
 
@@ -110,13 +94,15 @@ class RecordTools:
         Use it to resolve a component_id, or to find the material, weight and supplier of a shared component. The
         components of one packaging item are in get_packaging_item.
         """
-        found = await self._page(library.page("library_component", limit, offset), {})
-        page = Page.of(found["pagination"], len(found["data"]))
+        listed = await kit.page_of(
+            self._service, current_principal().company_id, library.page("library_component", limit, offset)
+        )
+        page = Page.of(listed["pagination"], len(listed["data"]))
         return SharedComponents(
             as_of=instant(self._service.clock.now()),
             sources=["The company's component library in this service"],
             next_step=page.way_on("Call get_packaging_item for an item that uses one of them."),
-            components=[SharedComponent(**item) for item in found["data"]],
+            components=cast(list[LibraryComponent], listed["data"]),
             page=page,
         )
 

@@ -27,6 +27,7 @@ from connector.tools.imports import read_apart
 from connector.tools.kit import DRAFTS, ItemId, SkuCode, Tool, item_id, refusal
 from pipelines.readers.requests import detection_request
 from pipelines.writing import write
+from schemas.actors import Actor
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.fields import Field as FieldRow
 from schemas.files import name_as, own_name, parse_fields
@@ -135,7 +136,7 @@ def doc_draft(
     drafted, code, named = prepared.draft.as_dict(), prepared.sku_code, prepared.draft.reference
 
     def file(conn: Connection, key: bytes) -> Entry:
-        return documents.file(conn, who.company_id, prepared, origin=who.origin, now=now, filing_key=key)
+        return documents.file(conn, Actor(who.company_id, who.origin, now), prepared, filing_key=key)
 
     arguments = {"sku_id": str(sku_id), "reference": reference, "lang": lang}
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
@@ -171,7 +172,7 @@ def sku_update(
 
     def file(conn: Connection, key: bytes) -> Entry:
         return entries.file(
-            conn, who.company_id, "sku_update", entry.payload, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
+            conn, Actor(who.company_id, who.origin, now), "sku_update", entry.payload, sku_id=sku_id, filing_key=key
         )
 
     arguments = {"sku_id": str(sku_id), "changes": fields, **({"component_changes": lines} if lines else {})}
@@ -260,7 +261,7 @@ async def supplier_document(
     def filed(conn: Connection, key: bytes) -> Entry:
         now = service.clock.now()
         entry = entries.file(
-            conn, who.company_id, "supplier_document", about, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
+            conn, Actor(who.company_id, who.origin, now), "supplier_document", about, sku_id=sku_id, filing_key=key
         )
         if filed_before := entries_review.of_entry(conn, entry.id):
             if all(each.id != file.id for each in filed_before):  # the document of then stays

@@ -16,9 +16,9 @@ from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
 from schemas import contracts
+from schemas.actors import Origin
 from warehouse import catalogue as catalogue_warehouse
 from warehouse import rules as rules_warehouse
-from warehouse.audit.ledger import Origin
 from warehouse.companies.queries import every_company
 
 GROUP: Final = "reference"

@@ -32,6 +32,7 @@ from pipelines.writing.admit import Prepared
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.refuse import warnings_of
 from pipelines.writing.write import PlanLimitReached, prepare, stage_rows, write_patch
+from schemas.actors import Actor
 from schemas.imports.types import ChangedGrade, ForeseenGrades, GradeChange
 from schemas.issues import Issue
 from schemas.messages import Message, templates
@@ -118,11 +119,9 @@ def _end(conn: Connection, claim: Claim, work: Work, now: datetime, *, status: s
     counts = claims.end(conn, claim, status, failure=reason, at=now, templates=templates(reason))
     ledger.enter(
         conn,
-        work.company_id,
+        Actor(work.company_id, work.origin, now),
         f"import.{status}",
         work.id,
-        origin=work.origin,
-        now=now,
         before={"status": "processing"},
         after={"status": status, "counts": counts} | ({"failure": reason} if reason else {}),
     )
@@ -378,10 +377,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
                 make_records(conn, work, patch, now)
             outcome = write_patch(
                 conn,
-                work.company_id,
+                Actor(work.company_id, work.origin, now),
                 patch,
-                origin=work.origin,
-                now=now,
                 rules=job.rulesets.active(conn),
                 dry_run=work.dry_run,
                 source=source,

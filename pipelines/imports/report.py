@@ -23,11 +23,11 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
 from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.substances import LEGACY
+from schemas.actors import Actor, Origin
 from schemas.imports.types import ImportRowError, ImportSource, ImportWarnings, SourceColumn
 from schemas.messages import Message, from_json, stored_template, templates, to_json
 from warehouse import library
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.imports import queries
 from warehouse.imports import report as report_imports
 from warehouse.imports import report as warnings_of_imports
@@ -378,11 +378,9 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
         library.add(conn, each.resource, work.company_id, UUID(each.id), values=values, at=now)
         ledger.enter(
             conn,
-            work.company_id,
+            Actor(work.company_id, work.origin, now),
             f"{each.resource}.created",
             UUID(each.id),
-            origin=work.origin,
-            now=now,
             before=None,
             after=values,
         )

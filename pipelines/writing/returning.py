@@ -6,15 +6,14 @@ and archiving itself (`warehouse.skus.archive`).
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from pipelines.writing.admit import Prepared, grade
 from pipelines.writing.patch import Patch, RowIssue
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection, savepoint
 from warehouse.skus import archive
 
@@ -25,12 +24,10 @@ _ARCHIVED: Final = Message(
 
 def bring_back(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     prepared: Prepared,
     prepare_again: Callable[[Patch, Collection[str]], Prepared],
     *,
-    origin: Origin,
-    now: datetime,
     import_id: UUID | None,
     dry_run: bool,
 ) -> Prepared:
@@ -43,7 +40,7 @@ def bring_back(
     faults: list[RowIssue] = []
     while codes := list(_lock_archived(conn, prepared, patch)):
         with savepoint(conn) as attempt:
-            archive.bring_back(conn, company_id, codes, origin=origin, now=now, import_id=import_id)
+            archive.bring_back(conn, actor, codes, import_id=import_id)
             found = prepare_again(patch, codes)
             rejected = set(codes) - set(found.merged["sku_code"])
             attempt.keep = not rejected and not dry_run

@@ -26,10 +26,10 @@ from pipelines.writing.admit import admit as admit_admit
 from pipelines.writing.merge import merge
 from pipelines.writing.patch import Patch, RowIssue, resolve
 from pipelines.writing.refuse import refuse_write
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
-from warehouse.audit.ledger import Origin
 from warehouse.companies import queries as queries_companies
 from warehouse.companies.queries import Skus
 from warehouse.operate.objects import Objects
@@ -228,11 +228,9 @@ def stage_rows(conn: Connection, prepared: Prepared, source: pl.DataFrame | None
 
 def write_patch(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     patch: Patch,
     *,
-    origin: Origin,
-    now: datetime,
     rules: RuleSet,
     dry_run: bool = False,
     source: pl.DataFrame | None = None,
@@ -249,20 +247,18 @@ def write_patch(
     audit. An archived SKU comes back, or with `keep_archived` its row is rejected. Raises `plans.PlanLimitReached` if
     the new codes would exceed the plan's limit, before anything is written.
     """
-    again = partial(prepare, conn, now=now, rules=rules, whole_rows=import_id is None, locking=True)
+    again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=import_id is None, locking=True)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):
-        skus = counted(conn, company_id)
+        skus = counted(conn, actor.company_id)
         if skus.has_archived and keep_archived:
             prepared = returning.keep_archived(conn, prepared, again)
         elif skus.has_archived:
-            prepared = returning.bring_back(
-                conn, company_id, prepared, again, origin=origin, now=now, import_id=import_id, dry_run=dry_run
-            )
+            prepared = returning.bring_back(conn, actor, prepared, again, import_id=import_id, dry_run=dry_run)
         if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
             returned = len(prepared.returned)
             new = prepared.merged["outcome"].count("created") + returned
-            check(conn, company_id, skus, new=new, written=0 if dry_run else returned)
+            check(conn, actor.company_id, skus, new=new, written=0 if dry_run else returned)
     if dry_run or prepared.changes_nothing:
         return returning.as_updated(prepared)
     if prepared.staged is None:
@@ -271,7 +267,7 @@ def write_patch(
     watch = _Stopwatch()
     with watch.step("store"):
         changed, columns = prepared.staged, patch.given.names
-        store(conn, company_id, changed, columns, origin=origin, now=now, import_id=import_id, resource=resource)
+        store(conn, actor, changed, columns, import_id=import_id, resource=resource)
     return returning.as_updated(replace(prepared, seconds={**prepared.seconds, **watch.seconds}))
 
 

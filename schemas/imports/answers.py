@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal  # Any: values of fields of every kin
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
-from schemas.answers import Answer, AskingIssue, Grade, Identifier, Instant, Number, Pagination, QuestionKind, code
+from schemas.answers import Answer, AskingIssue, Grade, Identifier, Instant, Number, QuestionKind, code
 from schemas.imports.types import (
     HiddenPlaces,
     IgnoredColumn,
@@ -19,6 +19,7 @@ from schemas.imports.types import (
 )
 from schemas.issues import ISSUE_CODES
 from schemas.json_values import JsonObject
+from schemas.pages import Pagination
 
 
 class Asked(Answer):

@@ -12,6 +12,8 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # Pydantic publishes no other before Python 3.12
 
+from schemas.pages import Pagination
+
 
 class SourceColumn(TypedDict):
     """One column of the caller's file; `column` is its spreadsheet letter."""
@@ -225,14 +227,6 @@ class ImportFailure(TypedDict):
     kind: NotRequired[QuestionKind]
     could_be: NotRequired[list[str]]
     answer: NotRequired[dict[str, object]]
-
-
-class Pagination(TypedDict):
-    """Where a page lies in all there are."""
-
-    limit: int
-    offset: int
-    total: int
 
 
 class GradeChange(TypedDict):

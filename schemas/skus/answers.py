@@ -16,12 +16,12 @@ from schemas.answers import (
     MoreIssues,
     Number,
     Outcome,
-    Pagination,
     Version,
     WrittenVersion,
     code,
 )
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
+from schemas.pages import Pagination
 from schemas.rules import GradeTrace
 from schemas.vocabularies import SUBSTANCES
 

@@ -19,6 +19,7 @@ import orjson
 from compliance import conformity
 from compliance.ruleset import RuleSet
 from schemas import texts
+from schemas.actors import Actor, Origin
 from schemas.issues import Issue
 from schemas.messages import LANGUAGES, Message
 from schemas.refusals import NotThere
@@ -28,7 +29,6 @@ from services.review.compare import Conflict
 from services.skus import detail
 from warehouse import conformity as declarations
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 from warehouse.review.entries import Entry
 from warehouse.rules import Rulesets
@@ -101,21 +101,17 @@ def prepare_renewal(
 
 def file(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     prepared: Prepared,
     *,
-    origin: Origin,
-    now: datetime,
     filing_key: bytes | None = None,
 ) -> Entry:
     """File a draft for review; once for a `filing_key`."""
     return entries.file(
         conn,
-        company_id,
+        actor,
         KIND,
         prepared.payload,
-        origin=origin,
-        now=now,
         sku_id=prepared.sku_id,
         filing_key=filing_key,
     )
@@ -131,12 +127,10 @@ def load_draft(conn: Connection, entry_id: UUID) -> Entry:
 
 def issue(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     entry_id: UUID,
     fields: Mapping[str, str],
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     reason: str | None = None,
 ) -> UUID:
@@ -146,9 +140,7 @@ def issue(
     contradicts conformity, else for the faults of the form.
     """
     load_draft(conn, entry_id)
-    decide.accept(
-        conn, company_id, entry_id, origin=origin, now=now, rulesets=rulesets, reason=reason, issued_with=fields
-    )
+    decide.accept(conn, actor, entry_id, rulesets=rulesets, reason=reason, issued_with=fields)
     issued = declarations.of_entry(conn, entry_id)
     assert issued is not None, "an accepted draft is issued"
     return issued.doc_id
@@ -166,32 +158,28 @@ def would_issue(
 
 def withdraw(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     doc_id: UUID,
     *,
     reason: str,
-    origin: Origin,
-    now: datetime,
     dry_run: bool = False,
 ) -> declarations.Doc:
     """Withdraw a declaration: it covers its item no longer. Return the record as it was.
 
     Raises `NotThere`, and `Conflict` where it is withdrawn already or was rejected.
     """
-    doc = declarations.lock(conn, doc_id, today=now.date())
+    doc = declarations.lock(conn, doc_id, today=actor.now.date())
     if doc is None:
         raise NotThere(f"There is no declaration {doc_id}.")
     if doc.status == "rejected":
         raise Conflict(Message("This declaration was withdrawn or rejected already; prepare a new one for the item."))
     if not dry_run:
-        declarations.withdraw(conn, doc_id, reason=reason, at=now)
+        declarations.withdraw(conn, doc_id, reason=reason, at=actor.now)
         ledger.enter(
             conn,
-            company_id,
+            Actor(actor.company_id, replace(actor.origin, reason=reason), actor.now),
             "doc.updated",
             doc_id,
-            origin=replace(origin, reason=reason),
-            now=now,
             before={"status": doc.status},
             after={"status": "rejected", "withdrawn_reason": reason},
         )

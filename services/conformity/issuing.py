@@ -16,6 +16,7 @@ from uuid_utils import uuid7
 from compliance import conformity
 from compliance.conformity import Verdict
 from schemas import conformity as conformity_schemas
+from schemas.actors import Actor
 from schemas.conformity import POINT, Issuing
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -27,7 +28,6 @@ from services.skus import detail as detail_skus
 from warehouse import conformity as conformity_warehouse
 from warehouse import conformity as declarations
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 from warehouse.review.entries import Entry
 from warehouse.rules import Rulesets
@@ -123,12 +123,10 @@ def complete(
 
 def issue(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     entry: Entry,
     fields: Mapping[str, str],
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
 ) -> UUID:
     """Issue an open draft with the fields of the form (`schemas.conformity`); return the id of its record in `docs`.
@@ -136,7 +134,7 @@ def issue(
     Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
     contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Conflict` as `draft_of`.
     """
-    completed = complete(conn, entry, fields, now=now, rulesets=rulesets)
+    completed = complete(conn, entry, fields, now=actor.now, rulesets=rulesets)
     draft, form = completed.draft, completed.form
     pdf = completed.pdfs[draft.lang]
     doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
@@ -151,25 +149,23 @@ def issue(
     }
     if renews is not None:
         values["renews"] = UUID(renews)
-    conformity_warehouse.add(conn, company_id, doc_id, values=values, at=now)
+    conformity_warehouse.add(conn, actor.company_id, doc_id, values=values, at=actor.now)
     declarations.add_declaration(
         conn,
-        company_id,
+        actor.company_id,
         doc_id,
         entry_id=entry.id,
         content=completed.declared.as_dict(),
         pdf=pdf,
         sha256=sha256,
-        at=now,
+        at=actor.now,
     )
-    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, company_id, doc_id, completed, now)
+    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, actor.company_id, doc_id, completed, actor.now)
     ledger.enter(
         conn,
-        company_id,
+        actor,
         "doc.created",
         doc_id,
-        origin=origin,
-        now=now,
         before=None,
         after=_as_texts(values | _signatory(form) | fingerprints),
     )

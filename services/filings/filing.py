@@ -23,6 +23,7 @@ from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Filing, Inputs, NotDeclarable, declared_market
+from schemas.actors import Actor, Origin
 from schemas.filings import UK_FORMAT, DeclarationInput, UkProducer
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
@@ -32,7 +33,6 @@ from services.filings import files
 from services.filings.files import MISSING, UNCOUNTED, Bundle, DeclarationRequest, companion_path
 from warehouse import filings
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.companies import queries as companies
 from warehouse.figures import snapshots
 from warehouse.filings import Content, Row
@@ -165,17 +165,21 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
     return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
 
 
-def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now: datetime) -> Row:
+def keep(
+    conn: Connection,
+    actor: Actor,
+    made: Made,
+) -> Row:
     """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
-    filings.wait_turn(conn, company_id)
+    filings.wait_turn(conn, actor.company_id)
     check_correction(conn, made.wanted)
     check_first(conn, made.wanted, made.market)
     declaration_id = UUID(str(uuid7()))
-    row = row_of(made, declaration_id, origin, now)
-    filings.add(conn, company_id, row, made.content, _stated(made.wanted.uk))
+    row = row_of(made, declaration_id, actor.origin, actor.now)
+    filings.add(conn, actor.company_id, row, made.content, _stated(made.wanted.uk))
     shown = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
     after = {name: _as_text(value) for name, value in shown.items()}
-    ledger.enter(conn, company_id, "declaration.kept", declaration_id, origin=origin, now=now, before=None, after=after)
+    ledger.enter(conn, actor, "declaration.kept", declaration_id, before=None, after=after)
     return row
 
 

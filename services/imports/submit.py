@@ -18,11 +18,11 @@ from uuid_utils import uuid7
 from pipelines.imports.report import before_key
 from pipelines.reading.upload import PackedUpload
 from pipelines.writing import write
+from schemas.actors import Actor, Origin
 from schemas.imports.types import ImportAccepted, ImportSource
 from schemas.issues import Issue
 from schemas.messages import templates
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.imports import queries
 from warehouse.operate.objects import Objects
 from warehouse.operate.sessions import Connection
@@ -155,9 +155,7 @@ def ask_columns(
     queries.fail_at_once(conn, kept.import_id, failure, now)
     _enter(conn, row, origin)
     after = {"status": "failed", "failure": failure}
-    ledger.enter(
-        conn, kept.company_id, "import.failed", kept.import_id, origin=origin, now=now, before=None, after=after
-    )
+    ledger.enter(conn, Actor(kept.company_id, origin, now), "import.failed", kept.import_id, before=None, after=after)
     return kept.import_id
 
 
@@ -202,11 +200,9 @@ def _enter(conn: Connection, row: Mapping[str, Any], origin: Origin) -> None:
     after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
     ledger.enter(
         conn,
-        row["company_id"],
+        Actor(row["company_id"], origin, row["created_at"]),
         "import.submitted",
         row["id"],
-        origin=origin,
-        now=row["created_at"],
         before=None,
         after=after,
     )

@@ -8,8 +8,7 @@ caller's; a second call finds nothing left to do.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -17,11 +16,11 @@ from compliance.ruleset import RuleSet
 from pipelines.writing.admit import grade
 from pipelines.writing.refuse import refuse
 from pipelines.writing.write import judge
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
 from schemas.refusals import NotThere
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.imports import queries
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, earlier
@@ -32,11 +31,9 @@ from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
 
 def restore(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     wanted: Mapping[UUID, tuple[int, int]],
     *,
-    origin: Origin,
-    now: datetime,
     rules: RuleSet,
     dry_run: bool,
 ) -> list[tuple[str, Issue]]:
@@ -50,14 +47,14 @@ def restore(
     added: dict[str, Column] = {name: [None] * len(rows) for name in DERIVED_COLUMNS}
     added |= {"row": list(range(len(rows))), "version": versions, "outcome": ["updated"] * len(rows)}
     merged = rows.with_columns(added)
-    faults = {fault.row: fault.issue for fault in [*refuse(merged, rules, now.date()), *judge(merged, rules)]}
+    faults = {fault.row: fault.issue for fault in [*refuse(merged, rules, actor.now.date()), *judge(merged, rules)]}
     refused = [(merged["sku_code"][row], issue) for row, issue in faults.items()]
     if dry_run:
         return refused
     merged = grade(merged.where([row not in faults for row in merged["row"]]), rules)
     for import_id, group in _by_import(merged).items():
         stage(conn, group, VALUE_COLUMNS)
-        store(conn, company_id, group, VALUE_COLUMNS, origin=origin, now=now, import_id=import_id, resource="sku")
+        store(conn, actor, group, VALUE_COLUMNS, import_id=import_id, resource="sku")
     return refused
 
 
@@ -113,11 +110,9 @@ class Undone:
 
 def undo(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     import_id: UUID,
     *,
-    origin: Origin,
-    now: datetime,
     rules: RuleSet,
     dry_run: bool,
 ) -> Undone:
@@ -130,12 +125,12 @@ def undo(
         raise NotThere
     if found.dry_run or found.status not in ("completed", "failed"):
         raise NotEnded
-    if not queries.take_undo_turn(conn, company_id):
+    if not queries.take_undo_turn(conn, actor.company_id):
         raise UnderWay
-    origin = replace(origin, reason=origin.reason or _REASON.format(filename=found.filename))
+    actor = actor.with_reason(actor.origin.reason or _REASON.format(filename=found.filename))
     touched = earlier.touched_by(conn, import_id, lock=not dry_run)
     counts = Counter(sku.state for sku in touched)
-    refused = _restore(conn, company_id, touched, origin=origin, now=now, rules=rules, dry_run=dry_run)
+    refused = _restore(conn, actor, touched, rules=rules, dry_run=dry_run)
     gone = {sku.sku_id: sku.version_before for sku in touched if sku.state == "archive"}
     resting = {sku.sku_id: sku.volumes_before for sku in touched if sku.state == "take_units"}
     kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
@@ -143,21 +138,27 @@ def undo(
     ]
     done = Undone(counts["restore"] - len(refused), len(gone) + len(resting), counts["undone"], sorted(kept))
     if not dry_run and (done.restored or done.archived):
-        archive.take_back(conn, company_id, gone, origin=origin, now=now)
-        archive.write_units(conn, company_id, resting, origin=origin, now=now)
-        queries.undone(conn, import_id, now)
+        archive.take_back(
+            conn,
+            actor,
+            gone,
+        )
+        archive.write_units(
+            conn,
+            actor,
+            resting,
+        )
+        queries.undone(conn, import_id, actor.now)
         after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
-        ledger.enter(conn, company_id, "import.undone", import_id, origin=origin, now=now, before=None, after=after)
+        ledger.enter(conn, actor, "import.undone", import_id, before=None, after=after)
     return done
 
 
 def _restore(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     touched: Sequence[Touched],
     *,
-    origin: Origin,
-    now: datetime,
     rules: RuleSet,
     dry_run: bool,
 ) -> list[tuple[str, Issue]]:
@@ -166,4 +167,4 @@ def _restore(
         for sku in touched
         if sku.state == "restore" and sku.version is not None and sku.version_before is not None
     }
-    return restore(conn, company_id, wanted, origin=origin, now=now, rules=rules, dry_run=dry_run) if wanted else []
+    return restore(conn, actor, wanted, rules=rules, dry_run=dry_run) if wanted else []

@@ -6,7 +6,6 @@ they are.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Table
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.mapping import check_rewriting
+from schemas.actors import Actor
 from schemas.imports.inputs import OwnWordInput, OwnWordsInput
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -21,7 +21,6 @@ from schemas.normalise import shown
 from schemas.refusals import Refused
 from schemas.words import fold
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.imports import words as words_imports
 from warehouse.imports.words import KeptMapping, OwnWord
 from warehouse.operate.sessions import Connection
@@ -38,9 +37,7 @@ class ChangedWords:
     removed: int
 
 
-def change_words(
-    conn: Connection, company_id: UUID, sent: OwnWordsInput, *, origin: Origin, now: datetime, dry_run: bool = False
-) -> ChangedWords:
+def change_words(conn: Connection, actor: Actor, sent: OwnWordsInput, *, dry_run: bool = False) -> ChangedWords:
     """Store and remove words, in the caller's transaction. Raises `Refused` with every fault.
 
     A word replaces the company's earlier one of its field and text; removing one that does not exist does nothing.
@@ -49,15 +46,13 @@ def change_words(
     gone = [(word.field, fold(word.text)) for word in sent.remove]
     if dry_run:
         return ChangedWords(len(checked), len(gone))
-    before = {**words_imports.remove(conn, gone), **words_imports.keep(conn, company_id, checked, now)}
+    before = {**words_imports.remove(conn, gone), **words_imports.keep(conn, actor.company_id, checked, actor.now)}
     if words_imports.count(conn) > MOST_WORDS:
         message = Message("A company has at most {most} words of its own.", most=MOST_WORDS)
         raise Refused([Issue("out_of_range", message, "words")])
     after = {f"{word.field}: {word.text}": word.value for word in checked}
     if before or after:
-        ledger.enter(
-            conn, company_id, "own_words.updated", company_id, origin=origin, now=now, before=before, after=after
-        )
+        ledger.enter(conn, actor, "own_words.updated", actor.company_id, before=before, after=after)
     return ChangedWords(len(checked), len(gone))
 
 
@@ -88,16 +83,12 @@ def _table_of(field: str) -> Table | None:
     return next((table for table in tables if field_column(field, table) is not None), None)
 
 
-def remove_mapping(
-    conn: Connection, company_id: UUID, mapping_id: UUID, *, origin: Origin, now: datetime, dry_run: bool = False
-) -> KeptMapping | None:
+def remove_mapping(conn: Connection, actor: Actor, mapping_id: UUID, *, dry_run: bool = False) -> KeptMapping | None:
     """Remove a mapping in the caller's transaction, and return it; None where the company keeps none of the id."""
     found = words_imports.find(conn, mapping_id)
     if found is None or dry_run:
         return found
     words_imports.remove_mapping(conn, mapping_id)
     before = {found.name: found.mapping}
-    ledger.enter(
-        conn, company_id, "import_mapping.removed", mapping_id, origin=origin, now=now, before=before, after={}
-    )
+    ledger.enter(conn, actor, "import_mapping.removed", mapping_id, before=before, after={})
     return found

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
 
 from pipelines.writing import write
+from schemas.actors import Actor, Origin
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json, stored_template
@@ -20,7 +21,6 @@ from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
 from services.suppliers import parts as parts_suppliers
 from services.suppliers.parts import AskedPart
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 from warehouse.review.entries import Entry
 from warehouse.rules import Rulesets
@@ -250,7 +250,7 @@ def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, 
     try:
         record = build_record(conn, entry)
         result = write_records(
-            conn, company_id, {0: record}, origin=_DRY_RUN_ORIGIN, now=now, rulesets=rulesets, dry_run=True
+            conn, Actor(company_id, _DRY_RUN_ORIGIN, now), {0: record}, rulesets=rulesets, dry_run=True
         )[0]
         if result.outcome == "rejected":
             raise conflict_of(result.errors)

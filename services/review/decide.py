@@ -6,11 +6,12 @@ decide at the same time the second finds the entry decided. Locks are taken in o
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 from pipelines.writing import write
+from schemas.actors import Actor
 from schemas.messages import Message
 from services.conformity import issuing
 from services.review import compare as compare_review
@@ -20,7 +21,6 @@ from services.review.entries import load_entry
 from services.skus.write import write_records
 from services.suppliers import parts
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 from warehouse.review import entries
 from warehouse.review.entries import Decision, Entry
@@ -41,11 +41,9 @@ _OTHER_PARTS: Final = Message(
 
 def accept(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     entry_id: UUID,
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     reason: str | None = None,
     seen_version: int | None = None,
@@ -61,31 +59,31 @@ def accept(
     `Refused` as `issuing.issue`.
     """
     entry = _lock_open(conn, entry_id)
-    writer = replace(origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))
+    writer = replace(actor.origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))
     comparison: Comparison | None = None
     if entry.sku_id is not None:
         compare_review.lock_present(conn, entry.sku_id)
     if compare_review.writes_sku(entry):
         comparison = _write_sku(
             conn,
-            company_id,
+            Actor(actor.company_id, writer, actor.now),
             entry,
-            origin=writer,
-            now=now,
             rulesets=rulesets,
             seen_version=seen_version,
             parts_compared=parts_compared,
         )
     elif entry.kind == "doc_draft":
-        issuing.issue(conn, company_id, entry, issued_with or {}, origin=writer, now=now, rulesets=rulesets)
-    entries_review.accept(conn, company_id, entry, origin=writer, now=now)
+        issuing.issue(conn, Actor(actor.company_id, writer, actor.now), entry, issued_with or {}, rulesets=rulesets)
+    entries_review.accept(
+        conn,
+        Actor(actor.company_id, writer, actor.now),
+        entry,
+    )
     return _record_decision(
         conn,
-        company_id,
+        actor,
         entry,
         "accepted",
-        origin=origin,
-        now=now,
         reason=reason,
         request_state="closed",
         comparison=comparison,
@@ -94,11 +92,9 @@ def accept(
 
 def reject(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     entry_id: UUID,
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     reason: str | None = None,
     note: str | None = None,
@@ -109,17 +105,17 @@ def reject(
     """
     entry = _lock_open(conn, entry_id)
     comparison = (
-        compare(conn, company_id, entry, now=now, rulesets=rulesets) if compare_review.writes_sku(entry) else None
+        compare(conn, actor.company_id, entry, now=actor.now, rulesets=rulesets)
+        if compare_review.writes_sku(entry)
+        else None
     )
     if entry.request_id is not None:
-        enquiries.add_rejected(conn, entry.request_id, due_at=now + _MAILED_AFTER, at=now)
+        enquiries.add_rejected(conn, entry.request_id, due_at=actor.now + _MAILED_AFTER, at=actor.now)
     return _record_decision(
         conn,
-        company_id,
+        actor,
         entry,
         "rejected",
-        origin=origin,
-        now=now,
         reason=reason,
         note=note,
         request_state="open",
@@ -140,25 +136,21 @@ def _lock_open(conn: Connection, entry_id: UUID) -> Entry:
 
 def _write_sku(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     entry: Entry,
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     seen_version: int | None,
     parts_compared: bool,
 ) -> Comparison:
     """Write what the entry says, and return what that changed."""
     record = compare_review.build_record(conn, entry, seen_version=seen_version)
-    before = load_current(conn, entry.sku_id, rulesets, now.date())
+    before = load_current(conn, entry.sku_id, rulesets, actor.now.date())
     asked = parts.asked_parts(conn, entry, before.detail["components"] if before else ())
     if any(part.differs for part in asked) and not parts_compared:
         raise Conflict(_OTHER_PARTS)
     try:
-        [result] = write_records(
-            conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False
-        ).values()
+        [result] = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=False).values()
     except write.PlanLimitReached as reached:
         raise Conflict(str(reached)) from None
     if result.outcome == "rejected":
@@ -168,12 +160,10 @@ def _write_sku(
 
 def _record_decision(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     entry: Entry,
     state: str,
     *,
-    origin: Origin,
-    now: datetime,
     reason: str | None,
     request_state: str,
     comparison: Comparison | None,
@@ -182,23 +172,21 @@ def _record_decision(
     """Store the decision, move the request, and enter it into the ledger; `comparison` is what was decided on."""
     decision = Decision(
         state=state,
-        by_id=origin.actor_id,
-        by_name=origin.actor_name,
-        at=now,
+        by_id=actor.origin.actor_id,
+        by_name=actor.origin.actor_name,
+        at=actor.now,
         reason=reason,
         note=note,
         decided=comparison.as_dict() if comparison and not comparison.refused else None,
     )
     entries.decide(conn, entry.id, decision)
     if entry.request_id is not None:
-        requests.move(conn, entry.request_id, request_state, at=now)
+        requests.move(conn, entry.request_id, request_state, at=actor.now)
     ledger.enter(
         conn,
-        company_id,
+        Actor(actor.company_id, replace(actor.origin, reason=reason), actor.now),
         f"{entry.resource}.{state}",
         entry.id,
-        origin=replace(origin, reason=reason),
-        now=now,
         before={"state": "open"},
         after={"state": state} | ({"note": note} if note else {}),
     )

@@ -21,13 +21,13 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import NotThere, Refused
 from services import files as files_services
 from services.suppliers.parts import facts_by_id, named_ids
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
 from warehouse.review import entries
@@ -37,12 +37,10 @@ from warehouse.skus import store
 
 def file(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     kind: str,
     payload: Mapping[str, object],
     *,
-    origin: Origin,
-    now: datetime,
     sku_id: UUID | None = None,
     request_id: UUID | None = None,
     filing_key: bytes | None = None,
@@ -53,7 +51,7 @@ def file(
     it stands now, and files nothing.
     """
     if filing_key is not None:
-        entries.lock_filing(conn, company_id, filing_key)
+        entries.lock_filing(conn, actor.company_id, filing_key)
         if already_filed := entries.filed_as(conn, filing_key):
             return already_filed
     if kind == "sku_update" and sku_id is not None and (ids := named_ids(kind, payload)):
@@ -65,17 +63,17 @@ def file(
         sku_id=sku_id,
         request_id=request_id,
         filing_key=filing_key,
-        filed_by_type=origin.actor_type,
-        filed_by_id=origin.actor_id,
-        filed_by_name=origin.actor_name,
-        filed_at=now,
+        filed_by_type=actor.origin.actor_type,
+        filed_by_id=actor.origin.actor_id,
+        filed_by_name=actor.origin.actor_name,
+        filed_at=actor.now,
     )
-    entries.add(conn, company_id, filing)
+    entries.add(conn, actor.company_id, filing)
     filed = load_entry(conn, filing.id)
     values = {"kind": kind, "sku_id": sku_id, "request_id": request_id, "payload": payload}
     stored_values = {name: value for name, value in values.items() if value is not None}
     action = f"{filed.resource}.filed"
-    ledger.enter(conn, company_id, action, filed.id, origin=origin, now=now, before=None, after=stored_values)
+    ledger.enter(conn, actor, action, filed.id, before=None, after=stored_values)
     return filed
 
 
@@ -113,8 +111,17 @@ def attach(
     entries.add_file(conn, company_id, file, request_id=request_id, entry_id=entry_id, at=now)
 
 
-def accept(conn: Connection, company_id: UUID, entry: Entry, *, origin: Origin, now: datetime) -> None:
+def accept(
+    conn: Connection,
+    actor: Actor,
+    entry: Entry,
+) -> None:
     """Record the entry's files as technical files of its SKU, each with its entry in the ledger."""
     for file in entries.of_entry(conn, entry.id):
         assert entry.sku_id is not None, "what comes with files is about a SKU"
-        files_services.record(conn, company_id, entry.sku_id, file, origin=origin, now=now)
+        files_services.record(
+            conn,
+            actor,
+            entry.sku_id,
+            file,
+        )

@@ -5,12 +5,12 @@ of it stays in the figures. Any write with its code brings it back, too (`pipeli
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from compliance.ruleset import RuleSet
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Figure, Message
 from schemas.refusals import NotThere
@@ -19,7 +19,6 @@ from schemas.vocabularies import Outcome
 from services.skus import detail
 from services.skus.placed import PlacedYear, placed_years
 from services.skus.write import WriteOutcome, write_records
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection, savepoint
 from warehouse.rules import Rulesets
 from warehouse.skus import archive, queries
@@ -41,18 +40,15 @@ class Archiving(NamedTuple):
     version_before: int
 
 
-def archive_sku(
-    conn: Connection, company_id: UUID, sku_id: UUID, *, origin: Origin, now: datetime, rules: RuleSet, dry_run: bool
-) -> Archiving:
+def archive_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rules: RuleSet, dry_run: bool) -> Archiving:
     """Archive a SKU, and return what that changed and how it rests. Raise `NotThere`."""
     with savepoint(conn) as part:
         part.keep = not dry_run
-        origin = replace(origin, reason=origin.reason or "Archived.")
-        found = archive.archive(conn, company_id, [sku_id], origin=origin, now=now)
-        rested = archive.of(conn, sku_id, now.date())
+        found = archive.archive(conn, actor.with_reason(actor.origin.reason or "Archived."), [sku_id])
+        rested = archive.of(conn, sku_id, actor.now.date())
     if rested is None:
         raise NotThere
-    version, warnings = rested.row["version"], placed_warnings(conn, sku_id, rules, now.date())
+    version, warnings = rested.row["version"], placed_warnings(conn, sku_id, rules, actor.now.date())
     return Archiving("updated" if found else "unchanged", rested, warnings, version - found)
 
 
@@ -102,11 +98,9 @@ def _named(placed: PlacedYear) -> Message:
 
 def return_sku(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     sku_id: UUID,
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     dry_run: bool,
 ) -> WriteOutcome:
@@ -119,7 +113,7 @@ def return_sku(
     if code is None:
         raise NotThere
     record = cast(SkuPatch, {"sku_code": code})
-    written = write_records(conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=dry_run)
+    written = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=dry_run)
     written[0].warnings = [issue for issue in written[0].warnings if issue.code != "returned_from_archive"]
     return written[0]
 

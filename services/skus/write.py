@@ -20,6 +20,7 @@ from pipelines.writing import volumes as volumes_writing
 from pipelines.writing.admit import Prepared
 from pipelines.writing.patch import Patch, array_values, from_records
 from pipelines.writing.write import write_patch
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -27,7 +28,6 @@ from schemas.refusals import Refused
 from schemas.skus.types import SkuDetail, SkuPatch, VolumeRow
 from schemas.vocabularies import Outcome
 from services.skus import detail
-from warehouse.audit.ledger import Origin
 from warehouse.catalogue import served_markets
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
@@ -76,11 +76,9 @@ class _Merged(StoredSku):
 
 def write_records(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     records: Mapping[int, SkuPatch],
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     dry_run: bool,
     resource: str = "sku",
@@ -110,10 +108,8 @@ def write_records(
     patch = patch.with_volumes(volumes)
     written = write_patch(
         conn,
-        company_id,
+        actor,
         patch,
-        origin=origin,
-        now=now,
         rules=rules,
         dry_run=dry_run,
         resource=resource,
@@ -123,7 +119,7 @@ def write_records(
         outcomes[fault.row].errors.append(fault.issue)
     for outcome in outcomes.values():
         outcome.version_before = outcome.version_before or written.version_before(outcome.sku_code)
-    _fill(outcomes, written, rules, now=now, dry_run=dry_run, graded_by=partial(rulesets.of, conn))
+    _fill(outcomes, written, rules, now=actor.now, dry_run=dry_run, graded_by=partial(rulesets.of, conn))
     for warning in refuse.returned_from_archive(written):
         outcomes[warning.row].warnings.append(warning.issue)
     return outcomes
@@ -208,12 +204,10 @@ class VolumesWritten(NamedTuple):
 
 def write_volumes(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     sku_code: str,
     rows: Sequence[VolumeRow],
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
     dry_run: bool,
 ) -> VolumesWritten:
@@ -230,10 +224,8 @@ def write_volumes(
     )
     outcome = write_patch(
         conn,
-        company_id,
+        actor,
         patch,
-        origin=origin,
-        now=now,
         rules=rulesets.active(conn),
         dry_run=dry_run,
         resource="sku_volumes",
@@ -247,12 +239,10 @@ def write_volumes(
 
 def write_resting_volumes(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     sku_id: UUID,
     rows: Sequence[VolumeRow],
     *,
-    origin: Origin,
-    now: datetime,
     dry_run: bool,
 ) -> VolumesWritten | None:
     """Write validated rows of an archived SKU, which stays archived; None where the company has none of the id.
@@ -266,7 +256,11 @@ def write_resting_volumes(
     units = volumes_writing.merged(rested.volumes, _as_patch(written))
     changed = units != rested.volumes
     if changed and not dry_run:
-        archive.write_units(conn, company_id, {sku_id: units}, origin=origin, now=now)
+        archive.write_units(
+            conn,
+            actor,
+            {sku_id: units},
+        )
     warnings = _market_warnings(written, rested.markets or [])
     return VolumesWritten(written, warnings, rested.version, rested.version + changed)
 

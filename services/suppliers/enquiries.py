@@ -11,6 +11,7 @@ from uuid_utils import uuid7
 
 from pipelines import suppliers
 from pipelines.suppliers import Text
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import NotThere, Refused
@@ -18,7 +19,6 @@ from schemas.suppliers import SupplierEnquiryInput
 from services.suppliers import requests
 from services.suppliers.requests import Item
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.companies import sandboxes
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import enquiries
@@ -39,11 +39,9 @@ _PERSON: Final = "user"
 
 def create(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     sent: SupplierEnquiryInput,
     *,
-    origin: Origin,
-    now: datetime,
     links: EnquiryLinks,
     mailing: bool = False,
     dry_run: bool = False,
@@ -53,8 +51,8 @@ def create(
     With `mailing` it is mailed where it has an address; a sandbox mails nobody. With `dry_run` nothing is stored and
     None returned. Raises `Refused` with every fault.
     """
-    mailing = mailing and sandboxes.account_of(conn, company_id) is None
-    last_day, issues = _check(conn, sent, now, mailing=mailing)
+    mailing = mailing and sandboxes.account_of(conn, actor.company_id) is None
+    last_day, issues = _check(conn, sent, actor.now, mailing=mailing)
     if issues:
         raise Refused(issues)
     if dry_run:
@@ -64,35 +62,31 @@ def create(
     item = Item(enquiry_id, token, datetime.combine(last_day + timedelta(days=1), time(), UTC))
     enquiries.add(
         conn,
-        company_id,
+        actor.company_id,
         item.enquiry_id,
         token=item.token,
         supplier_name=sent.supplier_name,
         message=sent.message or None,
         due_on=sent.due,
         expires_at=item.expires_at,
-        at=now,
+        at=actor.now,
         supplier_email=sent.supplier_email,
         language=sent.language,
-        asked_by=UUID(origin.actor_id) if origin.actor_type == _PERSON and origin.actor_id else None,
+        asked_by=UUID(actor.origin.actor_id) if actor.origin.actor_type == _PERSON and actor.origin.actor_id else None,
     )
     after = {"supplier_name": sent.supplier_name, "sku_codes": sent.sku_codes, "expires_at": item.expires_at}
-    ledger.enter(
-        conn, company_id, "supplier_enquiry.created", item.enquiry_id, origin=origin, now=now, before=None, after=after
-    )
+    ledger.enter(conn, actor, "supplier_enquiry.created", item.enquiry_id, before=None, after=after)
     for code in sent.sku_codes:
         requests.create(
             conn,
-            company_id,
+            actor,
             sku_code=code,
             component_ids=(),
             supplier_name=sent.supplier_name,
-            origin=origin,
-            now=now,
             item=item,
         )
     if mailing and sent.supplier_email:
-        _plan_mails(conn, company_id, enquiry_id, sent.due, now)
+        _plan_mails(conn, actor.company_id, enquiry_id, sent.due, actor.now)
     return enquiry_id
 
 
@@ -105,9 +99,7 @@ def _plan_mails(conn: Connection, company_id: UUID, enquiry_id: UUID, due_on: da
             enquiries.add_mail(conn, company_id, enquiry_id, "reminder", due_at=at, at=now)
 
 
-def remind(
-    conn: Connection, company_id: UUID, enquiry_id: UUID, *, origin: Origin, now: datetime, mailing: bool, dry_run: bool
-) -> bool:
+def remind(conn: Connection, actor: Actor, enquiry_id: UUID, *, mailing: bool, dry_run: bool) -> bool:
     """Have a reminder mailed now; False where it is not: no address, no mail server, nothing open, or one just went.
 
     Raises `NotThere`.
@@ -116,17 +108,17 @@ def remind(
     if enquiry is None:
         raise NotThere
     last = enquiries.last_sent(conn, enquiry_id)
-    is_early = enquiries.waits_until(conn, enquiry_id, now) or (last is not None and now - last < REMINDED_AFTER)
+    is_early = enquiries.waits_until(conn, enquiry_id, actor.now) or (
+        last is not None and actor.now - last < REMINDED_AFTER
+    )
     is_open = any(item.state in suppliers.WAITS_FOR_SUPPLIER for item in enquiries.items_of(conn, enquiry_id))
-    if not mailing or not enquiry.supplier_email or is_early or not is_open or _has_ended(enquiry, now):
+    if not mailing or not enquiry.supplier_email or is_early or not is_open or _has_ended(enquiry, actor.now):
         return False
-    if _has_mailed_enough(conn, now) or sandboxes.account_of(conn, company_id) is not None:
+    if _has_mailed_enough(conn, actor.now) or sandboxes.account_of(conn, actor.company_id) is not None:
         return False
     if not dry_run:
-        enquiries.add_mail(conn, company_id, enquiry_id, "reminder", due_at=now, at=now)
-        ledger.enter(
-            conn, company_id, "supplier_enquiry.reminded", enquiry_id, origin=origin, now=now, before=None, after={}
-        )
+        enquiries.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=actor.now, at=actor.now)
+        ledger.enter(conn, actor, "supplier_enquiry.reminded", enquiry_id, before=None, after={})
     return True
 
 
@@ -146,9 +138,7 @@ def _has_ended(enquiry: Enquiry, now: datetime) -> bool:
     return enquiry.withdrawn_at is not None or enquiry.expires_at <= now
 
 
-def withdraw(
-    conn: Connection, company_id: UUID, enquiry_id: UUID, *, origin: Origin, now: datetime, dry_run: bool = False
-) -> None:
+def withdraw(conn: Connection, actor: Actor, enquiry_id: UUID, *, dry_run: bool = False) -> None:
     """End the links of an enquiry at once; answers that wait for review can still be decided.
 
     Withdrawing it again does nothing. Raises `NotThere`.
@@ -158,16 +148,14 @@ def withdraw(
         raise NotThere
     if enquiry.withdrawn_at is not None or dry_run:
         return
-    enquiries.withdraw(conn, enquiry_id, at=now)
+    enquiries.withdraw(conn, enquiry_id, at=actor.now)
     ledger.enter(
         conn,
-        company_id,
+        actor,
         "supplier_enquiry.withdrawn",
         enquiry_id,
-        origin=origin,
-        now=now,
         before={"withdrawn_at": None},
-        after={"withdrawn_at": now},
+        after={"withdrawn_at": actor.now},
     )
 
 

@@ -16,6 +16,7 @@ from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
 from pipelines.writing import components, substances
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import NotThere, Refused
@@ -24,7 +25,6 @@ from services.review import entries as entries_review
 from services.suppliers import parts
 from services.suppliers.parts import facts_by_id
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Connection
 from warehouse.review import entries
 from warehouse.rules import Rulesets
@@ -59,13 +59,11 @@ class Item:
 
 def create(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     *,
     sku_code: str,
     component_ids: Sequence[UUID],
     supplier_name: str | None,
-    origin: Origin,
-    now: datetime,
     item: Item | None = None,
 ) -> tuple[Request, str]:
     """Request data on components of a SKU, on its whole graph where none are named; return request and link token.
@@ -89,14 +87,14 @@ def create(
     assert sku_id is not None, "it has lines"
     queries.add(
         conn,
-        company_id,
+        actor.company_id,
         request_id,
         token=token,
         sku_id=sku_id,
         component_ids=requested_ids,
         asked=facts_by_id(lines, set(map(str, requested_ids))),
         supplier_name=supplier_name,
-        at=now,
+        at=actor.now,
         enquiry_id=item.enquiry_id if item else None,
         expires_at=item.expires_at if item else None,
     )
@@ -105,11 +103,9 @@ def create(
         created["enquiry_id"] = item.enquiry_id
     ledger.enter(
         conn,
-        company_id,
+        actor,
         "supplier_request.created",
         request_id,
-        origin=origin,
-        now=now,
         before=None,
         after={name: value for name, value in created.items() if value is not None},
     )
@@ -174,36 +170,32 @@ def _is_same(line: Component, other: Component) -> bool:
 
 def submit(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     request_id: UUID,
     response: SupplierResponse,
     *,
-    origin: Origin,
-    now: datetime,
     rulesets: Rulesets,
 ) -> entries.Entry:
     """File a validated answer for review in the caller's transaction; it replaces one that waits there.
 
-    `response` is what `schemas.suppliers` parses; `origin` takes the supplier's name from the request. Raises
+    `response` is what `schemas.suppliers` parses; the origin takes the supplier's name from the request. Raises
     `NotThere` and `Refused`.
     """
     request = open_request(conn, request_id)
-    origin = replace(origin, actor_name=request.supplier_name)
+    actor = replace(actor, origin=replace(actor.origin, actor_name=request.supplier_name))
     answers, issues = _assign_answers(response.get("components") or (), request)
     issues += _find_contradictions(answers, rulesets.active(conn))
     if issues:
         raise Refused(issues)
     replaced = entries.replace_open(conn, request.id)
-    queries.move(conn, request.id, "awaiting_review", at=now)
+    queries.move(conn, request.id, "awaiting_review", at=actor.now)
     kept = {**response, "components": answers, "asked": parts.of_request(conn, request)}
     payload = {name: value for name, value in kept.items() if value is not None}
     entry = entries_review.file(
         conn,
-        company_id,
+        actor,
         "supplier_answer",
         payload,
-        origin=origin,
-        now=now,
         sku_id=request.sku_id,
         request_id=request.id,
     )

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from starlette.testclient import TestClient
 
+from schemas.actors import Actor, Origin
 from services.suppliers import requests
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
@@ -53,12 +53,10 @@ def ask(caller: Any, pool: Pool, *, lines: list[int] | None = None, **fields: An
     with pool.company(caller.company) as conn:
         request, token = requests.create(
             conn,
-            caller.company,
+            Actor(caller.company, OPERATOR, datetime.now(UTC)),
             sku_code=sku["sku_code"],
             component_ids=[held[n] for n in lines or ()],
             supplier_name="Préformes du Rhône",
-            origin=OPERATOR,
-            now=datetime.now(UTC),
         )
     components = [str(each) for each in request.component_ids]
     address = f"10.{randrange(256)}.{randrange(256)}.{randrange(256)}"

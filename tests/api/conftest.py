@@ -13,12 +13,12 @@ from starlette.testclient import TestClient
 from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.catalogue import load, read
+from schemas.actors import Origin
 from tests.api.published import Published
 from tests.commands import Pcds
 from tests.keys import with_keys
 from tools.ports import free_port
 from warehouse.accounts import keys
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock, StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running

@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from services.review import entries as entries_review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, run, weighed
-from warehouse.audit.ledger import Origin
 
 PART = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass"}
 
@@ -127,11 +127,9 @@ def test_what_waits_in_the_review_is_rejected_or_waits_for_the_items_return(call
     with pool.company(caller.company) as conn:
         entries_review.file(
             conn,
-            caller.company,
+            Actor(caller.company, assistant, datetime.now(UTC)),
             "sku_update",
             {"changes": {"name": "Other"}},
-            origin=assistant,
-            now=datetime.now(UTC),
             sku_id=UUID(asked.sku_id),
         )
     made_draft = caller.post(f"/skus/{asked.sku_id}/doc-drafts", {})

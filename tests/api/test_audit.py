@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.audit import AuditLogResponse
 from schemas.vocabularies import ACTIONS, ACTORS
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
 
@@ -190,11 +190,9 @@ def test_an_entry_of_a_record_that_is_no_sku_shows_what_was_entered(caller, pool
     with pool.company(caller.company) as conn:
         ledger.enter(
             conn,
-            caller.company,
+            Actor(caller.company, origin, clock.now()),
             "company.updated",
             record,
-            origin=origin,
-            now=clock.now(),
             before={"plan": "growth"},
             after={"plan": "enterprise"},
         )

@@ -7,10 +7,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from schemas.actors import Actor, Origin
 from services import changes
 from tests.api.test_changes import covered
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.changes.feed import BEGINNING
 from warehouse.rules import Rulesets
 
@@ -88,7 +88,7 @@ def test_who_signed_in_or_waits_for_review_is_no_change(caller, pool):
     now = datetime.now(UTC)
     for action in ("user.signed_in", "sku_proposal.filed", "api_key.issued"):
         with pool.company(caller.company) as conn:
-            ledger.enter(conn, caller.company, action, uuid4(), origin=PERSON, now=now, before=None, after={})
+            ledger.enter(conn, Actor(caller.company, PERSON, now), action, uuid4(), before=None, after={})
     pool.stamp(caller.company)
     got = page(caller)
     assert got["data"] == []
@@ -100,7 +100,7 @@ def test_a_commit_that_may_be_lost_in_a_crash_is_not_told_nor_what_follows(calle
     brand = uuid4()
     with pool.company(caller.company) as conn:  # commits, and nobody has stamped it
         now = datetime.now(UTC)
-        ledger.enter(conn, caller.company, "brand.created", brand, origin=PERSON, now=now, before=None, after={})
+        ledger.enter(conn, Actor(caller.company, PERSON, now), "brand.created", brand, before=None, after={})
     before, cursor = told(caller)
     assert [each["resource_id"] for each in before] == [made["id"]]
     assert page(caller, after=cursor)["data"] == []

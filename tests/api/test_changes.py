@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from schemas.actors import Actor, Origin
 from tests.waiting import wait_until
 from warehouse import conformity
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.audit.visible import STAMP
 
 PERSON = Origin("operator", None, "operator", "correlation")
@@ -35,7 +35,7 @@ def covered(pool, caller, sku, at, **days):
     doc_id = uuid4()
     with pool.company(caller.company) as conn:
         conformity.add(conn, caller.company, doc_id, values=values, at=at)
-        ledger.enter(conn, caller.company, "doc.created", doc_id, origin=PERSON, now=at, before=None, after={})
+        ledger.enter(conn, Actor(caller.company, PERSON, at), "doc.created", doc_id, before=None, after={})
     pool.stamp(caller.company)
 
 
@@ -77,7 +77,7 @@ def test_a_write_whose_process_died_before_it_said_so_is_told_until_somebody_see
         }
         conformity.add(conn, caller.company, doc_id, values=values, at=datetime.now(UTC))
         ledger.enter(
-            conn, caller.company, "doc.created", doc_id, origin=PERSON, now=datetime.now(UTC), before=None, after={}
+            conn, Actor(caller.company, PERSON, datetime.now(UTC)), "doc.created", doc_id, before=None, after={}
         )
     for since in (as_of, datetime.now(UTC).isoformat()):
         assert listed(caller, updated_since=since)[0] == ["S"]
@@ -92,11 +92,9 @@ def test_what_is_stamped_later_has_the_later_stamp_though_the_clock_was_set_back
     with pool.company(caller.company) as conn:
         ledger.enter(
             conn,
-            caller.company,
+            Actor(caller.company, PERSON, datetime.now(UTC)),
             "company.updated",
             caller.company,
-            origin=PERSON,
-            now=datetime.now(UTC),
             before=None,
             after={},
         )

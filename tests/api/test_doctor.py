@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from api.operate import commands as command
+from schemas.actors import Actor
 from schemas.operate import State
 from services import operate
 from services.operate import Finding, Problem, find_codes
@@ -84,7 +85,7 @@ def test_answers_for_another_part_are_reported_and_stay_as_they_are(caller, data
     with pool.company(caller.company) as conn:
         [[entry]] = conn.execute("SELECT id FROM review_entries").fetchall()
         now = datetime.now(UTC)
-        decide.accept(conn, caller.company, entry, origin=OPERATOR, now=now, rulesets=Rulesets(), parts_compared=True)
+        decide.accept(conn, Actor(caller.company, OPERATOR, now), entry, rulesets=Rulesets(), parts_compared=True)
     app = examined(pool, monkeypatch)
     arguments = ["--company", str(caller.company)]
     assert orjson.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["misapplied_answers"] == []

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID, uuid4
 
+from schemas.actors import Actor, Origin
 from services.conformity import drafts
 from services.review import entries
 from tests.api.people import Browser, added
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -21,7 +21,7 @@ def filed(pool, company: UUID, sku_id: str, lang: Literal["en", "fr", "de"] = "d
         ).draft.as_dict()
         payload = {"reference": "DoC-1", "lang": lang, "draft": draft}
         origin = Origin("connection", str(uuid4()), "Helper", str(uuid4()))
-        return entries.file(conn, company, "doc_draft", payload, origin=origin, now=NOW, sku_id=UUID(sku_id)).id
+        return entries.file(conn, Actor(company, origin, NOW), "doc_draft", payload, sku_id=UUID(sku_id)).id
 
 
 def test_a_draft_is_read_as_a_page_and_as_a_pdf(stopped, pool, join):

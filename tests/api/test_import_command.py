@@ -18,11 +18,11 @@ import xlsxwriter
 
 from api.operate.program import Client, Refusal
 from pipelines.catalogue import load, read
+from schemas.actors import Origin
 from tests.journeys.place import ROOT, Place
 from tests.pipelines.rewriting import with_text
 from tests.waiting import wait_until
 from tools.ports import free_port
-from warehouse.audit.ledger import Origin
 from warehouse.operate.embedded import running
 from warehouse.operate.migrate import migrate
 from warehouse.operate.sessions import Pool

@@ -8,13 +8,13 @@ from uuid import uuid4
 import pytest
 
 from pipelines.reading import questions as asking
+from schemas.actors import Origin
 from schemas.messages import Message
 from services.imports import submit
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, service_behind
 from tests.api.test_import_answers import ASKING, imported, stored
 from tests.api.test_upload_pages import send, shown
-from warehouse.audit.ledger import Origin
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from compliance.annex_v import in_words
+from schemas.actors import Actor, Origin
 from services.review import entries as entries_review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted
 from tests.services.making import PDF
-from warehouse.audit.ledger import Origin
 
 SCRIPT = "<script>alert('x')</script>"
 ASSISTANT = Origin("connection", str(uuid4()), f"Assistant {SCRIPT}", "c-3")
@@ -35,7 +35,7 @@ def browser(caller, person):
 
 def filed(pool, company, kind, payload, sku_id=None):
     with pool.company(company) as conn:
-        return entries_review.file(conn, company, kind, payload, origin=ASSISTANT, now=datetime.now(UTC), sku_id=sku_id)
+        return entries_review.file(conn, Actor(company, ASSISTANT, datetime.now(UTC)), kind, payload, sku_id=sku_id)
 
 
 def decide(browser, path, decision, **fields):

@@ -8,13 +8,13 @@ import pytest
 from compliance import ruleset
 from compliance.ruleset import FURTHER
 from compliance.tables import RULES as RULES_FOLDER
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
 from tests import ruling
 from tests.api.test_commands import NOBODY
 from tests.commands import Pcds
 from tests.ruling import BOTTLE, GLASS, LINES
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running
@@ -39,7 +39,7 @@ def written(pcds, company, **skus):
     records = {row: parse_sku({"sku_code": code, "name": "n", **body}) for row, (code, body) in enumerate(skus.items())}
     with Pool(Database.of(Settings.load(data_dir=pcds.data_dir)).app_url) as pool, pool.company(company) as conn:
         origin = Origin("api_key", None, None, "c")
-        write_records(conn, company, records, origin=origin, now=Clock().now(), rulesets=Rulesets(), dry_run=False)
+        write_records(conn, Actor(company, origin, Clock().now()), records, rulesets=Rulesets(), dry_run=False)
 
 
 def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):

@@ -8,13 +8,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from schemas.actors import Origin
 from services import audit as audit_services
 from services import companies
 from tests import stores
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, sent
 from warehouse.accounts import keys
-from warehouse.audit.ledger import Origin
 from warehouse.companies import removal
 from warehouse.companies import sandboxes as stored
 from warehouse.operate.sessions import owner_transaction

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from services.review import entries as entries_review
 from services.suppliers import requests
 from tests.api.asking import ask
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent
 from warehouse import conformity
-from warehouse.audit.ledger import Origin
 
 BARE = {"component_type": "body", "material_family": "plastic", "weight_g": 1}
 NOBODY = Origin("connection", None, None, str(uuid4()))
@@ -67,23 +67,25 @@ def filled(caller, pool):
         for kind, payloads in PAYLOADS.items():
             for payload in payloads:
                 for sku_id in (None, made[1]["id"]):
-                    entries_review.file(conn, caller.company, kind, payload, origin=NOBODY, now=now, sku_id=sku_id)
+                    entries_review.file(conn, Actor(caller.company, NOBODY, now), kind, payload, sku_id=sku_id)
     asked = ask(caller, pool, components=[BARE])
     with pool.company(caller.company) as conn:
         for payload in ({}, {"components": None}, {"components": [{"component_id": asked.components[0]}]}):
             entry = entries_review.file(
                 conn,
-                caller.company,
+                Actor(caller.company, NOBODY, now),
                 "supplier_answer",
                 payload,
-                origin=NOBODY,
-                now=now,
                 sku_id=asked.sku_id,
                 request_id=asked.id,
             )
             conn.execute("UPDATE review_entries SET state = 'replaced' WHERE id = %s", [entry.id])
         requests.create(
-            conn, caller.company, sku_code="S-1", component_ids=[], supplier_name=None, origin=NOBODY, now=now
+            conn,
+            Actor(caller.company, NOBODY, now),
+            sku_code="S-1",
+            component_ids=[],
+            supplier_name=None,
         )
     run(caller, sent(caller, "sku_code;name\nI-1;\n"))
     counted(caller)

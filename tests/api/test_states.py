@@ -29,6 +29,7 @@ from api.app import create
 from api.cli import build_program
 from api.operate import health
 from pipelines.catalogue import load, read
+from schemas.actors import Origin
 from schemas.json_values import JsonObject
 from schemas.operate import State
 from services import operate
@@ -38,7 +39,6 @@ from tests.code_servers import code_server
 from tests.conftest import as_operators, migrated
 from tests.waiting import wait_until
 from warehouse.accounts import keys
-from warehouse.audit.ledger import Origin
 from warehouse.figures import publish
 from warehouse.imports.claims import LISTENER
 from warehouse.operate import dagster_home, store, store_identity

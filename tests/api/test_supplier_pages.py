@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from services.review import decide as decide_review
 from tests.api.asking import BODY, CAP, ask
 from tests.api.people import Browser, added, hidden
 from tests.services.making import PDF, PNG
-from warehouse.audit.ledger import Origin
 from warehouse.review import entries
 from warehouse.rules import Rulesets
 
@@ -39,10 +39,8 @@ def decide(pool, asked, how, **more):
     with pool.company(asked.company) as conn:
         how(
             conn,
-            asked.company,
+            Actor(asked.company, PERSON, datetime.now(UTC)),
             entry(pool, asked).id,
-            origin=PERSON,
-            now=datetime.now(UTC),
             rulesets=Rulesets(),
             **more,
         )

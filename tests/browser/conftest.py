@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pipelines.catalogue import load, read
+from schemas.actors import Origin
 from tests import mailbox
 from tests.api.people import Person, added
 from tests.api.portfolios import weigh
@@ -31,7 +32,6 @@ from tools.browser import chromium
 from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
 from tools.browser.pages import prepare, sign_in
-from warehouse.audit.ledger import Origin
 from warehouse.figures import publish
 from warehouse.operate.dagster_home import environment as dagster_environment
 from warehouse.operate.database import Database

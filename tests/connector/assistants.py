@@ -15,10 +15,10 @@ from mcp.server.auth.provider import AccessToken
 from api.http.service import Service, open_service
 from connector.principal import Principal
 from connector.server import build_server
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import WriteOutcome, write_records
 from tests.keys import with_keys
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings
@@ -97,10 +97,8 @@ class Assistant:
         with self.service.writes.company(self.company) as conn:
             [row] = write_records(
                 conn,
-                self.company,
+                Actor(self.company, origin, self.service.clock.now()),
                 {0: record},
-                origin=origin,
-                now=self.service.clock.now(),
                 rulesets=self.service.rulesets,
                 dry_run=False,
             ).values()

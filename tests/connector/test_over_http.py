@@ -9,10 +9,10 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
 from tests.connector.serving import Served
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock
 from warehouse.rules import Rulesets
 
@@ -34,10 +34,8 @@ async def test_a_real_client_reads_asks_and_files_in_both_eras(running: Served, 
         record = parse_sku({"sku_code": code, "name": "Bottle", "material": "glass"})
         write_records(
             conn,
-            running.company,
+            Actor(running.company, Origin("operator", "t", "t", "t"), now),
             {0: record},
-            origin=Origin("operator", "t", "t", "t"),
-            now=now,
             rulesets=Rulesets(),
             dry_run=False,
         )

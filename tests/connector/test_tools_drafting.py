@@ -12,12 +12,12 @@ from uuid import uuid4
 import mcp_types as types
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.conformity import drafts
 from services.review import decide
 from services.skus.write import write_records
 from tests.connector.assistants import Answer, Assistant
-from warehouse.audit.ledger import Origin
 from warehouse.review import entries
 from warehouse.review.entries import Entry
 
@@ -234,10 +234,15 @@ async def test_a_proposal_for_one_component_changes_it_alone_whatever_changed_me
         record = {"sku_code": made.sku_code, "name": "Bottle", "components": [{**part} for part in THREE_PARTS]}
         record["components"][1]["weight_g"] = 3
         origin = Origin("operator", "test", "test", "c")
-        write_records(conn, assistant.company, {0: parse_sku(record)}, origin=origin, now=now,
-                      rulesets=service.rulesets, dry_run=False)  # fmt: skip
+        write_records(
+            conn,
+            Actor(assistant.company, origin, now),
+            {0: parse_sku(record)},
+            rulesets=service.rulesets,
+            dry_run=False,
+        )
         [entry], _ = entries.page(conn)
-        decide.accept(conn, assistant.company, entry.id, origin=origin, now=now, rulesets=service.rulesets)
+        decide.accept(conn, Actor(assistant.company, origin, now), entry.id, rulesets=service.rulesets)
     after = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]["components"]
     assert [line["weight_g"] for line in after] == [11.2, 3, 1]
     assert after[0]["substances"]["bpa"]["status"] == "absent"

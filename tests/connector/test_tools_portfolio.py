@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
-from warehouse.audit.ledger import Origin
 from warehouse.figures.publish import publish
 
 pytestmark = pytest.mark.anyio
@@ -144,11 +144,9 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     with service.writes.company(assistant.company) as conn:
         write_volumes(
             conn,
-            assistant.company,
+            Actor(assistant.company, origin, service.clock.now()),
             can.sku_code,
             parse_volumes(rows),
-            origin=origin,
-            now=service.clock.now(),
             rulesets=service.rulesets,
             dry_run=False,
         )

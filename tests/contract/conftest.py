@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from pipelines.catalogue import load, read
+from schemas.actors import Origin
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from tests.keys import with_keys
-from warehouse.audit.ledger import Origin
 from warehouse.operate.dagster_home import environment as dagster_environment
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool

@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from services.review import decide
 from tests.contract.outside import good, refused
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
@@ -54,10 +54,8 @@ class Asked:
         with pool.company(UUID(self.caller.company)) as conn:
             how(
                 conn,
-                UUID(self.caller.company),
+                Actor(UUID(self.caller.company), PERSON, datetime.now(UTC)),
                 UUID(submission),
-                origin=PERSON,
-                now=datetime.now(UTC),
                 rulesets=Rulesets(),
                 **more,
             )

@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
+from schemas.actors import Actor, Origin
 from services.review import decide, entries
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse import conformity
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
@@ -184,7 +184,7 @@ def cover(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) -> 
     with pool.company(place.company) as conn:
         conformity.add(conn, place.company, doc_id, values=values, at=now)
         time.sleep(0.05)
-        ledger.enter(conn, place.company, "doc.created", doc_id, origin=PERSON, now=now, before=None, after={})
+        ledger.enter(conn, Actor(place.company, PERSON, now), "doc.created", doc_id, before=None, after={})
 
 
 def accept(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) -> None:
@@ -192,11 +192,13 @@ def accept(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) ->
     payload, sku_id = {"changes": {"material_subtype": str(rng.random())}}, UUID(ids[rng.choice(CODES)])
     with pool.company(place.company) as conn:
         entry = entries.file(
-            conn, place.company, "sku_update", payload, sku_id=sku_id, origin=PERSON, now=Clock().now()
+            conn,
+            Actor(place.company, PERSON, Clock().now()),
+            "sku_update",
+            payload,
+            sku_id=sku_id,
         )
     pool.run(
         place.company,
-        lambda conn: decide.accept(
-            conn, place.company, entry.id, origin=PERSON, now=Clock().now(), rulesets=Rulesets()
-        ),
+        lambda conn: decide.accept(conn, Actor(place.company, PERSON, Clock().now()), entry.id, rulesets=Rulesets()),
     )

@@ -8,9 +8,9 @@ from uuid import UUID
 from compliance import ruleset
 from pipelines.writing.patch import Patch
 from pipelines.writing.write import write_patch
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
@@ -39,7 +39,7 @@ def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -
     def write() -> None:
         with pool.company(company) as conn:
             write_patch(
-                conn, company, patch, origin=Origin("import", None, None, "c"), now=Clock().now(), rules=ruleset.load()
+                conn, Actor(company, Origin("import", None, None, "c"), Clock().now()), patch, rules=ruleset.load()
             )
 
     pool.retrying(write)
@@ -66,10 +66,8 @@ def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: 
                     company,
                     lambda conn, bodies=bodies: write_records(
                         conn,
-                        company,
+                        Actor(company, Origin("api_key", "k", "k", "c"), Clock().now()),
                         dict(enumerate(bodies)),
-                        origin=Origin("api_key", "k", "k", "c"),
-                        now=Clock().now(),
                         rulesets=Rulesets(),
                         dry_run=False,
                     ),

@@ -25,6 +25,7 @@ from pydantic import SecretStr
 
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Resources, open_resources
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services import audit as audit_services
 from services import rules
@@ -36,7 +37,6 @@ from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.accounts.keys import new_key
-from warehouse.audit.ledger import Origin
 from warehouse.operate import dagster_home
 from warehouse.operate.dagster_home import answers
 from warehouse.operate.database import Database
@@ -153,10 +153,8 @@ def stocked(resources: Resources, companies: list[Place]) -> None:
         with resources.postgres.company(company.company) as conn:
             write_records(
                 conn,
-                company.company,
+                Actor(company.company, Origin("api_key", "k", "ERP", "c"), resources.clock.now()),
                 skus,
-                origin=Origin("api_key", "k", "ERP", "c"),
-                now=resources.clock.now(),
                 rulesets=resources.rule_sets,
                 dry_run=False,
             )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from compliance.catalogue import served
 from pipelines.catalogue import load, read
 from pipelines.readers.pool import Readers
+from schemas.actors import Actor
 from schemas.refusals import Refused
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
@@ -80,10 +81,8 @@ class House:
                 with self.desk.pool.company(self.desk.company) as conn:
                     [row] = write_records(
                         conn,
-                        self.desk.company,
+                        Actor(self.desk.company, ORIGIN, self.desk.clock.now()),
                         {0: body},
-                        origin=ORIGIN,
-                        now=self.desk.clock.now(),
                         rulesets=self.desk.rulesets,
                         dry_run=False,
                     ).values()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import psycopg
 
+from schemas.actors import Origin
 from services import audit as audit_services
 from services import rules
 from tests import ruling
 from tests.journeys.place import Place
 from tests.ruling import BOTTLE, LINES
 from tests.waiting import wait_until
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool

@@ -19,9 +19,9 @@ from pipelines.engine.tags import partition_of
 from pipelines.readers.pool import Readers
 from pipelines.reading.upload import PackedUpload, read_upload
 from pipelines.writing.write import PlanLimitReached
+from schemas.actors import Origin
 from services.imports import submit
 from tests.pipelines.stocked import Stocked, stock
-from warehouse.audit.ledger import Origin
 from warehouse.imports import queries
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
@@ -57,11 +57,11 @@ class Desk(Stocked):
                     self.objects,
                     kept,
                     read,
+                    origin=ORIGIN,
+                    now=now,
                     filename=filename,
                     dry_run=dry_run,
-                    origin=ORIGIN,
                     key_id=uuid4(),
-                    now=now,
                 )
         except PlanLimitReached:  # as the doors do (`api.imports.submit`)
             kept.remove(self.objects)

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import polars as pl
 import pytest
 
+from schemas.actors import Actor
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
 from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
@@ -86,17 +87,15 @@ class Portfolio:
             body = parse_sku({"sku_code": f"{number:03}", **self.record()})
             with pool.company(self.desk.company) as conn:
                 [row] = write_records(
-                    conn, self.desk.company, {0: body}, origin=ORIGIN, now=now, rulesets=rulesets, dry_run=False
+                    conn, Actor(self.desk.company, ORIGIN, now), {0: body}, rulesets=rulesets, dry_run=False
                 ).values()
                 assert row.errors == []
                 if rows := self.volumes():
                     write_volumes(
                         conn,
-                        self.desk.company,
+                        Actor(self.desk.company, ORIGIN, now),
                         f"{number:03}",
                         parse_volumes(rows),
-                        origin=ORIGIN,
-                        now=now,
                         rulesets=rulesets,
                         dry_run=False,
                     )

@@ -17,6 +17,7 @@ from pipelines.defs.sensors import overdue_work
 from pipelines.engine import commands, schedules
 from pipelines.engine.steps import Stopping
 from pipelines.engine.tags import FOLLOWED
+from schemas.actors import Actor
 from services.files import record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, of_job
@@ -68,7 +69,12 @@ def a_file(desk: Desk, company: UUID) -> str:
     desk.objects.put(key, b"%PDF")
     file = File(file_id, "a.pdf", "application/pdf", 4, "0" * 64, "test_report", None, None, None, None)
     with desk.pool.company(company) as conn:
-        record(conn, company, sku, file, origin=ORIGIN, now=now)
+        record(
+            conn,
+            Actor(company, ORIGIN, now),
+            sku,
+            file,
+        )
     return key
 
 

@@ -12,6 +12,7 @@ import structlog
 
 from pipelines.writing.write import PlanLimitReached
 from schemas import contracts
+from schemas.actors import Actor
 from services.imports.undo import undo
 from tests.pipelines.conftest import ORIGIN, Desk, Workbook
 from tests.pipelines.shown import lines
@@ -227,7 +228,7 @@ def test_undoing_an_import_does_not_bring_a_forbidden_record_back(desk: Desk) ->
     with desk.pool.company(desk.company) as conn:
         rules, now = desk.rulesets.active(conn), desk.clock.now()
         for dry_run in (True, False):
-            done = undo(conn, desk.company, last, origin=ORIGIN, now=now, rules=rules, dry_run=dry_run)
+            done = undo(conn, Actor(desk.company, ORIGIN, now), last, rules=rules, dry_run=dry_run)
             assert (done.restored, [(kept.sku_code, kept.code) for kept in done.kept]) == (0, [("A1", REFUSED)])
     assert desk.rows("SELECT volumes::text FROM skus WHERE company_id = %s") == [('{"DE/2026/0":0}',)]
 

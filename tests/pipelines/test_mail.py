@@ -24,6 +24,7 @@ from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies
 from pipelines.engine.tags import partition_of
 from pipelines.suppliers import TRIES_AFTER, MailServer, NotSent, Post, message, send_due
+from schemas.actors import Actor, Origin
 from schemas.messages import day
 from schemas.refusals import Refused
 from schemas.suppliers import SupplierEnquiryInput
@@ -38,7 +39,6 @@ from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
 from tools.ports import free_port
 from warehouse.accounts import people
-from warehouse.audit.ledger import Origin
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 from warehouse.suppliers import enquiries
@@ -72,19 +72,15 @@ class Asker:
                 record = {"sku_code": code, "name": f"Bottle {code}", "components": PARTS}
                 write_records(
                     conn,
-                    self.desk.company,
+                    Actor(self.desk.company, ORIGIN, self.desk.clock.now()),
                     {0: record},
-                    origin=ORIGIN,
-                    now=self.desk.clock.now(),
                     rulesets=Rulesets(),
                     dry_run=False,
                 )
             made = enquiries_suppliers.create(
                 conn,
-                self.desk.company,
+                Actor(self.desk.company, origin, self.desk.clock.now()),
                 SupplierEnquiryInput.model_validate(body | fields),
-                origin=origin,
-                now=self.desk.clock.now(),
                 links=self.links,
                 mailing=self.settings.smtp_url is not None,
             )
@@ -93,13 +89,13 @@ class Asker:
 
     def answer(self, enquiry: UUID, number: int, *, reject: str | None = None) -> None:
         """Answer an item as its supplier does, and accept or reject that."""
-        at = {"now": self.desk.clock.now(), "rulesets": Rulesets()}
+        actor = Actor(self.desk.company, ORIGIN, self.desk.clock.now())
         with self.desk.pool.company(self.desk.company) as conn:
             item = enquiries.items_of(conn, enquiry)[number]
             response = {"components": [{"weight_g": 21.0}], "consent": True}
-            entry = requests.submit(conn, self.desk.company, item.id, response, origin=ORIGIN, **at)  # type: ignore[arg-type]
+            entry = requests.submit(conn, actor, item.id, response, rulesets=Rulesets())  # type: ignore[arg-type]
             decide, more = (decide_review.accept, {}) if reject is None else (decide_review.reject, {"note": reject})
-            decide(conn, self.desk.company, entry.id, origin=ORIGIN, **at, **more)  # type: ignore[operator]
+            decide(conn, actor, entry.id, rulesets=Rulesets(), **more)  # type: ignore[operator]
 
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""
@@ -175,7 +171,11 @@ def test_one_mail_names_the_answers_that_were_rejected_and_why(asker: Asker, pos
 def test_a_withdrawn_enquiry_is_not_mailed(desk: Desk, asker: Asker, post: Mailbox) -> None:
     enquiry = asker.ask("MAIL-5")
     with desk.pool.company(desk.company) as conn:
-        enquiries_suppliers.withdraw(conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now())
+        enquiries_suppliers.withdraw(
+            conn,
+            Actor(desk.company, ORIGIN, desk.clock.now()),
+            enquiry,
+        )
     asker.send()
     assert post.mails == []
     assert asker.states(enquiry) == [("asked", "not_needed", None)]
@@ -262,7 +262,7 @@ def test_a_person_reminds_once_a_day(desk: Desk, asker: Asker, post: Mailbox) ->
             with desk.pool.company(desk.company) as conn:
                 reminded.append(
                     enquiries_suppliers.remind(
-                        conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now(), mailing=True, dry_run=False
+                        conn, Actor(desk.company, ORIGIN, desk.clock.now()), enquiry, mailing=True, dry_run=False
                     )
                 )
     assert reminded == [False, False, False, False, True, False]

@@ -20,6 +20,7 @@ from pipelines import exports, operate
 from pipelines.defs.sensors import due_companies
 from pipelines.exports import Place, export_waiting
 from pipelines.writing import workbooks
+from schemas.actors import Actor
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.texts import harmless
 from services.skus.write import write_records
@@ -60,9 +61,12 @@ class Shelf:
     def write(self, code: str, **fields: Any) -> None:
         with self.place.pool.company(self.desk.company) as conn:
             write_records(
-                conn, self.desk.company, {0: {"sku_code": code, **fields}}, origin=ORIGIN, now=self.desk.clock.now(),
-                rulesets=Rulesets(), dry_run=False,
-            )  # fmt: skip
+                conn,
+                Actor(self.desk.company, ORIGIN, self.desk.clock.now()),
+                {0: {"sku_code": code, **fields}},
+                rulesets=Rulesets(),
+                dry_run=False,
+            )
 
     @contextmanager
     def limited_to(self, size: int) -> Iterator[None]:

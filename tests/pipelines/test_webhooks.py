@@ -20,6 +20,7 @@ import pytest
 from pipelines import changes as changes_pipelines
 from pipelines.changes import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
 from pipelines.defs.sensors import due_companies
+from schemas.actors import Actor
 from schemas.changes import WebhookInput, WebhookPatch
 from schemas.refusals import Refused
 from services import changes as changes_services
@@ -71,9 +72,12 @@ class Office:
     def write(self, *codes: str, name: str = "Bottle") -> None:
         records = {at: {"sku_code": code, "name": name} for at, code in enumerate(codes)}
         work = partial(
-            write_records, company_id=self.desk.company, records=records, origin=ORIGIN, now=self.desk.clock.now(),
-            rulesets=Rulesets(), dry_run=False,
-        )  # fmt: skip
+            write_records,
+            actor=Actor(self.desk.company, ORIGIN, self.desk.clock.now()),
+            records=records,
+            rulesets=Rulesets(),
+            dry_run=False,
+        )
         self.desk.pool.run(self.desk.company, work)
 
     def send(self, later: timedelta = timedelta(0)) -> int:

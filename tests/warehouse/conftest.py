@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
-from warehouse.audit.ledger import Origin
 from warehouse.figures.publish import publish
 from warehouse.figures.snapshots import Snapshot
 from warehouse.operate.clock import StoppedClock
@@ -29,7 +29,7 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
         results = pool.run(
             of,
             lambda conn: write_records(
-                conn, of, records, origin=origin, now=clock.now(), rulesets=Rulesets(), dry_run=False
+                conn, Actor(of, origin, clock.now()), records, rulesets=Rulesets(), dry_run=False
             ),
         )
         assert not [result.errors for result in results.values() if result.errors]

@@ -13,10 +13,10 @@ import orjson
 import psycopg
 import pytest
 
+from schemas.actors import Origin
 from services.audit import enter_revocations
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
-from warehouse.audit.ledger import Origin
 from warehouse.operate.backup.folder import BackupError, find_key
 from warehouse.operate.backup.restore import Restored, check, restore
 from warehouse.operate.backup.take import back_up

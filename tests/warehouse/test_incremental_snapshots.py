@@ -15,11 +15,11 @@ import psycopg
 import pytest
 from polars.testing import assert_frame_equal
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
 from warehouse import conformity
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.figures import snapshots, source
 from warehouse.figures.publish import publish
 from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current
@@ -50,7 +50,7 @@ def place_units(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str
         pool.run(
             company,
             lambda conn: write_volumes(
-                conn, company, sku_code, rows, origin=ORIGIN, now=now, rulesets=Rulesets(), dry_run=False
+                conn, Actor(company, ORIGIN, now), sku_code, rows, rulesets=Rulesets(), dry_run=False
             ),
         )
 
@@ -79,7 +79,7 @@ def declare(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str, in
                     "expires_on": today + timedelta(days=ends),
                 },
             )
-            ledger.enter(conn, company, "doc.created", doc_id, origin=ORIGIN, now=clock.now(), before=None, after={})
+            ledger.enter(conn, Actor(company, ORIGIN, clock.now()), "doc.created", doc_id, before=None, after={})
 
     return declared
 

@@ -38,7 +38,7 @@ CALLER_COLUMNS: Final = 10
 
 
 def with_caller(query: str) -> str:
-    """Join a query of one row to the columns of its caller, as one statement for a connection that has no company.
+    """Join a query to the columns of its caller, as one statement for a connection that has no company.
 
     Postgres runs the outer side of a left join first, which sets the company that row-level security compares with. If
     it ever did not, or if the key is not live or must wait, then no company is set and the query sees no row.

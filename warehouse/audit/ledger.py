@@ -6,7 +6,6 @@ and the digests (`warehouse.audit.chain`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -28,28 +27,11 @@ from sqlalchemy import (
 )
 from uuid_utils import uuid7
 
+from schemas.actors import Actor, Origin
 from schemas.vocabularies import ACTIONS
 from warehouse.audit.chain import CURRENT
 from warehouse.base import company, identity, instant, metadata
 from warehouse.operate.sessions import Connection, become
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The actor of a transaction and the request that it came with.
-
-    `actor_type` is one of the audit's (api_key, user, connection, supplier, import, operator, system); `ip` and
-    `user_agent` are anonymised after 12 months and are in no digest.
-    """
-
-    actor_type: str
-    actor_id: str | None
-    actor_name: str | None
-    correlation_id: str
-    ip: str | None = None
-    user_agent: str | None = None
-    reason: str | None = None
-
 
 _SIGNED: Final = (
     "id",
@@ -135,12 +117,10 @@ def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, obje
 
 def enter(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     action: str,
     resource_id: UUID | str,
     *,
-    origin: Origin,
-    now: datetime,
     before: Mapping[str, object] | None,
     after: Mapping[str, object] | None,
 ) -> None:
@@ -152,7 +132,7 @@ def enter(
     """
     assert action in ACTIONS, f"{action} is not published in schemas/vocabularies.py"
     entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
-    conn.execute(_ENTER, {**signature(company_id, origin, now), **entry, "created": 0})
+    conn.execute(_ENTER, {**signature(actor.company_id, actor.origin, actor.now), **entry, "created": 0})
 
 
 def enter_for_each(
@@ -173,7 +153,7 @@ def enter_for_each(
     """
     for company_id in company_ids:
         become(conn, company_id)
-        enter(conn, company_id, action, resource_id, origin=origin, now=now, before=before, after=after)
+        enter(conn, Actor(company_id, origin, now), action, resource_id, before=before, after=after)
 
 
 def _json(value: Mapping[str, object] | None) -> str | None:

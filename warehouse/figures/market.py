@@ -15,9 +15,9 @@ import polars as pl
 from compliance import annex_v, catalogue
 from compliance.filings.document import latest_year
 from compliance.readiness import Finding, findings
-from schemas.imports.types import Pagination
 from schemas.json_values import JsonObject
 from schemas.normalise import market as normalised
+from schemas.pages import Pagination
 from warehouse.figures.reader import FACTS, Now, applicable_findings, mask, of_mask, period, prepare, reader
 from warehouse.figures.snapshots import Snapshot
 from warehouse.figures.stored import StoredFigures

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from warehouse.audit.visible import STAMP, STAMP_ALL
@@ -24,6 +25,7 @@ from warehouse.operate.clock import Clock
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
 Cursor: TypeAlias = psycopg.Cursor[Any]
+AsyncCursor: TypeAlias = psycopg.AsyncCursor[Any]
 """Rows are tuples of any values: a query is a text, and what it selects is known to the module that has it."""
 T = TypeVar("T")
 
@@ -54,6 +56,12 @@ _LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakK
 
 def _nothing(*_: object) -> None:
     """Do nothing."""
+
+
+def _in_utc(url: str) -> str:
+    """Return the address of sessions whose instants come out in UTC, whatever the server is set to."""
+    options = conninfo_to_dict(url).get("options") or ""
+    return make_conninfo(url, options=f"{options} -c timezone=UTC".lstrip())
 
 
 def become(connection: Connection, company_id: UUID) -> None:
@@ -104,13 +112,13 @@ class Pool:
     def __init__(self, url: str, *, size: int = 8, clock: Clock | None = None) -> None:
         self._url, self._clock = url, clock or Clock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            url,
+            _in_utc(url),
             min_size=1,
             max_size=size,
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.audit.chain)
+            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on the encoding
         )
 
     def __enter__(self) -> Self:
@@ -297,7 +305,7 @@ class AsyncPool:
 
     def __init__(self, url: str, *, size: int = 8) -> None:
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
-            url,
+            _in_utc(url),
             min_size=1,
             max_size=size,
             open=False,
@@ -392,19 +400,28 @@ def _turn(connection: Connection, name: str) -> Iterator[bool]:
                 connection.execute(_END_TURN, (name,))
 
 
-async def first_row(
+async def all_rows(
     connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, object]
-) -> tuple[object, ...] | None:
-    """Return the first row of a query in a read-only transaction of the company, in one round trip; None without a row.
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return column names and rows of a query in a read-only transaction of the company, in one round trip.
 
     The connection is one of `AsyncPool.connection`.
     """
     async with connection.pipeline():
         await connection.execute("BEGIN READ ONLY")
         await connection.execute(_BECOME, [str(company_id)])
-        found = await connection.execute(query, parameters)
+        cursor = await connection.execute(query, parameters)
         await connection.execute("COMMIT")
-        return await found.fetchone()
+        rows = await cursor.fetchall()
+        return [column.name for column in cursor.description or ()], rows
+
+
+async def first_row(
+    connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, object]
+) -> tuple[Any, ...] | None:
+    """Return the first row of a query as `all_rows` does; None without a row."""
+    _, rows = await all_rows(connection, company_id, query, parameters)
+    return rows[0] if rows else None
 
 
 def takes_writes(conn: Connection) -> bool:

@@ -12,10 +12,10 @@ from datetime import date, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from schemas.actors import Actor, Origin
 from warehouse import pages
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import AsyncConnection, Connection
 from warehouse.skus.queries import NAMES, SHOWN, StoredSku, row_of
 from warehouse.skus.tables import STORED_COLUMNS
@@ -139,23 +139,31 @@ class Archived(NamedTuple):
     archived_at: str
 
 
-def archive(conn: Connection, company_id: UUID, ids: Sequence[UUID], *, origin: Origin, now: datetime) -> int:
+def archive(
+    conn: Connection,
+    actor: Actor,
+    ids: Sequence[UUID],
+) -> int:
     """Take the SKUs of these ids out of `skus`; return how many there were."""
     found = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
     if found:
-        conn.execute(_ARCHIVE, {**_signed(company_id, origin, now, created=-len(found)), "ids": found})
+        conn.execute(
+            _ARCHIVE, {**_signed(actor.company_id, actor.origin, actor.now, created=-len(found)), "ids": found}
+        )
     return len(found)
 
 
 def take_back(
-    conn: Connection, company_id: UUID, rests_as: Mapping[UUID, int | None], *, origin: Origin, now: datetime
+    conn: Connection,
+    actor: Actor,
+    rests_as: Mapping[UUID, int | None],
 ) -> None:
     """Archive these SKUs, which are locked, as an import found them.
 
     A SKU that had rested as a version has its values again; one that the import created, None, has no units any more.
     """
     if rests_as:
-        parameters = _signed(company_id, origin, now, created=-len(rests_as))
+        parameters = _signed(actor.company_id, actor.origin, actor.now, created=-len(rests_as))
         conn.execute(_TAKE_BACK, {**parameters, "ids": list(rests_as), "versions": list(rests_as.values())})
 
 
@@ -166,11 +174,13 @@ def lock_units(conn: Connection, sku_id: UUID) -> RestingUnits | None:
 
 
 def write_units(
-    conn: Connection, company_id: UUID, units: Mapping[UUID, str | None], *, origin: Origin, now: datetime
+    conn: Connection,
+    actor: Actor,
+    units: Mapping[UUID, str | None],
 ) -> None:
     """Store the volumes of archived SKUs, as text by id, None for none; each SKU rests as its next version."""
     if units:
-        parameters = _signed(company_id, origin, now, created=0)
+        parameters = _signed(actor.company_id, actor.origin, actor.now, created=0)
         conn.execute(_WRITE_UNITS, {**parameters, "ids": list(units), "units": list(units.values())})
 
 
@@ -183,11 +193,9 @@ def lock_versions(conn: Connection, codes: Sequence[str]) -> dict[str, int]:
     return dict(conn.execute(_LOCKED_CODES, [list(codes)]).fetchall())
 
 
-def bring_back(
-    conn: Connection, company_id: UUID, codes: Sequence[str], *, origin: Origin, now: datetime, import_id: UUID | None
-) -> None:
+def bring_back(conn: Connection, actor: Actor, codes: Sequence[str], *, import_id: UUID | None) -> None:
     """Put the archived SKUs of these codes, which are locked, back into `skus`, as their next version."""
-    signature = ledger.signature(company_id, origin, now)
+    signature = ledger.signature(actor.company_id, actor.origin, actor.now)
     conn.execute(_BRING_BACK, {**signature, "codes": list(codes), "created": len(codes), "import": import_id})
 
 

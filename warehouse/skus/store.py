@@ -9,7 +9,6 @@ what they become (`pipelines.writing.write`), and how a link is computed (`wareh
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -18,10 +17,10 @@ import orjson
 import polars as pl
 from psycopg import RawCursor
 
+from schemas.actors import Actor
 from schemas.skus.types import Component
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
-from warehouse.audit.ledger import Origin
 from warehouse.operate import copying
 from warehouse.operate.sessions import Connection
 from warehouse.skus.portfolio import FEW, UNITLESS
@@ -118,12 +117,10 @@ def _made(written: tuple[str, ...]) -> list[str]:
 
 def store(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     rows: Table,
     columns: Sequence[str],
     *,
-    origin: Origin,
-    now: datetime,
     import_id: UUID | None,
     resource: str,
 ) -> None:
@@ -137,7 +134,7 @@ def store(
     staged, few = ("id", *columns, *_ALWAYS), len(rows) <= FEW
     created = rows["version"].count(1)
     parameters = {
-        **ledger.signature(company_id, origin, now),
+        **ledger.signature(actor.company_id, actor.origin, actor.now),
         "import": import_id,
         "created": created,
         "resource": resource,

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
 from tests.api.people import BASE, added
 from tests.connector.oauth.authorising import RPC, at_home
 from warehouse.accounts import people
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 CALL = {"name": "list_packaging_items", "arguments": {}}
@@ -31,10 +31,8 @@ def item(pool, company, clock) -> str:
     with pool.company(company) as connection:
         write_records(
             connection,
-            company,
+            Actor(company, Origin("operator", "t", "t", "t"), clock.now()),
             {0: record},
-            origin=Origin("operator", "t", "t", "t"),
-            now=clock.now(),
             rulesets=Rulesets(),
             dry_run=False,
         )

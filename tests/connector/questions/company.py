@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from connector.tools.imports import read_apart
 from pipelines.readers import requests
+from schemas.actors import Actor, Origin
 from schemas.filings import DeclarationInput
 from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.suppliers import SupplierEnquiryInput
@@ -19,7 +20,6 @@ from services.suppliers import enquiries
 from tests.api import portfolios
 from tests.connector.assistants import Assistant
 from warehouse import conformity, library
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.skus import queries as skus
 from warehouse.suppliers.enquiries import EnquiryLinks
@@ -202,8 +202,9 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         asked = SupplierEnquiryInput.model_validate(
             {"supplier_name": "Préformes du Rhône", "sku_codes": ["CHP-17", "PCH-04"], "due_on": "2026-11-20"}
         )
-        enquiries.create(conn, company, asked, origin=by["Ada Lovelace"], now=LAST_WEEK,
-                                  links=EnquiryLinks(service.settings))  # fmt: skip
+        enquiries.create(
+            conn, Actor(company, by["Ada Lovelace"], LAST_WEEK), asked, links=EnquiryLinks(service.settings)
+        )
     clock.advance(NOW - clock.now())
     _write(assistant, [{"sku_code": "CHP-17", "components": [part("body", "plastic", None, 5,
            supplier_id=str(supplier["id"]))]}], by["Ada Lovelace"], NOW)  # fmt: skip
@@ -223,8 +224,9 @@ def caller_of(assistant: Assistant) -> Any:
 def _write(assistant: Assistant, rows: list[dict[str, Any]], origin: Origin, now: datetime) -> None:
     records = {place: parse_sku({"name": "Crisps bag", **row}) for place, row in enumerate(rows)}
     with assistant.service.writes.company(assistant.company) as conn:
-        written = write_records(conn, assistant.company, records, origin=origin, now=now,
-                                rulesets=assistant.service.rulesets, dry_run=False)  # fmt: skip
+        written = write_records(
+            conn, Actor(assistant.company, origin, now), records, rulesets=assistant.service.rulesets, dry_run=False
+        )
     assert not [row.errors for row in written.values() if row.errors], [row.errors for row in written.values()]
 
 
@@ -236,8 +238,14 @@ def _place(
         {name: value for name, value in zip(names, row, strict=True) if (name, value) != ("half", 0)} for row in rows
     ]
     with assistant.service.writes.company(assistant.company) as conn:
-        write_volumes(conn, assistant.company, code, parse_volumes(sent), origin=origin, now=now,
-                      rulesets=assistant.service.rulesets, dry_run=False)  # fmt: skip
+        write_volumes(
+            conn,
+            Actor(assistant.company, origin, now),
+            code,
+            parse_volumes(sent),
+            rulesets=assistant.service.rulesets,
+            dry_run=False,
+        )
 
 
 def _cover(conn: Any, company: UUID, code: str, reference: str, last_day: date) -> None:
@@ -253,8 +261,17 @@ async def _imported(assistant: Assistant, origin: Origin) -> None:
     read = await read_apart(service, company, order)
     kept = keep_file(service.objects, company, IMPORT.encode(), read.table)
     with service.writes.company(company) as conn:
-        accepted = submit(conn, service.objects, kept, read, filename="night.csv", dry_run=False,
-                          origin=origin, key_id=uuid4(), now=service.clock.now())  # fmt: skip
+        accepted = submit(
+            conn,
+            service.objects,
+            kept,
+            read,
+            filename="night.csv",
+            dry_run=False,
+            origin=origin,
+            now=service.clock.now(),
+            key_id=uuid4(),
+        )
     portfolios.run(caller_of(assistant), accepted["id"])
 
 
@@ -265,4 +282,8 @@ def _declared(assistant: Assistant, origin: Origin) -> None:
         prepared = filing.prepare(conn, company, wanted, data_dir=service.settings.data_dir, rulesets=service.rulesets)
     made = filing.make(prepared.inputs, wanted)
     with service.writes.company(company) as conn:
-        filing.keep(conn, company, made, origin=origin, now=service.clock.now())
+        filing.keep(
+            conn,
+            Actor(company, origin, service.clock.now()),
+            made,
+        )

@@ -13,6 +13,7 @@ import psycopg
 
 from pipelines.engine.commands import regrade_portfolios
 from pipelines.rules import Services
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services import audit as audit_services
 from services import rules
@@ -20,7 +21,6 @@ from services.skus.write import write_records
 from tests import ruling
 from tests.pipelines.stocked import Stocked, stock
 from tests.ruling import Change
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
@@ -44,13 +44,11 @@ class Office(Stocked):
         with self.pool.company(self.company) as conn:
             write_records(
                 conn,
-                self.company,
+                Actor(self.company, CALLER, self.clock.now()),
                 {
                     row: parse_sku({"sku_code": code.replace("_", "-"), "name": "n", **body})
                     for row, (code, body) in enumerate(skus.items())
                 },
-                origin=CALLER,
-                now=self.clock.now(),
                 rulesets=rulesets or self.rulesets,
                 dry_run=False,
             )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from schemas.actors import Actor
 from schemas.skus.inputs import parse_sku
 from services.skus import detail as detail_skus
 from services.skus.write import write_records
@@ -33,10 +34,8 @@ def written(office: Office, code: str, **fields: Any) -> tuple[str, dict[str, An
     with office.pool.company(office.company) as conn:
         results = write_records(
             conn,
-            office.company,
+            Actor(office.company, CALLER, office.clock.now()),
             {0: parse_sku({"sku_code": code, "name": "n", **fields})},
-            origin=CALLER,
-            now=office.clock.now(),
             rulesets=office.rulesets,
             dry_run=False,
         )

@@ -10,9 +10,9 @@ from compliance import ruleset
 from pipelines.writing.admit import Prepared
 from pipelines.writing.patch import from_records
 from pipelines.writing.write import prepare, stage_rows, write_patch
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
 from warehouse.rules import Rulesets
@@ -27,7 +27,7 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
     def write(**fields: object) -> None:
         body = parse_sku({"sku_code": "S000", "name": "n", **fields})
         with pool.company(company) as conn:
-            write_records(conn, company, {0: body}, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
+            write_records(conn, Actor(company, ORIGIN, clock.now()), {0: body}, rulesets=Rulesets(), dry_run=False)
 
     if between != "a new SKU":
         write(description="old", product_category="old")
@@ -42,9 +42,7 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
             ahead = stage_rows(conn, prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False))
             if next(meanwhile, "nobody") != "nobody":
                 write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
-            return write_patch(
-                conn, company, patch, origin=ORIGIN, now=NOW, rules=rules, import_id=uuid4(), ahead=ahead
-            )
+            return write_patch(conn, Actor(company, ORIGIN, NOW), patch, rules=rules, import_id=uuid4(), ahead=ahead)
 
     done = pool.retrying(import_chunk)
     with pool.company(company) as conn:

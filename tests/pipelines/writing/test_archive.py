@@ -14,11 +14,11 @@ import pytest
 from pipelines.figures import blocks, compute_figures, loaded_catalogue
 from pipelines.writing.patch import from_records
 from pipelines.writing.write import write_patch
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku, parse_volumes
 from services.audit import verify
 from services.imports.undo import undo
 from services.skus.write import write_records, write_resting_volumes, write_volumes
-from warehouse.audit.ledger import Origin
 from warehouse.companies import queries as queries_companies
 from warehouse.figures.publish import publish
 from warehouse.imports import queries
@@ -128,14 +128,14 @@ def placed_grams(pool, company, clock, folder: Path) -> float:
 def place(pool, company, clock, code: str, units: Units) -> None:
     """Units of a stored or archived SKU, by the road of `PUT /skus/{id}/volumes`."""
     rows = parse_volumes([{"market": "DE", "year": 2025, "units_placed": units}])
-    by = {"origin": ORIGIN, "now": clock.now(), "dry_run": False}
+    actor = Actor(company, ORIGIN, clock.now())
     find = "SELECT sku_id FROM archived_skus WHERE returned_at IS NULL AND sku_code = %s"
     with pool.company(company) as conn:
         resting = conn.execute(find, [code]).fetchone()
         if resting:
-            assert write_resting_volumes(conn, company, resting[0], rows, **by) is not None
+            assert write_resting_volumes(conn, actor, resting[0], rows, dry_run=False) is not None
         else:
-            write_volumes(conn, company, code, rows, rulesets=Rulesets(), **by)
+            write_volumes(conn, actor, code, rows, rulesets=Rulesets(), dry_run=False)
 
 
 def record(code: str, state: State):
@@ -167,7 +167,7 @@ def imported(pool, company, clock, rows: dict[str, State], units: dict[str, int]
         assert not faults
         sent = {at: f'{{"DE/2025/0":{units[code]}}}' for at, code in enumerate(rows) if code in (units or {})}
         patch = patch.with_volumes(sent)
-        write_patch(conn, company, patch, origin=ORIGIN, now=now, rules=rules, import_id=import_id)
+        write_patch(conn, Actor(company, ORIGIN, now), patch, rules=rules, import_id=import_id)
 
     pool.run(company, work)
     return import_id
@@ -189,10 +189,8 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 with pool.company(company) as conn:
                     write_records(
                         conn,
-                        company,
+                        Actor(company, ORIGIN, clock.now()),
                         {0: record(code, new)},
-                        origin=ORIGIN,
-                        now=clock.now(),
                         rulesets=Rulesets(),
                         dry_run=False,
                     )
@@ -201,7 +199,14 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                     model.archive(code)
                     with pool.company(company) as conn:
                         row = conn.execute("SELECT id FROM skus WHERE sku_code = %s", [code]).fetchone()
-                        assert archive.archive(conn, company, list(row), origin=ORIGIN, now=clock.now()) == 1
+                        assert (
+                            archive.archive(
+                                conn,
+                                Actor(company, ORIGIN, clock.now()),
+                                list(row),
+                            )
+                            == 1
+                        )
             case "place" if model.past:
                 code, new = random_.choice([*model.past]), random_.choice([None, 100, 2_000])
                 model.place(code, new)
@@ -217,7 +222,7 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 counts = model.undo(chosen)
                 with pool.company(company) as conn:
                     rules = Rulesets().active(conn)
-                    undone = partial(undo, conn, company, chosen, origin=ORIGIN, now=clock.now(), rules=rules)
+                    undone = partial(undo, conn, Actor(company, ORIGIN, clock.now()), chosen, rules=rules)
                     foreseen, done = undone(dry_run=True), undone(dry_run=False)
                 assert foreseen == done
                 found = {name: getattr(done, name) for name in ("restored", "archived", "unchanged")}
@@ -244,18 +249,18 @@ def test_no_write_but_of_units_changes_the_tonnes_of_a_past_year(pool, company, 
     for _ in range(12):
         code = random_.choice(codes)
         with pool.company(company) as conn:
-            by = {"origin": ORIGIN, "now": clock.now()}
+            actor = Actor(company, ORIGIN, clock.now())
             match random_.choice(["write", "archive", "return", "undo"]):
                 case "write":
-                    write_records(conn, company, renamed(code), rulesets=Rulesets(), dry_run=False, **by)
+                    write_records(conn, actor, renamed(code), rulesets=Rulesets(), dry_run=False)
                 case "archive":
                     held = conn.execute("SELECT id FROM skus WHERE sku_code = %s", [code]).fetchone()
-                    archive.archive(conn, company, list(held or ()), **by)
+                    archive.archive(conn, actor, list(held or ()))
                 case "return":
                     later.append(imported(pool, company, clock, {code: (1.0, 1.0)}))
                 case "undo" if later:
                     rules = Rulesets().active(conn)
-                    undo(conn, company, random_.choice(later), rules=rules, dry_run=False, **by)
+                    undo(conn, actor, random_.choice(later), rules=rules, dry_run=False)
         assert placed_grams(pool, company, clock, tmp_path) == 6_000
 
 
@@ -264,7 +269,11 @@ def test_a_snapshot_leaves_archived_skus_without_units_out(pool, company, clock,
     whole = publish(pool, company, tmp_path, clock.now(), Rulesets())
     with pool.company(company) as conn:
         row = conn.execute("SELECT id FROM skus WHERE sku_code = 'S7'").fetchone()
-        archive.archive(conn, company, list(row), origin=ORIGIN, now=clock.now())
+        archive.archive(
+            conn,
+            Actor(company, ORIGIN, clock.now()),
+            list(row),
+        )
     after = publish(pool, company, tmp_path, clock.now(), Rulesets())
     assert (whole.rows["skus"], after.rows["skus"]) == (30, 29)
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
 from warehouse.rules import Rulesets
@@ -23,7 +23,7 @@ ODD = ['a"b', "a\\b", "a,b", "{a}", "a'b", "NULL", "null", "é %s %(codes)s", "a
 def test_a_code_of_any_characters_is_found(pool: Pool, company: UUID, clock: StoppedClock, more: int) -> None:
     records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
     with pool.company(company) as conn:
-        write_records(conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
+        write_records(conn, Actor(company, ORIGIN, clock.now()), records, rulesets=Rulesets(), dry_run=False)
     codes = [*ODD, *(f"not held {at}" for at in range(more))]
     with pool.company(company) as conn:
         held = portfolio.read(conn, codes, (), clock.today(), locking=False)
@@ -37,7 +37,7 @@ def test_a_few_codes_are_found_each_by_itself(pool: Pool, company: UUID, clock: 
     """In a table that was never analysed, where Postgres would read all of a company's rows in place of ten codes."""
     records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
     with pool.company(company) as conn:
-        write_records(conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
+        write_records(conn, Actor(company, ORIGIN, clock.now()), records, rulesets=Rulesets(), dry_run=False)
         names = [column.name for column in STORED_COLUMNS]
         conn.execute(
             f"INSERT INTO skus ({', '.join(names)}) SELECT {', '.join(f'made.{name}' for name in names)} "

@@ -14,8 +14,8 @@ from pipelines.reading.upload import read_upload
 from pipelines.writing import merge
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, write_patch
+from schemas.actors import Actor, Origin
 from schemas.issues import Issue
-from warehouse.audit.ledger import Origin
 from warehouse.operate.sessions import Pool
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -63,7 +63,7 @@ def typed(rows: list[dict[str, str]]) -> TypedPatch:
 def write(pool: Pool, company: UUID, asked: TypedPatch, now: datetime = NOW) -> None:
     with pool.company(company) as conn:
         write_patch(
-            conn, company, Patch.of(asked.values, asked.given), origin=ORIGIN, now=now, rules=RULES, import_id=uuid4()
+            conn, Actor(company, ORIGIN, now), Patch.of(asked.values, asked.given), rules=RULES, import_id=uuid4()
         )
 
 

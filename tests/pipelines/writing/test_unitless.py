@@ -16,9 +16,9 @@ from pipelines.reading.upload import read_upload
 from pipelines.writing import merge
 from pipelines.writing.patch import Patch, TypedPatch, from_typed
 from pipelines.writing.write import HeldValue, held_values, prepare
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import WriteOutcome, write_records, write_volumes
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
@@ -49,7 +49,7 @@ def write(pool, company, clock):
         return pool.run(
             company,
             lambda conn: write_records(
-                conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False
+                conn, Actor(company, ORIGIN, clock.now()), records, rulesets=Rulesets(), dry_run=False
             ),
         )[0]
 
@@ -120,7 +120,7 @@ def test_a_stored_value_is_judged_at_the_next_write_and_never_changed_by_another
     ]
     units = [{"market": "FR", "year": 2026, "half": 0, "units_placed": 7}]
     with pool.company(company) as conn:  # units wait for no laboratory value
-        write_volumes(conn, company, "A", units, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
+        write_volumes(conn, Actor(company, ORIGIN, clock.now()), "A", units, rulesets=Rulesets(), dry_run=False)
     healed = shown(write({"sku_code": "A", "substances": {"pfas": {"status": "above_limit", "value": 300}}}))
     assert healed["substances"]["pfas"]["unit"] == "ppb"
     hold(database, company, "A", heavy_metals={"status": "below_limit", "value": 90})

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from compliance.catalogue import pinned, served
+from schemas.actors import Actor
 from schemas.issues import ISSUE_CODES
 from schemas.refusals import Refused
 from schemas.skus.inputs import parse_volumes
@@ -54,20 +55,16 @@ def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
     by_rows, by_file = f"R-{uuid4()}", f"F-{uuid4()}"
     with desk.pool.company(desk.company) as conn:
         made = {row: {"sku_code": code, "name": "Bottle"} for row, code in enumerate((by_rows, by_file))}
-        write_records(
-            conn, desk.company, made, origin=ORIGIN, now=desk.clock.now(), rulesets=desk.rulesets, dry_run=False
-        )
+        write_records(conn, Actor(desk.company, ORIGIN, desk.clock.now()), made, rulesets=desk.rulesets, dry_run=False)
     for rows in (first, then):
         refused = set()
         try:
             with desk.pool.company(desk.company) as conn:
                 write_volumes(
                     conn,
-                    desk.company,
+                    Actor(desk.company, ORIGIN, desk.clock.now()),
                     by_rows,
                     parse_volumes(rows),
-                    origin=ORIGIN,
-                    now=desk.clock.now(),
                     rulesets=desk.rulesets,
                     dry_run=False,
                 )

@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import SkuInput, parse_sku
 from services.skus.write import WriteOutcome, write_records
 from warehouse import library
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
@@ -23,7 +23,7 @@ def write(pool, company, clock):
         results = pool.run(
             company,
             lambda conn: write_records(
-                conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=dry_run
+                conn, Actor(company, ORIGIN, clock.now()), records, rulesets=Rulesets(), dry_run=dry_run
             ),
         )
         return list(results.values())

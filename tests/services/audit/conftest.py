@@ -7,10 +7,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import WriteOutcome, write_records
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
@@ -30,7 +30,7 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
         results = pool.run(
             company,
             lambda conn: write_records(
-                conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False
+                conn, Actor(company, ORIGIN, clock.now()), records, rulesets=Rulesets(), dry_run=False
             ),
         )
         return list(results.values())
@@ -44,7 +44,7 @@ def enter(pool: Pool, clock: StoppedClock) -> Callable[..., None]:
 
     def enter(company: UUID, action: str, record: str, before: Any = None, after: Any = None) -> None:
         with pool.company(company) as conn:
-            ledger.enter(conn, company, action, record, origin=ORIGIN, now=clock.now(), before=before, after=after)
+            ledger.enter(conn, Actor(company, ORIGIN, clock.now()), action, record, before=before, after=after)
 
     return enter
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.review import compare, decide, entries
 from services.skus import detail as detail_skus
 from services.skus.write import write_records
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
 from warehouse.review import entries as entries_review
@@ -48,10 +49,8 @@ class Queue:
         with self.pool.company(self.company) as conn:
             [row] = write_records(
                 conn,
-                self.company,
+                Actor(self.company, PERSON, self.clock.now()),
                 {0: record},
-                origin=PERSON,
-                now=self.clock.now(),
                 rulesets=self.rulesets,
                 dry_run=False,
             ).values()
@@ -64,11 +63,18 @@ class Queue:
         assert values is not None
         return detail_skus.fields(dict(zip(queries.COLUMNS, values, strict=True)))
 
-    def filed(self, kind: str, payload: dict[str, Any], **more: Any) -> entries_review.Entry:
+    def filed(
+        self,
+        kind: str,
+        payload: dict[str, Any],
+        *,
+        origin: Origin = CONNECTION,
+        now: datetime | None = None,
+        **more: Any,
+    ) -> entries_review.Entry:
+        actor = Actor(self.company, origin, now or self.clock.now())
         with self.pool.company(self.company) as conn:
-            return entries.file(
-                conn, self.company, kind, payload, **{"origin": CONNECTION, "now": self.clock.now(), **more}
-            )
+            return entries.file(conn, actor, kind, payload, **more)
 
     def compared(self, entry: entries_review.Entry) -> compare.Comparison:
         with self.pool.company(self.company) as conn:
@@ -77,13 +83,13 @@ class Queue:
     def accepted(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
             return decide.accept(
-                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+                conn, Actor(self.company, PERSON, self.clock.now()), entry.id, rulesets=self.rulesets, **more
             )
 
     def rejected(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
             return decide.reject(
-                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+                conn, Actor(self.company, PERSON, self.clock.now()), entry.id, rulesets=self.rulesets, **more
             )
 
     def ledger(self) -> list[tuple[Any, ...]]:

@@ -7,12 +7,12 @@ import orjson
 import psycopg
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.types import SupplierResponse
 from services.review import compare
 from services.suppliers import requests
 from services.suppliers.parts import facts_of, find_misapplied
 from tests.services.review.conftest import PERSON, Queue
-from warehouse.audit.ledger import Origin
 from warehouse.operate.database import Database
 from warehouse.review import entries
 
@@ -37,12 +37,10 @@ def asked(queue: Queue) -> tuple[str, str]:
     with queue.pool.company(queue.company) as conn:
         requests.create(
             conn,
-            queue.company,
+            Actor(queue.company, PERSON, queue.clock.now()),
             sku_code=sku["sku_code"],
             component_ids=[UUID(line["id"])],
             supplier_name="PE Labels",
-            origin=PERSON,
-            now=queue.clock.now(),
         )
     queue.clock.advance(timedelta(minutes=1))
     return sku["id"], line["id"]
@@ -52,7 +50,7 @@ def answered(queue: Queue) -> entries.Entry:
     with queue.pool.company(queue.company) as conn:
         [request] = conn.execute("SELECT id FROM supplier_requests").fetchall()
         return requests.submit(
-            conn, queue.company, request[0], ANSWER, origin=SUPPLIER, now=queue.clock.now(), rulesets=queue.rulesets
+            conn, Actor(queue.company, SUPPLIER, queue.clock.now()), request[0], ANSWER, rulesets=queue.rulesets
         )
 
 
