@@ -11,7 +11,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
-from compliance.grading.components import lines
+from compliance.grading.units import lines
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
@@ -90,7 +90,8 @@ def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """
     if not may_be_in_the_union(of_record(record)):
         return []
-    return _bans(tuple(_facts(record, rules).items()), rules)
+    facts = {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
+    return _bans(tuple(facts.items()), rules)
 
 
 def depend_on_body(record: Sku, rules: RuleSet) -> bool:
@@ -130,7 +131,11 @@ def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
 def _bans(stored: tuple[tuple[str, Fact], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the facts point to, each with its open facts; cached, as most packs share their facts."""
     facts = dict(stored)
-    judged = [(ban, _open_facts(ban, facts)) for ban in rules.bans if _required(ban.required_facts, facts)]
+    judged = [
+        (ban, _open_facts(ban, facts))
+        for ban in rules.bans
+        if all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(ban.required_facts))
+    ]
     return [(ban, open_facts) for ban, open_facts in judged if open_facts is not None]
 
 
@@ -146,13 +151,8 @@ def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> AnnexVFlag:
     }
 
 
-def _facts(record: Sku, rules: RuleSet) -> dict[str, Fact]:
-    """Return the fields that atoms may name."""
-    return {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
-
-
 def _face(record: Sku, rules: RuleSet) -> dict[str, Fact]:
-    """Return the fields among them that do not come from the body."""
+    """Return the fields that atoms may name and that do not come from the body."""
     text = record.get("packaging_format")
     found = resolve_format(text, rules) if text else None
     return {
@@ -217,13 +217,9 @@ def _layers(record: Sku) -> list[Component]:
     ]
 
 
-def _required(clauses: str, facts: Mapping[str, Fact]) -> bool:
-    """Return whether all clauses hold; a clause is a list of atoms of which one must hold."""
-    return all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(clauses))
-
-
 @cache
 def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the clauses of a cell, which all must hold; a clause is a list of atoms of which one must hold."""
     return tuple(tuple(clause.split(" OR ")) for clause in text.split(" AND "))
 
 

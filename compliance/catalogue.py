@@ -69,7 +69,6 @@ class Jurisdiction:
     served: bool
     composite_rule: str
     composite_threshold_percent: str
-    composite_basis: str
 
     def depth(self, today: date) -> int:
         """Return 1 for signalled, 2 for sourced, 3 for reviewed by a lawyer at most 18 months ago (same day counts)."""
@@ -86,7 +85,7 @@ class Jurisdiction:
 
 _COLUMNS: Final = (
     *(field.name for field in fields(Jurisdiction) if field.name not in ("base_depth", "served")),
-    *("law_date_seen", "depth", "in_catalogue", "composite_note"),
+    *("law_date_seen", "depth", "in_catalogue", "composite_basis", "composite_note"),
 )
 """The columns that a catalogue file must have."""
 

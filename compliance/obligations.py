@@ -6,9 +6,9 @@ undecidable only what it could change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +18,7 @@ from compliance.rollup.categories import schemes
 from compliance.rollup.exact import tonnes
 from compliance.rollup.periods import halves_of
 from compliance.rollup.tonnes import Figures
+from compliance.rule_rows import COMPARISONS
 from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judge_scope, scopes
 from compliance.tables import RULES, Row, is_confidence, record_of_row, refuse, rows, words
 
@@ -25,7 +26,7 @@ PINNED: Final = RULES / "catalogue" / "thresholds.csv"
 GROUP_RULES: Final = frozenset({"any_above", "any_below"})
 """How several rows make one duty: due as soon as one is reached, or exempt as soon as one is."""
 _SCOPE_TYPES: Final = frozenset({"all", "single_use", "category", "largest_category", "none"})
-_OPERATORS: Final = frozenset({"", "lt", "le", "gt", "ge"})
+_OPERATORS: Final = frozenset({"", *COMPARISONS})
 _REASONS: Final = frozenset({"no_number", "turnover_needed", "record_lacks_fact", "unit_count"})
 
 
@@ -153,25 +154,16 @@ class Obligation:
     """The answer for one row; the verdict and reason are codes.
 
     `tonnes` are exact tonnes in scope, `tonnes_upper` includes the undecided ones; None where the row has no quantity.
-    `fields` are the missing facts that make it undecidable.
+    `fields` are the missing facts that make it undecidable. `group_verdict` is that of all rows of the duty together.
     """
 
     rule: Threshold
     tonnes: Decimal | None
     tonnes_upper: Decimal | None
     verdict: str
-    reason: str | None
-    fields: tuple[str, ...]
-    group_verdict: str | None
-
-
-class _Judged(NamedTuple):
-    """The answer for one row by itself."""
-
-    quantity: Quantity | None
-    verdict: str
     reason: str | None = None
     fields: tuple[str, ...] = ()
+    group_verdict: str | None = None
 
 
 def quantities(figures: Figures, market: str, year: int) -> Quantities:
@@ -188,41 +180,40 @@ def quantities(figures: Figures, market: str, year: int) -> Quantities:
 
 def obligations(market: str, quantities: Quantities) -> list[Obligation]:
     """Return the answers for the market's own rows, none inherited from its parent, in the order of the table."""
-    judged = [(row, _judged(row, quantities)) for row in thresholds() if row.market == market]
+    answers = [_answer(row, quantities) for row in thresholds() if row.market == market]
     verdicts: dict[str, set[str]] = {}
-    for threshold, found in judged:
-        if threshold.group:
-            verdicts.setdefault(threshold.group, set()).add(found.verdict)
+    for answer in answers:
+        if answer.rule.group:
+            verdicts.setdefault(answer.rule.group, set()).add(answer.verdict)
     return [
-        Obligation(
-            rule=threshold,
-            tonnes=found.quantity and found.quantity.sure,
-            tonnes_upper=found.quantity and found.quantity.upper,
-            verdict=found.verdict,
-            reason=found.reason,
-            fields=found.fields,
-            group_verdict=_of_group(threshold.group_rule, verdicts[threshold.group]) if threshold.group else None,
-        )
-        for threshold, found in judged
+        replace(answer, group_verdict=_of_group(answer.rule.group_rule, verdicts[answer.rule.group]))
+        if answer.rule.group
+        else answer
+        for answer in answers
     ]
 
 
-def _judged(threshold: Threshold, quantities: Quantities) -> _Judged:
-    by_category = _by_category(threshold, quantities)
-    quantity = _quantity(threshold, by_category)
+def _answer(threshold: Threshold, quantities: Quantities) -> Obligation:
+    """Return the answer for one row by itself."""
+    quantity = _quantity(threshold, quantities)
+    sure, upper = quantity or (None, None)
+    answer = partial(Obligation, threshold, sure, upper)
     if threshold.undecidable:
-        return _Judged(quantity, "undecidable", threshold.undecidable)
+        return answer("undecidable", threshold.undecidable)
     assert quantity is not None
     assert threshold.threshold_tonnes is not None
-    conditions = {_holds(each, threshold.operator, threshold.threshold_tonnes) for each in quantity}
+    holds = COMPARISONS[threshold.operator]
+    conditions = {holds(tonnes, threshold.threshold_tonnes) for tonnes in quantity}
     if len(conditions) > 1:
-        return _Judged(quantity, "undecidable", "scope_fact_missing", _fields(threshold, quantities))
-    if quantities.missing_half and conditions != {_is_kept_by_more(threshold.operator)}:
-        return _Judged(quantity, "undecidable", "record_lacks_fact", (f"units of half {quantities.missing_half}",))
+        return answer("undecidable", "scope_fact_missing", _fields(threshold, quantities))
+    # A condition that no further tonnes can undo (rollup.md, step 7, 4a).
+    is_kept_by_more = threshold.operator in ("gt", "ge")
+    if quantities.missing_half and conditions != {is_kept_by_more}:
+        return answer("undecidable", "record_lacks_fact", (f"units of half {quantities.missing_half}",))
     if threshold.needs_turnover and conditions == {threshold.needs_turnover == "and"}:
-        return _Judged(quantity, "undecidable", "turnover_needed")
+        return answer("undecidable", "turnover_needed")
     verdict = _verdict(quantity.upper, threshold.operator, threshold.threshold_tonnes)
-    return _Judged(quantity, verdict, "lower_bound" if quantities.is_lower_bound and verdict != "above" else None)
+    return answer(verdict, "lower_bound" if quantities.is_lower_bound and verdict != "above" else None)
 
 
 def _counted(threshold: Threshold, quantities: Quantities) -> Iterator[tuple[str, Judgement, Decimal]]:
@@ -233,20 +224,16 @@ def _counted(threshold: Threshold, quantities: Quantities) -> Iterator[tuple[str
             yield code, judge_scope(threshold.scope_key, standing), weight
 
 
-def _by_category(threshold: Threshold, quantities: Quantities) -> Mapping[str, Quantity]:
-    found: dict[str, Quantity] = {}
+def _quantity(threshold: Threshold, quantities: Quantities) -> Quantity | None:
+    """Return the tonnes that the row compares: of all its categories, or of the largest; None where it has none."""
+    if threshold.scope_type == "none":
+        return None
+    by_category: dict[str, Quantity] = {}
     for code, judgement, weight in _counted(threshold, quantities):
-        found[code] = found.get(code, Quantity()).plus(judgement.verdict, weight)
-    return found
-
-
-def _quantity(threshold: Threshold, by_category: Mapping[str, Quantity]) -> Quantity | None:
-    sure, upper = ([getattr(each, name) for each in by_category.values()] for name in Quantity._fields)
-    match threshold.scope_type:
-        case "none":
-            return None
-        case "largest_category":
-            return Quantity(max(sure, default=_ZERO), max(upper, default=_ZERO))
+        by_category[code] = by_category.get(code, Quantity()).plus(judgement.verdict, weight)
+    sure, upper = ([getattr(found, name) for found in by_category.values()] for name in Quantity._fields)
+    if threshold.scope_type == "largest_category":
+        return Quantity(max(sure, default=_ZERO), max(upper, default=_ZERO))
     return Quantity(sum(sure, _ZERO), sum(upper, _ZERO))
 
 
@@ -254,22 +241,6 @@ def _fields(threshold: Threshold, quantities: Quantities) -> tuple[str, ...]:
     """Return the facts that the undecided SKUs lack, each once, in the order of the facts."""
     missing = {field for _, judgement, _ in _counted(threshold, quantities) for field in judgement.fields}
     return tuple(field for field in asked_fields() if field in missing)
-
-
-def _holds(quantity: Decimal, operator: str, limit: Decimal) -> bool:
-    match operator:
-        case "gt":
-            return quantity > limit
-        case "ge":
-            return quantity >= limit
-        case "lt":
-            return quantity < limit
-    return quantity <= limit
-
-
-def _is_kept_by_more(operator: str) -> bool:
-    """Return the outcome of a condition that no further tonnes can undo (rollup.md, step 7, 4a)."""
-    return operator in ("gt", "ge")
 
 
 def _verdict(quantity: Decimal, operator: str, limit: Decimal) -> str:

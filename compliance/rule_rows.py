@@ -3,14 +3,15 @@
 `compliance.ruleset` lists the versions and reads their tables into a rule-set.
 """
 
+import operator
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from math import inf
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias  # Any: numbers of one kind
 
 from compliance.tables import Row, record_of_row, words
 from schemas.messages import LANGUAGES
@@ -38,32 +39,21 @@ class StandardPart:
     """
 
     part: str
-    title: str
-    covers: str
     streams: frozenset[str]
-    supersedes: tuple[str, ...]
-    status: str
-    title_seen: str
     say: str
-    source_url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Guidance:
-    """A document that explains the law without binding force (`guidance.csv`); `read` says how much of it was read."""
-
-    document: str
-    date: str
-    status: str
-    on: str
-    what_it_says: str
-    read: str
-    source_url: str
 
 
 TOLERANCE: Final = 5e-10
 """Half a unit of the ninth decimal: comparing a share with a bound shifted by it is comparing the share rounded
 to nine decimals, half away from zero (grading.md, step 5), without rounding anything."""
+
+COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lt": operator.lt,
+    "le": operator.le,
+}
+"""How the tables write that a number is compared with a bound."""
 
 Value: TypeAlias = str | float | bool | frozenset[str]
 """The value of a part's design attribute; `additives` is a set."""
@@ -152,15 +142,7 @@ class Rule:
             case "is_false":
                 return value is False
         assert isinstance(value, int | float)
-        match self.operator:
-            case "gt":
-                return value > self.bound
-            case "ge":
-                return value >= self.bound
-            case "lt":
-                return value < self.bound
-            case _:
-                return value <= self.bound
+        return COMPARISONS[self.operator](value, self.bound)
 
 
 def _meets(tokens: frozenset[str], material: Material, targets: frozenset[str]) -> bool:
@@ -249,7 +231,7 @@ def material(row: Row) -> Material:
 def rule(row: Row) -> Rule:
     """Parse a row of `dfr_rules.csv`."""
     tokens = words(row["polymer_codes"])
-    comparing = row["attribute_op"] in {"gt", "ge", "lt", "le"}
+    comparing = row["attribute_op"] in COMPARISONS
     low_shift = -TOLERANCE if row["min_inclusive"] == "true" else TOLERANCE
     high_shift = TOLERANCE if row["max_inclusive"] == "true" else -TOLERANCE
     return record_of_row(
@@ -300,8 +282,8 @@ class RuleSet:
 
     `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal applies to the wall
     (grading.md, step 6). `word_facts` are what words of a material text give; rule-sets before 2026-11-22 read none,
-    so that what they graded stays computable. `questions` by field and component type, `texts` by rule and language,
-    `en18120` and `guidance` are empty in versions before 2026-11-22.
+    so that what they graded stays computable. `questions` by field and component type, `texts` by rule and language
+    and `en18120` are empty in versions before 2026-11-22.
     """
 
     version: str
@@ -326,7 +308,6 @@ class RuleSet:
     questions: Mapping[tuple[str, str], Question]
     texts: Mapping[str, Mapping[str, str]]
     en18120: tuple[StandardPart, ...]
-    guidance: tuple[Guidance, ...]
 
     def question(self, field: str, component_type: str = "") -> Question | None:
         """Return the question for a field: that for parts of this type where the tables have one."""

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 from compliance import rule_rows
-from compliance.rule_rows import Format, Guidance, Limit, Question, Rule, RuleSet, StandardPart, Value
-from compliance.tables import RULES, Row, TableError, parse_table, record_of_row, refuse, rows, text, words
+from compliance.rule_rows import COMPARISONS, Format, Limit, Question, Rule, RuleSet, StandardPart, Value
+from compliance.tables import RULES, Row, TableError, parse_table, record_of_row, refuse, rows, text
 from compliance.words import normalise
 from schemas.messages import LANGUAGES
 from schemas.vocabularies import VOCABULARIES
@@ -22,7 +22,7 @@ from schemas.vocabularies import VOCABULARIES
 __all__ = ["RULES", "TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
 
 EFFECTS: Final = frozenset({"none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"})
-OPERATORS: Final = frozenset({"", "eq", "in", "gt", "ge", "lt", "le", "is_true", "is_false"})
+OPERATORS: Final = frozenset({"", "eq", "in", *COMPARISONS, "is_true", "is_false"})
 FORMS: Final = frozenset({"bottle", "rigid", "tray", "film"})
 STEP_6_RULES: Final = ("ANY-011a", "ANY-011b", "ANY-011c", "ANY-011d", "ANY-012")
 """The rows that step 6 applies by name; they have no component types."""
@@ -165,10 +165,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
                 for row in tables["rule_texts.csv"]
             }
         ),
-        en18120=tuple(
-            record_of_row(StandardPart, row, supersedes=words(row["supersedes_rules"])) for row in tables["en18120.csv"]
-        ),
-        guidance=tuple(record_of_row(Guidance, row) for row in tables["guidance.csv"]),
+        en18120=tuple(record_of_row(StandardPart, row) for row in tables["en18120.csv"]),
     )
 
 
@@ -184,7 +181,7 @@ def _vocabularies(attributes: Sequence[Row]) -> dict[str, tuple[Value, ...]]:
 
 def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
     """Return, for each number field, the bounds that any rule compares it with, ascending."""
-    numeric = [rule for rule in rules.values() if rule.operator in {"gt", "ge", "lt", "le"}]
+    numeric = [rule for rule in rules.values() if rule.operator in COMPARISONS]
     fields = {rule.field for rule in numeric}
     return {field: tuple(sorted({rule.bound for rule in numeric if rule.field == field})) for field in fields}
 

@@ -6,14 +6,13 @@ record, and the first row that fits counts. A whole portfolio is judged by the f
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from compliance.catalogue import eu_codes
-from compliance.tables import RULES, Row, TableError, is_confidence, record_of_row, refuse, rows, words
+from compliance.tables import RULES, Row, TableError, is_confidence, refuse, rows, words
 from schemas.messages import Message
 from schemas.normalise import country_of
 from schemas.skus.types import Sku
@@ -88,17 +87,11 @@ class Judgement(NamedTuple):
     fact: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One row: the answers that each fact allows (None for any), and the facts that are asked for where missing."""
+class Scope(NamedTuple):
+    """The answers that each fact allows (None for any), and the facts that are asked for where they are missing."""
 
-    key: str
     lets_in: tuple[frozenset[str] | None, ...]
     asks: tuple[bool, ...]
-    meaning: str
-    confidence: str
-    source_url: str
-    note: str
 
 
 @lru_cache(maxsize=4096)
@@ -122,13 +115,13 @@ def judge_scope(scope_key: str, standing: Standing) -> Judgement:
     return Judgement(ASK, tuple(missing)) if missing else Judgement(IN)
 
 
-@lru_cache(maxsize=1)
+@cache
 def asked_fields() -> tuple[str, ...]:
     """Return the fields that may be missing, each once, in the order of the facts."""
     return tuple(dict.fromkeys(row.answer.field for fact in FACTS for row in _facts()[fact] if row.answer.field))
 
 
-@lru_cache(maxsize=1)
+@cache
 def scopes() -> Mapping[str, Scope]:
     """Return the scopes that come with the release, by key."""
     return read(PINNED)
@@ -183,17 +176,14 @@ def _said(value: str | bool | None) -> Sequence[str]:
     return (_NOTHING,) if value is None else (str(value).lower(),)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _facts() -> Mapping[str, tuple[_FactRow, ...]]:
     return read_facts(FACTS_TABLE)
 
 
 def _scope(row: Row) -> Scope:
     cells = [row[_COLUMN_OF.get(fact, fact)] for fact in FACTS]
-    return record_of_row(
-        Scope,
-        row,
-        key=row["scope_key"],
+    return Scope(
         lets_in=tuple(None if cell in _LETS_ANY_IN else frozenset(words(cell)) for cell in cells),
         asks=tuple(_if_unknown(row, fact) == ASK for fact in FACTS),
     )

@@ -14,7 +14,6 @@ import polars as pl
 from compliance.catalogue import Jurisdiction
 from compliance.filings import document
 from compliance.filings.document import Source, halves_there, of_latest_years, of_market, totals_by_period
-from compliance.filings.uk.producer import submission
 from compliance.filings.uk.rows import (
     UK_SKU_COLUMNS,
     Lines,
@@ -22,9 +21,10 @@ from compliance.filings.uk.rows import (
     Statements,
     lines_of,
     packaging_file,
+    submission,
     sum_blocks,
 )
-from compliance.filings.uk.tables import MARKET
+from compliance.filings.uk.rules import MARKET
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.parts import SKU_COLUMNS, Portfolio
 from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, market_of, recorded_halves, volume_rows

@@ -94,7 +94,7 @@ _AS_THEY_ARE: Final = (
     "source_url",
     "source_note",
 )
-_NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule", "composite_basis")
+_NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule")
 
 
 def served_markets(connection: Connection) -> frozenset[str]:

@@ -26,7 +26,7 @@ from api.pages.sessions import Session, Viewer
 from api.skus.words import LOWERING_VERDICTS
 from compliance.annex_v import translated_reason
 from compliance.catalogue import KINDS
-from compliance.grading.questions import rule_text
+from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet
 from compliance.tables import word as confidence_word
 from pipelines.figures import loaded_catalogue

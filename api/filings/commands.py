@@ -15,10 +15,8 @@ from typer.core import TyperGroup
 
 from api.figures import commands
 from api.operate.program import AsJson, CompanyId, DataDir, Operator, Refusal, as_operator, check_choices, show
-from compliance.filings.uk.producer import Producer
-from compliance.filings.uk.rows import Statements
-from compliance.filings.uk.rules import FileRefused
-from compliance.filings.uk.tables import MARKET, codes
+from compliance.filings.uk.rows import Producer, Statements
+from compliance.filings.uk.rules import MARKET, FileRefused, codes
 from pipelines import filings
 from pipelines.figures import loaded_catalogue, up_to_date_snapshot
 from pipelines.filings import Inputs

@@ -32,7 +32,7 @@ from api.skus.archive import answer_archive, answer_return
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, Filters, file_answer, place_of, read_filters
 from compliance.annex_v import translated_reason
-from compliance.grading.questions import rule_text
+from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from compliance.grading.assessment import rounded_score
 from compliance.grading.many import grade_many, regrade_many
 from compliance.grading.provisional import judge
-from compliance.grading.questions import translated_text, warnings
 from compliance.grading.rows import (
     GRADED_INPUTS,
     Answer,
@@ -20,7 +19,7 @@ from compliance.grading.rows import (
     record_of,
     regrade_rows,
 )
-from compliance.grading.trace import explain
+from compliance.grading.trace import explain, translated_text, warnings
 from compliance.ruleset import RuleSet
 from schemas.skus.types import Sku
 

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import Final, NamedTuple
 
-from compliance.grading.components import lines, parts
 from compliance.grading.firing import Effect, Face, Outcome, face, facts_of, outcome, shares_held
 from compliance.grading.units import (
     Unit,
     lightweight_exemption,
+    lines,
     missing_facts,
     outside_article_6,
     packaging_format,
+    parts,
     predominant_group,
     stream_row,
     units,

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.grading.components import Part
-from compliance.grading.units import Unit
+from compliance.grading.units import Part, Unit
 from compliance.rule_rows import Material, Rule, Value
 from compliance.ruleset import BODY_WIDE, RuleSet
 

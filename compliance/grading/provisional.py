@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from compliance.grading.assessment import Assessment, Score, UnitAssessment, assess
-from compliance.grading.components import (
+from compliance.grading.firing import Effect, Face, open_fields, outcome
+from compliance.grading.toward import GRADES, Trials
+from compliance.grading.units import (
     CARRIED,
     CONSUMABLE_FIELD,
     UNSPECIFIED,
@@ -19,8 +21,6 @@ from compliance.grading.components import (
     Weighed,
     code_without_text,
 )
-from compliance.grading.firing import Effect, Face, open_fields, outcome
-from compliance.grading.toward import Trials
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
 from schemas.skus.types import Sku
@@ -216,7 +216,6 @@ def named_codes(rules: RuleSet, stream: str, component_type: str) -> tuple[str, 
     )
 
 
-GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")
 _STEPS: Final = {"A": 3, "B": 2, "C": 1}
 """Grades above the lowest; a pack without a grade ranks with one that is not recyclable."""
 

@@ -14,8 +14,7 @@ import orjson
 from compliance.grading.assessment import Assessment, UnitAssessment, assess, rounded_score
 from compliance.grading.firing import Outcome, Rows, rows_for_type
 from compliance.grading.provisional import Judgement, judge, open_facts
-from compliance.grading.questions import in_language
-from compliance.grading.trace import build_trace, traced_but_open
+from compliance.grading.trace import build_trace, in_language, traced_but_open
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.messages import ORIGINAL

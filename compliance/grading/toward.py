@@ -19,15 +19,14 @@ from compliance.grading.assessment import (
     score,
     sku_score,
 )
-from compliance.grading.components import Part, Weighed, alike, lines
 from compliance.grading.firing import Effect
-from compliance.grading.units import Unit, lightweight_exemption
+from compliance.grading.units import Part, Unit, Weighed, alike, lightweight_exemption, lines
 from compliance.ruleset import RuleSet
 from schemas.json_values import JsonObject
 from schemas.skus.types import Component, Sku
 from schemas.vocabularies import VOCABULARIES
 
-GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")
+GRADES: Final = VOCABULARIES["recyclability_grade"]
 """The grades, the best first."""
 _MOST_STEPS: Final = 3
 _MOST_LINES: Final = 12

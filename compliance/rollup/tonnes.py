@@ -175,6 +175,10 @@ class Figures(NamedTuple):
     halves: pl.DataFrame
 
 
+_SCHEMAS: Final = (*(TONNES_SCHEMA, UNCOUNTED_SCHEMA, MISSING_SCHEMA, STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA),)
+"""The schemas of `Figures`, in its order."""
+
+
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
     """Return the figures of every market, year and half with volumes; half 0 is the calendar year.
 
@@ -191,12 +195,11 @@ def combine_blocks(blocks: Iterable[Figures]) -> Figures:
     """
     every = list(blocks)
     key = ("market", "year", "half", "category_code", *_NAMED)
-    tonnes = pl.concat([pl.DataFrame(schema=TONNES_SCHEMA), *(each.tonnes for each in every)])
+    tonnes, uncounted, scope_missing, standings, questions, halves = (
+        pl.concat([pl.DataFrame(schema=schema), *(block[place] for block in every)])
+        for place, schema in enumerate(_SCHEMAS)
+    )
     within_reach(tonnes["grams"])
-    uncounted = pl.concat([pl.DataFrame(schema=UNCOUNTED_SCHEMA), *(each.uncounted for each in every)])
-    scope_missing = pl.concat([pl.DataFrame(schema=MISSING_SCHEMA), *(each.scope_missing for each in every)])
-    standings = pl.concat([pl.DataFrame(schema=STANDING_SCHEMA), *(each.standings for each in every)])
-    questions = pl.concat([pl.DataFrame(schema=QUESTION_SCHEMA), *(each.questions for each in every)])
     return Figures(
         tonnes=tonnes.group_by(key)
         .agg(pl.col("basis").max(), pl.col(_SUMMED).sum())
@@ -212,7 +215,7 @@ def combine_blocks(blocks: Iterable[Figures]) -> Figures:
         .agg(pl.col("grams").sum())
         .select(pl.col(name).cast(dtype) for name, dtype in QUESTION_SCHEMA.items())
         .sort("market", "year", "half", pl.col("fields").list.join(" ")),
-        halves=combine_halves(pl.concat([pl.DataFrame(schema=HALVES_SCHEMA), *(each.halves for each in every)])),
+        halves=combine_halves(halves),
     )
 
 

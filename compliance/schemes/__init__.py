@@ -1,8 +1,7 @@
 """National schemes' ratings: how a national scheme would rate a pack, beside the grade of the Union's rules.
 
-    tables.py     a scheme's tables, and the version that applies in a year
-    rating.py     the parts that a scheme rates together, and their category in the scheme's market; the rows that
-                  apply to a unit, and the rating that follows; the worst row decides
+    rating.py     a scheme's tables, and the version that applies in a year; the parts that it rates together, and their
+                  category in the scheme's market; the rows that apply, and the rating; the worst row decides
     settling.py   the open facts that could change a rating, found by trying their values; a SKU's rating as it is
                   published, and the ratings of its parts for a declaration
 

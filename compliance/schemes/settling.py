@@ -10,13 +10,25 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.grading.components import alike, lines
-from compliance.grading.units import LAYERS
+from compliance.grading.units import LAYERS, alike, lines
 from compliance.material_path import material_path
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
-from compliance.schemes.rating import BODY, Piece, Rated, RatedUnit, applicable_rows, is_exempt, rate, units_of, worst
-from compliance.schemes.tables import RatingRow, Scheme, SchemeRule, of_year
+from compliance.schemes.rating import (
+    BODY,
+    Piece,
+    Rated,
+    RatedUnit,
+    RatingRow,
+    Scheme,
+    SchemeRule,
+    applicable_rows,
+    is_exempt,
+    of_year,
+    rate,
+    units_of,
+    worst,
+)
 from compliance.scopes import of_record
 from schemas import rules as rules_schemas
 from schemas.messages import ORIGINAL

@@ -17,8 +17,7 @@ import orjson
 import polars as pl
 
 from compliance.filings.document import tonnes_rows
-from compliance.filings.uk.producer import RATINGS, Producer
-from compliance.filings.uk.rows import DRINKS, Statements
+from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import FileRefused
 from pipelines import filings
 from pipelines.filings import Inputs, NotDeclarable

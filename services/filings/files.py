@@ -14,10 +14,8 @@ import polars as pl
 
 from compliance.filings import document as document_filings
 from compliance.filings.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
-from compliance.filings.uk.producer import RATINGS
-from compliance.filings.uk.rows import DRINKS, Statements
-from compliance.filings.uk.rules import FileRefused
-from compliance.filings.uk.tables import MARKET, codes, columns
+from compliance.filings.uk.rows import DRINKS, RATINGS, Statements
+from compliance.filings.uk.rules import MARKET, FileRefused, codes, columns
 from pipelines import filings
 from pipelines.filings import Inputs, NotDeclarable
 from schemas.texts import harmless, is_computed

@@ -18,10 +18,8 @@ import polars as pl
 from uuid_utils import uuid7
 
 from compliance.catalogue import DueDay, Jurisdiction, due_days
-from compliance.filings.uk.producer import RATINGS, Producer
-from compliance.filings.uk.rows import DRINKS, Statements
-from compliance.filings.uk.rules import FileRefused, rules
-from compliance.filings.uk.tables import MARKET
+from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
+from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Filing, Inputs, NotDeclarable, declared_market

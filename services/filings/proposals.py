@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from compliance.rollup.parts import SKU_COLUMNS
-from compliance.schemes import settling, tables
+from compliance.schemes import rating, settling
+from compliance.schemes.rating import Scheme
 from compliance.schemes.settling import PartRating
-from compliance.schemes.tables import Scheme
 from pipelines import filings
 from pipelines.filings import Inputs, NotDeclarable
 from schemas.skus.types import Sku
@@ -28,9 +28,9 @@ OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "a
 
 def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connection: Connection) -> Bundle:
     """Return both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
-    scheme = tables.of_market(market, year)
+    scheme = rating.of_market(market, year)
     if scheme is None:
-        rated = ", ".join(f"{each.market} from {each.years.start}" for each in tables.versions())
+        rated = ", ".join(f"{each.market} from {each.years.start}" for each in rating.versions())
         raise NotDeclarable(f"No scheme rates the packaging of {market} in {year}; schemes: {rated}.")
     ratings: list[Mapping[str, object]] = []
     still_open: list[Mapping[str, object]] = []

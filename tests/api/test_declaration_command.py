@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from api.filings import commands as command
 from compliance.filings.document import UNCOUNTED_COLUMNS
-from compliance.filings.uk.rules import FileRefused
-from compliance.filings.uk.tables import columns
+from compliance.filings.uk.rules import FileRefused, columns
 from services.filings.files import DeclarationRequest
 from tests.commands import called
 from warehouse.operate.embedded import running

@@ -85,9 +85,9 @@ def test_tables_that_grade_nothing_may_be_missing(tmp_path):
     whole = read(folder)
     for name in FURTHER:
         (folder / name).unlink()
-    assert (whole.questions, whole.en18120, whole.guidance) == (load().questions, load().en18120, load().guidance)
+    assert (whole.questions, whole.en18120) == (load().questions, load().en18120)
     for rules in (read(folder), load("2026-11-21")):
-        assert (dict(rules.questions), rules.en18120, rules.guidance) == ({}, (), ())
+        assert (dict(rules.questions), rules.en18120) == ({}, ())
 
 
 def test_the_question_of_a_part_goes_before_the_one_of_any():

@@ -11,15 +11,14 @@ from compliance.catalogue import pinned
 from compliance.material_path import material_paths
 from compliance.rollup.categories import category
 from compliance.ruleset import load
-from compliance.schemes import settling, tables
-from compliance.schemes.rating import rate, units_of
+from compliance.schemes import rating, settling
+from compliance.schemes.rating import FOLDER, rate, read, units_of
 from compliance.schemes.settling import values
-from compliance.schemes.tables import FOLDER, read
 from compliance.tables import TableError
 from tests.compliance.records import RECORDS
 
 RULES = load()
-RAM = {scheme.version: scheme for scheme in tables.versions() if scheme.key == "uk_ram"}
+RAM = {scheme.version: scheme for scheme in rating.versions() if scheme.key == "uk_ram"}
 NOT_IN_A_RECORD = {
     "RAM-AUTO-004": "no field holds electrical parts or batteries",
     "RAM-AUTO-005": "no field holds whether UK law restricts the format",
@@ -143,7 +142,7 @@ def test_a_scheme_speaks_of_its_market_and_years_only():
     board = FIRING["RAM-PAPER-001"]
     assert settling.published_schemes(board | {"markets": ["FR"]}, RULES, 2026) == []
     assert settling.published_schemes(board, RULES, 2024) == []
-    assert tables.of_market("FR", 2026) is None
+    assert rating.of_market("FR", 2026) is None
     for field, value in (("packaging_level", "transport"), ("reusable", True)):
         assert settling.published_schemes(board | {field: value}, RULES, 2026) == []
         assert settling.part_ratings(board | {field: value}, RAM["1.1"], RULES) == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compliance.shares import PARTS_SCHEMA, judge_shares
+from compliance.weights import PARTS_SCHEMA, judge_shares
 from tests.drawing import examples
 
 HUGE = 10**15

@@ -13,8 +13,17 @@ from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 
 from compliance import catalogue
-from compliance.filings.uk.producer import RATINGS, Producer, submission
-from compliance.filings.uk.rows import DRINKS, UK_SKU_COLUMNS, Statements, lines_of, packaging_file, sum_blocks
+from compliance.filings.uk.rows import (
+    DRINKS,
+    RATINGS,
+    UK_SKU_COLUMNS,
+    Producer,
+    Statements,
+    lines_of,
+    packaging_file,
+    submission,
+    sum_blocks,
+)
 from compliance.filings.uk.rules import FileRefused
 from compliance.ruleset import load
 from tests.compliance import uk_oracle

@@ -9,9 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compliance.filings.uk.producer import Producer, submission
-from compliance.filings.uk.rules import FileRefused, condition, drinks_materials, faults, hold, rules, standing
-from compliance.filings.uk.tables import FOLDER, codes, columns
+from compliance.filings.uk.rows import Producer, submission
+from compliance.filings.uk.rules import (
+    FOLDER,
+    FileRefused,
+    codes,
+    columns,
+    condition,
+    drinks_materials,
+    faults,
+    hold,
+    rules,
+    standing,
+)
 from compliance.tables import TableError, rows
 from tests.compliance import uk_oracle
 from tests.drawing import examples

@@ -15,7 +15,7 @@ from babel.messages.catalog import Message as Entry
 from compliance import ruleset
 from compliance.annex_v import in_words, translated_reason
 from compliance.catalogue import coverages, due_days
-from compliance.grading import questions, trace
+from compliance.grading import trace
 from compliance.readiness import findings
 from pipelines.reading import lines
 from schemas.issues import ISSUE_CODES
@@ -68,7 +68,7 @@ def in_code() -> dict[str, set[str] | None]:
             for call in calls(ast.parse(path.read_text(encoding="utf-8"))):
                 if getattr(call.func, "id", "") == "Message" and path.name not in ("messages.py", "gate.py"):
                     if not isinstance(template := call.args[0], ast.Constant):
-                        assert path.name in ("pages.py", "questions.py"), f"{path}: a template is a constant text"
+                        assert path.name in ("pages.py", "trace.py"), f"{path}: a template is a constant text"
                         continue
                     names = {keyword.arg for keyword in call.keywords}
                     found[str(template.value)] = None if None in names else {str(name) for name in names}
@@ -172,7 +172,7 @@ def test_every_code_has_its_meaning_and_remedy_in_all_languages() -> None:
 
 
 def test_everything_that_a_grade_asks_for_is_translated() -> None:
-    assert [text for text in questions.TO_SEND.values() if translate(text, "fr") == text] == []
+    assert [text for text in trace.TO_SEND.values() if translate(text, "fr") == text] == []
 
 
 @pytest.mark.parametrize(

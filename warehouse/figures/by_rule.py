@@ -12,7 +12,7 @@ import polars as pl
 
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
-from compliance.shares import judge_shares
+from compliance.weights import judge_shares
 from compliance.words import resolve_format, resolve_material
 from schemas.json_values import JsonObject
 from warehouse.figures.reader import CONDITIONS, FACTS, Now, prepare, reader

@@ -1,4 +1,7 @@
-"""Makes the rows of the file: sums lines of one identity exactly, in whole kilograms, ordered by codes (step 8)."""
+"""Makes the rows of the file: sums lines of one identity exactly, in whole kilograms, ordered by codes (step 8).
+
+A producer states about itself, its submission, ratings and drinks containers what packaging data cannot supply.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,15 +11,166 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import Jurisdiction
-from compliance.filings.uk.producer import Producer, given_ratings, submission, with_ratings, with_subtypes
-from compliance.filings.uk.rules import drinks_materials, hold
-from compliance.filings.uk.tables import MARKET, Facts, kind_of
+from compliance.filings.uk.rules import (
+    LARGE,
+    MARKET,
+    MARKETPLACE,
+    Facts,
+    FileRefused,
+    Row,
+    codes,
+    columns,
+    drinks_materials,
+    hold,
+    kind_of,
+    standing,
+    stated_faults,
+)
+from compliance.material_path import material_paths
 from compliance.rollup.exact import COUNT, times_units, within_reach
 from compliance.rollup.lines import LINE_COLUMNS, UNCOUNTED_SCHEMA, categories, prepare_lines
 from compliance.rollup.lines import lines_of as rolled_lines
-from compliance.rollup.parts import SKU_COLUMNS, Portfolio
+from compliance.rollup.parts import PATH, SKU_COLUMNS, Parts, Portfolio
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
+
+_STATED: Final = frozenset(
+    {"organisation_id", "subsidiary_id", "organisation_size", "submission_period", "packaging_activity"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """Codes of `rules/uk_packaging_data/codes.csv`; `household_type` is the type of sales and shipment packaging."""
+
+    organisation_id: str
+    organisation_size: str = LARGE
+    activity: str = "SO"
+    household_type: str = "HH"
+    subsidiary_id: str = ""
+
+    @property
+    def is_marketplace(self) -> bool:
+        """Whether the reported packaging was sold through an online marketplace of the producer's."""
+        return self.activity == MARKETPLACE
+
+    def row(self, period: str) -> dict[str, str]:
+        """Return a row of the file with only the producer's statements."""
+        return dict.fromkeys(columns(), "") | {
+            "organisation_id": self.organisation_id,
+            "subsidiary_id": self.subsidiary_id,
+            "organisation_size": self.organisation_size,
+            "submission_period": period,
+            "packaging_activity": self.activity,
+        }
+
+
+def submission(producer: Producer, year: int, half: int) -> str:
+    """Return the code of a period, `half` 0 for the year. Raise `FileRefused` with every error code that applies."""
+    period = f"{year}-H{half}" if half else f"{year}-P0"
+    if refused := stated_faults(producer.row(period), _STATED):
+        raise FileRefused(refused)
+    return period
+
+
+RATINGS: Final = pl.Schema({"sku_code": pl.String(), "component_type": pl.String(), "rating": pl.String()})
+"""The producer's ratings: one for each SKU and component type."""
+
+
+def with_ratings(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFrame:
+    """Return the parts with `rating`, blank where none is allowed or given; `lacking` says where one is required.
+
+    `ratings` are `given` for parts by `sku` and `position`, which for a part is its `line`; `blank` is the row of the
+    file with the producer's statements.
+    """
+    joined = _with_standing(parts, "subtype", "ram_rag_rating", blank).join(
+        ratings, left_on=["sku", "line"], right_on=["sku", "position"], how="left"
+    )
+    missing = (pl.col("asks") == "needed") & pl.col("given").is_null()
+    return joined.with_columns(
+        pl.when(pl.col("asks") != "refused").then(pl.col("given")).fill_null("").alias("rating"),
+        pl.coalesce("lacking", pl.when(missing).then(pl.lit("rating_missing"))).alias("lacking"),
+    )
+
+
+def given_ratings(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+    """Return `sku`, `position`, `given`, `named`: each part's rating, and the component type that it is asked for by.
+
+    A body has one rating: the first that one of its layers has.
+    """
+    layers = parts.layers.with_columns(pl.lit(value=True).alias("is_layer"))
+    units = parts.units.with_columns(pl.lit(value=False).alias("is_layer"))
+    each = (
+        pl.concat([layers, units])
+        .join(skus.select("sku", "sku_code"), on="sku", how="left")
+        .join(ratings, on=["sku_code", "component_type"], how="left")
+        .sort("sku", "position")
+    )
+    of_body = (
+        each.filter(pl.col("is_layer"))
+        .group_by("sku")
+        .agg(
+            pl.col("rating").drop_nulls().first().alias("of_body"),
+            (pl.col("component_type") == "body").any().alias("has_body"),
+            pl.col("component_type").first().alias("first_layer"),
+        )
+    )
+    name = pl.when(pl.col("has_body")).then(pl.lit("body")).otherwise(pl.col("first_layer"))
+    return each.join(of_body, on="sku", how="left").select(
+        "sku",
+        "position",
+        pl.when(pl.col("is_layer")).then(pl.col("of_body")).otherwise(pl.col("rating")).alias("given"),
+        pl.when(pl.col("is_layer")).then(name).otherwise(pl.col("component_type")).alias("named"),
+    )
+
+
+def _with_standing(parts: pl.DataFrame, subtype: str, column: str, blank: Row) -> pl.DataFrame:
+    """Return the parts with `asks`: how the rules treat a value in a cell, given the row's other cells.
+
+    Each distinct face is asked about once; `subtype` is the column with the subtype of the material. A rating and,
+    where the subtype is asked about, a shape are filled in, so that a missing one does not look like its error.
+    """
+    face = ["type", "class", "material", subtype]
+    rating, shape = next(iter(codes("ram_rag_rating"))), _ANY_SHAPE if column == _SUBTYPE else ""
+    faces = parts.select(face).unique()
+    rows = [
+        {**blank, **dict(zip(_CELLS, (*cells, of or shape, rating), strict=True))} for *cells, of in faces.iter_rows()
+    ]
+    asks = pl.Series("asks", [standing(row, column, row[column]) for row in rows], dtype=pl.String)
+    return parts.join(faces.with_columns(asks), on=face, how="left", nulls_equal=True)
+
+
+_SUBTYPE: Final = "packaging_material_subtype"
+_CELLS: Final = ("packaging_type", "packaging_class", "packaging_material", _SUBTYPE, "ram_rag_rating")
+_PLASTIC: Final = "PL"
+_OTHER: Final = "OT"
+_ANY_SHAPE: Final = "Rigid"
+
+
+def with_subtypes(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
+    """Return the parts with `subtype`, and `lacking` where plastic must have a shape and has none.
+
+    `blank` is the row of the file with the producer's statements.
+    """
+    names = pl.DataFrame(
+        [(path, row.uk_other_name or row.family.replace("_", "-")) for path, row in material_paths().items()],
+        schema={"path": PATH, "other_name": pl.String},
+        orient="row",
+    )
+    candidate = (
+        pl.when(pl.col("material") == _OTHER)
+        .then(pl.col("other_name"))
+        .when(pl.col("material") == _PLASTIC)
+        .then(pl.col("shape"))
+    )
+    parts = parts.join(names, on="path", how="left").with_columns(candidate.alias("candidate"))
+    parts = _with_standing(parts, "candidate", _SUBTYPE, blank)
+    missing = (pl.col("asks") == "needed") & pl.col("candidate").is_null()
+    return parts.with_columns(
+        pl.when(pl.col("asks") != "refused").then(pl.col("candidate")).fill_null("").alias("subtype"),
+        pl.when(missing).then(pl.lit("plastic_shape_missing")).alias("lacking"),
+    ).drop("asks")
+
 
 UK_SKU_COLUMNS: Final = pl.Schema({**SKU_COLUMNS, "packaging_level": pl.String(), "use_contexts": pl.List(pl.String())})
 """The columns of a SKU that the file needs."""

@@ -12,11 +12,21 @@ import numpy as np
 import polars as pl
 
 from compliance.grading.assessment import ORDER
-from compliance.grading.components import Part, Weighed, alike, make_part, part_of
 from compliance.grading.firing import CLASS_OF, Facts, facts_of
 from compliance.grading.many.keys import Bools, Columns, Floats, Ints, Keys, Lists, meaning
 from compliance.grading.rows import GRADED_INPUTS, Inputs
-from compliance.grading.units import Unit, outside_article_6, packaging_format, units, weighs_more
+from compliance.grading.units import (
+    Part,
+    Unit,
+    Weighed,
+    alike,
+    make_part,
+    outside_article_6,
+    packaging_format,
+    part_of,
+    units,
+    weighs_more,
+)
 from compliance.rule_rows import RuleSet, Value
 from compliance.words import material_of
 from schemas.skus.types import Component

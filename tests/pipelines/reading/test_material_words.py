@@ -10,7 +10,7 @@ from typing import Any  # Any: a record as JSON
 import pytest
 
 from compliance.grading import grade
-from compliance.grading.components import GENERIC
+from compliance.grading.units import GENERIC
 from compliance.ruleset import RULES as FOLDER
 from compliance.ruleset import load, versions
 from compliance.tables import rows as table
