@@ -1,7 +1,7 @@
 """Runs Dagster's own code server, with Dagster's tables made first (`python -m pipelines.engine.code_server`).
 
 It looks for the state of definitions in Dagster's storage as it starts, before any other program has made the tables.
-The options are those of `dagster api grpc`; `api.operate.programs` has them.
+The options are those of `dagster api grpc`; `api.operate.start` has them.
 """
 
 import runpy
