@@ -159,8 +159,8 @@ def _due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) -
     due = {partition: "" for partition in wanted if partition not in busy}
     failed = _end_times(instance, job_name, due, _FAILED)
     succeeded = _end_times(instance, job_name, failed, [dg.DagsterRunStatus.SUCCESS])
-    for partition, ends in failed.items():
-        since = [at for at in ends if at > max(succeeded.get(partition, [0.0]))]
+    for partition in failed.keys() & due.keys():
+        since = [at for at in failed[partition] if at > max(succeeded.get(partition, [0.0]))]
         if since and is_retry_due(len(since), max(since)):
             due[partition] = f"/again-{len(since)}"
         elif since:

@@ -128,12 +128,8 @@ _TABLES: Final[dict[str, tuple[str, ...]]] = {
     "files": ("technical_files", "review_files"),
     "imports": ("imports",),
     "exports": ("exports",),
-    "outputs": (),
 }
-"""Maps each folder of a company's objects to the tables whose ids occur in its keys.
-
-`outputs` has figures that releases until 1.8 handed from step to step through the store: nothing reads them any more.
-"""
+"""Maps each folder of a company's objects to the tables whose ids occur in its keys."""
 
 
 @dataclass(slots=True)

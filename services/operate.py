@@ -1,6 +1,6 @@
-"""Finds records from before a rule whose codes collide with another, or change, in today's form of a code.
+"""Finds what is wrong with a place, with its database and with stored records: for `pcds doctor` and readiness.
 
-It reports and changes nothing: the company has to say which of two SKUs is meant.
+It reports and changes nothing: of records whose codes collide by today's rules, the company has to say which is meant.
 """
 
 import os

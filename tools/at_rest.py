@@ -21,7 +21,7 @@ ROLES: Final = {
     "pipelines.engine.worker": "workers",
     "api.operate.server": "API",
     "pipelines.engine.ui": "Dagster's webserver",
-    "dagster api grpc": "Dagster's code server",
+    "pipelines.engine.code_server": "Dagster's code server",
     "pipelines.engine.daemon": "Dagster's daemon",
     "warehouse.operate.keeper": "keeper",
     "postgres": "Postgres",

@@ -131,11 +131,8 @@ def _examined(settings: Settings, database: Database, *, verify: bool) -> Findin
 def _refuse_damage(found: Findings, sentence: str) -> None:
     if found.missing or found.altered:
         named = [f"missing: {key}" for key in found.missing] + [f"altered: {key}" for key in found.altered]
-        raise Refusal("\n".join([sentence, *named[:_MOST_NAMED], *_more(len(named) - _MOST_NAMED)]))
-
-
-def _more(number: int) -> list[str]:
-    return [f"and {number} more; --json lists all"] if number > 0 else []
+        more = [f"and {len(named) - _MOST_NAMED} more; --json lists all"] if len(named) > _MOST_NAMED else []
+        raise Refusal("\n".join([sentence, *named[:_MOST_NAMED], *more]))
 
 
 def restore(

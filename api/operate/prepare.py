@@ -170,23 +170,18 @@ def prepare_demo(settings: Settings, database: Database) -> Demo:
 
 
 def _kept(path: Path) -> Demo:
-    """Return the file's contents; a new file is written whole or not at all, readable by the service's account alone.
-
-    A file from before there were people, or staff, gets them.
-    """
-    stored = orjson.loads(path.read_bytes()) if path.exists() else {}
-    if "staff_password" in stored:
-        return Demo(**stored)
-    new = {
-        "company_id": str(new_id()),
-        "client_id": str(new_id()),
-        "api_key": keys.new_key(),
-        "email": _EMAIL,
-        "password": secrets.token_urlsafe(12),
-        "staff_email": _STAFF,
-        "staff_password": secrets.token_urlsafe(12),
-    }
-    demo = Demo(**(new | stored))
+    """Return the file's contents; a new one is written whole or not at all, readable by the service's account alone."""
+    if path.exists():
+        return Demo(**orjson.loads(path.read_bytes()))
+    demo = Demo(
+        company_id=str(new_id()),
+        client_id=str(new_id()),
+        api_key=keys.new_key(),
+        email=_EMAIL,
+        password=secrets.token_urlsafe(12),
+        staff_email=_STAFF,
+        staff_password=secrets.token_urlsafe(12),
+    )
     whole_files.replace(path, orjson.dumps(demo), whole_files.PRIVATE)
     return demo
 
@@ -204,7 +199,7 @@ def _make(we: Operator, demo: Demo) -> None:
 
 
 def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
-    """Add the missing records: a demo company from before there were such records has none of them."""
+    """Add the missing records: a start may have been interrupted."""
     for record_id, (resource, values) in OF_EXAMPLES.items():
         with we.company(company_id) as connection:
             exists = library.holds(connection, resource, record_id)

@@ -38,7 +38,7 @@ class Program(NamedTuple):
 
 def code_server(settings: Settings) -> Program:
     """Return the code server: it serves the definitions to the webserver and the daemon."""
-    served = ("dagster", "api", "grpc", "--module-name", dagster_home.DEFINITIONS)
+    served = ("pipelines.engine.code_server", "--module-name", dagster_home.DEFINITIONS)
     where = ("--socket", str(dagster_home.code_socket(settings)), "--location-name", dagster_home.LOCATION)
     return Program("dagster-code", (*_PYTHON, *served, *where, "--use-python-environment-entry-point", *_QUIET))
 

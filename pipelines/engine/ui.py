@@ -95,7 +95,12 @@ class StaffWebserver(DagsterWebserver[StaffWorkspace, StaffRequestContext]):
         return await self.execute_graphql_request(request, sent.query, sent.variables, sent.operation_name)
 
     async def execute_graphql_subscription(
-        self, websocket: WebSocket, operation_id: str, query: str, variables: dict[str, Any] | None, *more: Any
+        self,
+        websocket: WebSocket,
+        operation_id: str,
+        query: str,
+        variables: dict[str, Any] | None,
+        operation_name: str | None,
     ) -> Any:
         """Follow a subscription; Dagster itself would also execute a mutation at each event of one."""
         try:
@@ -104,7 +109,7 @@ class StaffWebserver(DagsterWebserver[StaffWorkspace, StaffRequestContext]):
                 raise GraphQLError("Only subscriptions are asked over the web socket.")
         except GraphQLError as error:
             return None, error.formatted
-        return await super().execute_graphql_subscription(websocket, operation_id, query, variables, *more)
+        return await super().execute_graphql_subscription(websocket, operation_id, query, variables, operation_name)
 
 
 def require_key(app: ASGIApp, key: str, address: str) -> ASGIApp:

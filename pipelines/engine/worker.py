@@ -113,7 +113,7 @@ class Worker:
         if run.status == dg.DagsterRunStatus.CANCELING:
             self._instance.report_run_canceled(run)
             return True
-        if run.job_code_origin is None:  # of `pcds`, or of a release before 0024
+        if run.job_code_origin is None:  # of `pcds`
             self._instance.report_run_failed(run, _NOT_RESUMABLE)
             return True
         started = time.perf_counter()

@@ -83,7 +83,6 @@ def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_c
     live = {a_file(desk, desk.company), *(f"{desk.company}/imports/{import_id}/{part}" for part in ("upload", "table"))}
     theirs = a_file(desk, other)
     gone = [f"{desk.company}/{name}" for name in (f"files/{uuid4()}", f"imports/{uuid4()}/upload", "files/no-id")]
-    gone.append(f"{desk.company}/outputs/figures.zip")  # of a release that handed figures on through the store
     # The id of a live file of another company names nothing here.
     gone.append(f"{desk.company}/files/{theirs.rpartition('/')[2]}")
     young = f"{desk.company}/files/{uuid4()}"
@@ -93,7 +92,7 @@ def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_c
     swept = operate.remove_orphans(desk.pool, objects, go_on)
     assert kept(desk, desk.company) == live | {young}
     assert kept(desk, other) == {theirs}
-    assert swept.removed == {"files": 3, "imports": 1, "exports": 0, "outputs": 1}
+    assert swept.removed == {"files": 3, "imports": 1, "exports": 0}
 
 
 def test_an_upload_under_way_is_not_swept_whatever_our_clock_says(desk: Desk) -> None:

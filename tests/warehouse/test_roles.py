@@ -86,33 +86,6 @@ def test_deployments_that_share_their_roles_prepare_them_at_once(server: Databas
         list(threads.map(prepared, range(40)))
 
 
-@pytest.mark.long
-def test_a_role_of_the_release_before_works_on_until_it_is_taken_away(shared: Database, deployment) -> None:
-    """Its processes go on while a new release migrates, and nobody touches its password."""
-    old = deployment("old", "SUPERUSER")
-    with psycopg.connect(shared.owner_url, autocommit=True) as superuser:
-        superuser.execute("CREATE ROLE pcds_app LOGIN PASSWORD 'before'")
-        superuser.execute("CREATE ROLE pcds_dagster LOGIN PASSWORD 'before'")
-    before = Database(
-        old.owner_url, on(shared, "old", "pcds_app", "before"), on(shared, "old", "pcds_dagster", "before")
-    )
-    migrate(before)
-    migrate(old)
-    new = deployment("new", "SUPERUSER")
-    migrate(new)
-    for url in (before.app_url, old.app_url):
-        with psycopg.connect(url) as app:
-            assert app.execute(PLANS).fetchone() == (4,)
-    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
-        psycopg.connect(on(shared, "new", "pcds_app", "before"))
-    with psycopg.connect(shared.owner_url, autocommit=True) as superuser:
-        superuser.execute("ALTER ROLE pcds_app NOLOGIN")
-    migrate(old)
-    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
-        psycopg.connect(on(shared, "old", *new.app_url.split("//")[1].split("@")[0].split(":")))
-    psycopg.connect(old.app_url).close()
-
-
 def test_a_login_has_the_rights_of_its_role_and_no_others(deployment) -> None:
     database = deployment("single", "CREATEROLE")
     migrate(database)

@@ -181,7 +181,7 @@ def _stop_the_code_server(process: subprocess.Popen[bytes], settings: Settings) 
     """A code server that lives and answers nothing is told, and started anew; the system still connects to it."""
     path = dagster_home.code_socket(settings)
     wait_until(lambda: dagster_home.serves(path))
-    [stopped] = [each for each in _everything(process, settings) if "grpc" in _command(each)]
+    [stopped] = [each for each in _everything(process, settings) if "pipelines.engine.code_server" in _command(each)]
     stopped.suspend()
     assert dagster_home.answers(path)
     wait_until(lambda: _body(settings) == {"status": "degraded", "failing": ["code_server"]})

@@ -41,10 +41,6 @@ _ACTS_AS: Final = {DAGSTER: {"role": DAGSTER}}
 application's do not: it makes no tables, and a regrade asks when transactions of its own login began, which a session
 sees only as that login."""
 _IS_MEMBER: Final = "SELECT FROM pg_auth_members WHERE roleid = %s::regrole AND member = %s::regrole"
-_IS_OLDER: Final = """
-SELECT to_regclass('public.alembic_version') IS NOT NULL
-       AND EXISTS (SELECT FROM pg_roles WHERE rolname = %s AND rolcanlogin)
-"""
 
 
 class Login(NamedTuple):
@@ -179,16 +175,11 @@ def _dagster_schema(connection: Connection) -> None:
 
 
 def _close(connection: Connection, logins: list[Login]) -> None:
-    """Let these logins into the database, and no others but its owner and superusers.
-
-    The database stays open where an older release uses it as `pcds_app`, until that role can no longer sign in.
-    """
+    """Let these logins into the database, and no others but its owner and superusers."""
     name = sql.Identifier(connection.info.dbname)
-    changes = [
-        sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(name, sql.Identifier(login.name)) for login in logins
-    ]
-    if connection.execute(_IS_OLDER, (APP,)).fetchone() == (False,):
-        changes.append(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(name))
+    granted = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
+    changes = [granted.format(name, sql.Identifier(login.name)) for login in logins]
+    changes.append(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(name))
     try:
         with connection.transaction():
             for change in changes:

@@ -323,20 +323,14 @@ class Objects:
 
     def get(self, key: str) -> bytes:
         """Return the bytes under a key. Raises `NoSuchObject`."""
-        place = _checked(key)
-        try:
-            found = self._calls.call(lambda: obstore.get_async(self._store, place))
-            return bytes(self._calls.call(found.bytes_async, carries_bytes=found.meta["size"]))
-        except FileNotFoundError:
-            raise NoSuchObject(f"There is no object {key}.") from None
+        with _finding(key) as place:
+            answer = self._calls.call(lambda: obstore.get_async(self._store, place))
+            return bytes(self._calls.call(answer.bytes_async, carries_bytes=answer.meta["size"]))
 
     def open(self, key: str) -> io.BufferedReader:
         """Open the object as a file to seek and read in, without loading all of it. Raises `NoSuchObject`."""
-        place = _checked(key)
-        try:
+        with _finding(key) as place:
             reader = self._calls.call(lambda: obstore.open_reader_async(self._store, place, buffer_size=_READ_BYTES))
-        except FileNotFoundError:
-            raise NoSuchObject(f"There is no object {key}.") from None
         return io.BufferedReader(_Reader(reader, self._calls), _READ_BYTES)
 
     def file(self, key: str) -> BinaryIO:
@@ -345,11 +339,9 @@ class Objects:
         Raises `NoSuchObject`.
         """
         if self.folder is not None:
-            path = self.folder / _checked(key)
-            try:
+            with _finding(key) as place:
+                path = self.folder / place
                 return self._calls.call(lambda: asyncio.to_thread(path.open, "rb"))
-            except FileNotFoundError:
-                raise NoSuchObject(f"There is no object {key}.") from None
         with self.open(key) as stored, contextlib.ExitStack() as on_fault:
             copy = on_fault.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(stored, copy)
@@ -455,13 +447,23 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
-@contextlib.contextmanager
+@contextmanager
 def _in_place() -> Iterator[None]:
     """Have a store whose bucket is missing count as away, where no object is asked for."""
     try:
         yield
     except FileNotFoundError as error:
         raise ConnectionError("The object store has no place for files: its bucket is missing.") from error
+
+
+@contextmanager
+def _finding(key: str) -> Iterator[str]:
+    """Yield a key, checked; an object that the block does not find raises `NoSuchObject`."""
+    place = _checked(key)
+    try:
+        yield place
+    except FileNotFoundError:
+        raise NoSuchObject(f"There is no object {key}.") from None
 
 
 def _checked(key: str) -> str:

@@ -1,0 +1,21 @@
+"""Runs Dagster's own code server, with Dagster's tables made first (`python -m pipelines.engine.code_server`).
+
+It looks for the state of definitions in Dagster's storage as it starts, before any other program has made the tables.
+The options are those of `dagster api grpc`; `api.operate.start` has them.
+"""
+
+import runpy
+import sys
+
+from pipelines.engine.instance import make_tables
+
+
+def main() -> None:
+    """Serve the definitions until SIGTERM; the environment is the supervisor's (`warehouse.operate.dagster_home`)."""
+    make_tables()
+    sys.argv = ["dagster", "api", "grpc", *sys.argv[1:]]
+    runpy.run_module("dagster", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
