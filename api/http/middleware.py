@@ -223,7 +223,7 @@ def _may_compress(scope: Scope, start: Message) -> bool:
 
 
 def _compressed(headers: Headers, send: Send) -> Send:
-    """Return what sends an answer on, compressed if its caller takes gzip and it proves large and not compressed yet."""
+    """Return what sends an answer on, compressed if its caller takes gzip and it proves large and uncompressed."""
     responder = (
         GZipResponder(_nobody, LEAST_BYTES, _LEVEL, exclude_content_types=_COMPRESSED_ALREADY)
         if takes_gzip(headers.getlist("accept-encoding"))
