@@ -16,7 +16,7 @@ def test_its_first_line_names_the_commit_and_its_last_one_what_is_over_its_bound
         Line("a write", "2 ms", "1 ms", 2.0, 2.5),
         Line("a start", "8 s"),
     ]
-    monkeypatch.setattr(bench, "_measured", lambda _: iter([page, write, Line("a start", "8 s")]))
+    monkeypatch.setattr(bench, "_measured", lambda _: iter(lines))
     monkeypatch.setattr(sys, "argv", ["bench"])
     bench.main()
     first, *_, last = capsys.readouterr().out.splitlines()
