@@ -2,15 +2,17 @@
 
 import argparse
 import platform
+import subprocess
 import time
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import psutil
 
 from bench import graphs, imports, pages, requests, snapshots
-from bench.loaded import loaded
 from bench.report import HEAD, Line
 from bench.service import started
+from warehouse.operate.clock import Clock
 
 _PARTS: Final = ("snapshots", "requests", "pages", "imports", "graphs")
 
@@ -31,20 +33,36 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Measure and print line by line, so that an interrupted run has printed its finished lines."""
+    """Measure and print line by line, so that an interrupted run has printed its finished lines; say what is broken."""
     asked = _arguments()
-    print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    day, machine = Clock().now().date(), f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    print(f"{commit.stdout.strip() or 'no commit'}, {day}, {machine}, Python {platform.python_version()}\n")
     print(HEAD)
+    broken = [line.work for line in _printed(_measured(asked)) if line.is_broken]
+    print(f"\nBounds broken: {'; '.join(broken) or 'none'}")
+
+
+def _printed(lines: Iterable[Line]) -> Iterator[Line]:
+    """Print each line as soon as it is measured."""
+    for line in lines:
+        print(line, flush=True)
+        yield line
+
+
+def _measured(asked: argparse.Namespace) -> Iterator[Line]:
     if asked.only in (None, "snapshots"):
-        _portfolios(asked.skus)
+        for skus in asked.skus:
+            with snapshots.loaded(skus) as held:
+                yield from snapshots.measure(held)
     if asked.only == "snapshots":
         return
     begun = time.perf_counter()
     with started() as service:
-        _print(Line("first start, from an empty data directory", f"{time.perf_counter() - begun:.1f} s"))
+        yield Line("first start, from an empty data directory", f"{time.perf_counter() - begun:.1f} s")
         time.sleep(2)
-        held = ", ".join(f"{name} {mib:.0f}" for name, mib in sorted(service.private_mib().items()))
-        _print(Line("private memory idle, MiB", held))
+        idle = ", ".join(f"{name} {mib:.0f}" for name, mib in sorted(service.private_mib().items()))
+        yield Line("private memory idle, MiB", idle)
         parts = {
             "requests": requests.measure(service),
             "pages": pages.measure(service, asked.rows),
@@ -53,19 +71,7 @@ def main() -> None:
         }
         for name, lines in parts.items():
             if asked.only in (None, name):
-                for line in lines:
-                    _print(line)
-
-
-def _portfolios(sizes: list[int]) -> None:
-    for skus in sizes:
-        with loaded(skus) as held:
-            for line in snapshots.measure(held):
-                _print(line)
-
-
-def _print(line: Line) -> None:
-    print(line, flush=True)
+                yield from lines
 
 
 if __name__ == "__main__":

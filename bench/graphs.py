@@ -1,28 +1,62 @@
 """Measures imports of SKUs with components: each layout beside a flat file of as many lines, and a whole migration.
 
 The flat file is ours too (`imports` compares it with a floor). CPU seconds are those of every process of the service:
-on a machine with other work they say more than elapsed ones.
+on a machine with other work they say more than elapsed ones. The files come from a seed and stay in `.cache`.
 """
 
+import random
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+import polars as pl
+import xlsxwriter
 
 from bench import data
-from bench.graph_data import LAYOUTS, Layout, graph_file
 from bench.imports import over_idle, run_import
 from bench.report import Line, against
 from bench.service import Service
+
+_Layout = Literal["sheet", "long", "wide"]
+_LAYOUTS: Final[tuple[_Layout, ...]] = ("sheet", "long", "wide")
+"""A workbook with a components sheet, a CSV with a line for each component, a CSV with numbered groups of columns."""
+
+_Cells = tuple[str | float | None, ...]
+_Sku = tuple[_Cells, list[_Cells]]
+"""The cells of a SKU, and those of each of its components."""
+_SKU: Final = ("sku_code", "name", "packaging_level", "packaging_format", "markets", "food_contact", "annual_volume_fr")
+_PART: Final = ("component_type", "material_family", "polymer_or_grade", "weight_g", "colour", "separable")
+_BODIES: Final = (
+    ("plastic", "PET", "bottle"),
+    ("plastic", "HDPE", "bottle"),
+    ("plastic", "PP", "tray"),
+    ("plastic", "LDPE", "bag"),
+    ("plastic", "PS", "cup"),
+    ("paper", "PAP 21", "box"),
+    ("glass", "GL 70", "jar"),
+    ("metal", "aluminium", "can"),
+    ("composite", "PET/PE", "pouch"),
+)
+_OTHERS: Final = (
+    ("cap", "plastic", "HDPE"),
+    ("cap", "plastic", "PP"),
+    ("label", "paper", "PAP 22"),
+    ("label", "plastic", "PP"),
+    ("sleeve", "plastic", "PET"),
+    ("seal", "metal", "aluminium"),
+    ("closure", "metal", "tinplate"),
+)
+_COLOURS: Final = ("transparent", "light", "dark", None)
 
 BOUND: Final = 1.5
 LINES_PER_SECOND: Final = 25_000
 MOST_MIB: Final = 700
 _PARTS: Final = 5
 _MIGRATION_PARTS: Final = 4
-_MIGRATIONS: Final[tuple[tuple[Layout, int], ...]] = (("sheet", 4), ("wide", 4), ("sheet", 10))
+_MIGRATIONS: Final[tuple[tuple[_Layout, int], ...]] = (("sheet", 4), ("wide", 4), ("sheet", 10))
 """Layouts with the number of files that are sent at once."""
 
 
@@ -33,8 +67,8 @@ class _Spent(NamedTuple):
 
 def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
     """Yield the lines of each layout with `rows` components, then those of a portfolio of four times as many SKUs."""
-    for layout in LAYOUTS:
-        graph = graph_file(layout, rows // _PARTS, _PARTS)
+    for layout in _LAYOUTS:
+        graph = _graph_file(layout, rows // _PARTS, _PARTS)
         made = data.xlsx_file if layout == "sheet" else data.csv_file
         flat = made(rows, changed=False)
         ours, floor = [], []
@@ -48,12 +82,12 @@ def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
         yield from _migration(service, layout, files, 4 * rows)
 
 
-def _migration(service: Service, layout: Layout, files: int, skus: int) -> Iterator[Line]:
+def _migration(service: Service, layout: _Layout, files: int, skus: int) -> Iterator[Line]:
     """Send all files of a portfolio at once, and measure to the completion of the last.
 
     The portfolio before it is published first: to publish 200 000 SKUs beside the next migration is work of its own.
     """
-    paths = [graph_file(layout, skus // files, _MIGRATION_PARTS, seed=seed) for seed in range(files)]
+    paths = [_graph_file(layout, skus // files, _MIGRATION_PARTS, seed=seed) for seed in range(files)]
     service.wait_until_published()
     with over_idle(service) as mib:
         spent = _imported(service, paths)
@@ -77,3 +111,56 @@ def _imported(service: Service, paths: list[Path]) -> _Spent:
     for report in reports:
         assert report["counts"]["rejected"] == 0, report["errors"]
     return spent
+
+
+def _graph_file(layout: _Layout, skus: int, parts: int, *, seed: int = 1) -> Path:
+    """Write a file of that many SKUs, each of that many components."""
+    path = data.CACHE / f"graph-{layout}-{seed}-{skus}x{parts}.{'xlsx' if layout == 'sheet' else 'csv'}"
+    if not path.exists():
+        data.CACHE.mkdir(exist_ok=True)
+        made = list(_skus(skus, parts, seed))
+        if layout == "sheet":
+            _write_workbook(path, made)
+        else:
+            (_long if layout == "long" else _wide)(made).write_csv(path)
+    return path
+
+
+def _skus(count: int, parts: int, seed: int) -> Iterator[_Sku]:
+    rng = random.Random(seed)
+    for number in range(count):
+        family, grade, form = rng.choice(_BODIES)
+        code, name, level = f"G{seed}-{number:06d}", f"{form} {number} of file {seed}", rng.choice(("sales", "grouped"))
+        sku = (code, name, level, form, rng.choice(("FR", "FR;DE", "ES;PT")), "true", rng.randrange(200_000))
+        lines = [("body", family, grade), *(rng.choice(_OTHERS) for _ in range(parts - 1))]
+        yield sku, [(*line, *_further(rng)) for line in lines]
+
+
+def _further(rng: random.Random) -> _Cells:
+    """Return weight, colour, and whether the part comes off."""
+    return round(rng.uniform(0.1, 60), 3), rng.choice(_COLOURS), rng.choice(("true", "false", None))
+
+
+def _write_workbook(path: Path, made: list[_Sku]) -> None:
+    with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        tables = {
+            "SKUs": [_SKU, *(sku for sku, _ in made)],
+            "components": [("sku_code", *_PART), *((sku[0], *part) for sku, lines in made for part in lines)],
+        }
+        for name, lines in tables.items():
+            sheet = book.add_worksheet(name)
+            for at, line in enumerate(lines):
+                sheet.write_row(at, 0, ["" if cell is None else cell for cell in line])
+
+
+def _long(made: list[_Sku]) -> pl.DataFrame:
+    names = [*_SKU, *(name if name == "component_type" else f"component_{name}" for name in _PART)]
+    lines = [(*sku, *part) for sku, parts in made for part in parts]
+    return pl.DataFrame(lines, schema=names, orient="row", infer_schema_length=None)
+
+
+def _wide(made: list[_Sku]) -> pl.DataFrame:
+    numbers = range(1, len(made[0][1]) + 1)
+    names = [*_SKU, *(f"component_{number}_{name}" for number in numbers for name in _PART)]
+    lines = [(*sku, *(cell for part in parts for cell in part)) for sku, parts in made]
+    return pl.DataFrame(lines, schema=names, orient="row", infer_schema_length=None)

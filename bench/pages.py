@@ -14,9 +14,8 @@ import psutil
 import psycopg
 
 from bench import portfolio
-from bench.loaded import server_of
 from bench.report import Line
-from bench.service import Service, session_of
+from bench.service import Service, server_of, session_of
 
 READS, ROUNDS = 5, 5
 """Requests of a round, whose mean counts: the system counts CPU in steps of 10 ms. One round before them does not."""

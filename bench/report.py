@@ -13,6 +13,11 @@ class Line:
     ratio: float | None = None
     bound: float | None = None
 
+    @property
+    def is_broken(self) -> bool:
+        """Return whether the ratio is above its bound."""
+        return self.ratio is not None and self.bound is not None and self.ratio > self.bound
+
     def __str__(self) -> str:
         """Return a row of a Markdown table."""
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}x"

@@ -1,19 +1,24 @@
 """Measures requests beside the bare floor: one graded write with six components, and pages of 50 and 200."""
 
 import json
+import os
 import random
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from statistics import median
 from typing import Any
 from uuid import UUID
 
 import psycopg
 
 from bench import data
-from bench.applications import compared, serving
 from bench.imports import run_import
 from bench.report import Line
-from bench.service import Service, load, raw_request
+from bench.service import Load, Service, load, raw_request
+from tools.ports import free_port
 
 WRITES, READS, ROUNDS = 400, 400, 3
 
@@ -82,7 +87,7 @@ def measure(service: Service) -> Iterator[Line]:
                 pairs.append(
                     (load(port, floor, connections=connections), load(service.port, ours, connections=connections))
                 )
-            yield from compared(f"one SKU write of 6 components, {connections} connections", pairs, bound)
+            yield from _compared(f"one SKU write of 6 components, {connections} connections", pairs, bound)
         for limit in (50, 200):
             path = f"?limit={limit}"
             pairs = [
@@ -92,15 +97,40 @@ def measure(service: Service) -> Iterator[Line]:
                 )
                 for _ in range(ROUNDS)
             ]
-            yield from compared(f"GET a page of {limit}", pairs, 1.5)
+            yield from _compared(f"GET a page of {limit}", pairs, 1.5)
 
 
 @contextmanager
 def _floor(service: Service, company: UUID) -> Iterator[int]:
-    """Serve the bare application under one uvicorn worker, with its own three tables."""
+    """Serve the bare application under one uvicorn worker, with its own three tables; yield its port."""
     with psycopg.connect(service.database.owner_url) as owner:
         owner.execute(_FLOOR_TABLES)
-    environment = {"BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}
-    first = [raw_request("GET", "/?limit=1", "-")]
-    with serving("bench.floor_app:app", environment=environment, first=first) as port:
+    port, own = free_port(), {"BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}
+    program = [sys.executable, "-m", "uvicorn", "bench.floor_app:app", "--port", str(port)]
+    quiet = ["--log-level", "error", "--no-access-log"]
+    child = subprocess.Popen([*program, *quiet], env={**os.environ, **own}, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
         yield port
+    finally:
+        child.terminate()
+        child.wait(10)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(200):
+        try:
+            load(port, [raw_request("GET", "/?limit=1", "-")], connections=1)
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("the application did not start")
+
+
+def _compared(work: str, pairs: Sequence[tuple[Load, Load]], bound: float | None) -> Iterator[Line]:
+    """Yield rate and p50 of floor and service, the medians of their rounds."""
+    floor_rate, our_rate = (median(pair[side].per_second for pair in pairs) for side in (0, 1))
+    floor_p50, our_p50 = (median(pair[side].p50_ms for pair in pairs) for side in (0, 1))
+    yield Line(f"{work}: requests a second", f"{our_rate:.0f}/s", f"{floor_rate:.0f}/s", floor_rate / our_rate, bound)
+    yield Line(f"{work}: p50", f"{our_p50:.1f} ms", f"{floor_p50:.1f} ms", our_p50 / floor_p50, bound)

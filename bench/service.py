@@ -18,7 +18,6 @@ from uuid import UUID, uuid4
 import psutil
 import psycopg
 
-from bench.loaded import server_of
 from tools.at_rest import role_of
 from tools.ports import free_port
 from warehouse.accounts import people
@@ -181,3 +180,11 @@ def raw_request(method: str, path: str, key: str, body: bytes = b"") -> bytes:
         f"Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
+
+
+def server_of(database: Database) -> psutil.Process:
+    """Return the parent of all processes of a Postgres."""
+    with psycopg.connect(database.owner_url) as owner:
+        found = psutil.Process(owner.info.backend_pid).parent()
+    assert found is not None
+    return found

@@ -37,7 +37,7 @@ def run(
 
     `operation` raises refusals, and is called again where writers collide or a connection is lost. `render` does not
     query the database: it runs while the commit is under way, unless its answer is kept in the transaction (`once`).
-    With `pipelined` the statements of the operation travel together (`Pool.company`).
+    With `pipelined` the statements of the operation travel together (`Pool.run`).
     """
     answer: R
     if once is None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -78,38 +78,49 @@ def cacheable(
     return Response(body, headers=sent, media_type=media_type)
 
 
-_QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*")
+_QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*", re.ASCII)
+
+
+def preferences(header: str) -> Iterator[tuple[str, float]]:
+    """Yield what an Accept header names, in small letters, each with its weight (RFC 9110 §12.4.2).
+
+    A malformed weight counts as 0.
+    """
+    for item in header.split(","):
+        name, *parameters = item.split(";")
+        weights = [parameter for parameter in parameters if parameter.strip().lower().startswith("q")]
+        quality = _QUALITY.fullmatch(weights[0]) if weights else None
+        yield name.strip().lower(), float(quality[1]) if quality else 0.0 if weights else 1.0
 
 
 def preferred_language(header: str) -> str:
     """Return the language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it names none of ours.
 
-    A range such as `fr-CH` counts as its language (RFC 4647 §3.4). A malformed weight counts as 0.
+    A range such as `fr-CH` counts as its language (RFC 4647 §3.4).
     """
     weights: dict[str, float] = {}
-    for item in header.split(","):
-        tag, _, parameters = item.partition(";")
-        language = tag.strip().lower().partition("-")[0]
-        weights[language] = max(_weight(parameters), weights.get(language, 0))
+    for tag, weight in preferences(header):
+        language = tag.partition("-")[0]
+        weights[language] = max(weight, weights.get(language, 0))
     rest = weights.get("*", 0)
     best = max((*weights, *LANGUAGES), key=lambda lang: weights.get(lang, rest) if lang in LANGUAGES else -1)
     return best if weights.get(best, rest) > 0 else ORIGINAL
 
 
-def _weight(parameters: str) -> float:
-    if not parameters:
-        return 1
-    found = _QUALITY.fullmatch(parameters)
-    return float(found[1]) if found else 0
-
-
 def weight_of(header: str, media_type: str) -> float:
     """Return the weight of a media type in an Accept header (RFC 9110 §12.5.1); 0 for one that it does not name."""
-    ranges = {item.partition(";")[0].strip().lower(): item for item in header.split(",")}
-    kind = media_type.partition("/")[0]
-    named = next((name for name in (media_type, f"{kind}/*", "*/*") if name in ranges), None)
-    parameters = [each for each in ranges.get(named or "", "").split(";")[1:] if each.strip().lower().startswith("q")]
-    return 0 if named is None else _weight("".join(parameters[:1]))
+    weights = dict(preferences(header))
+    ranges = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+    return next((weights[name] for name in ranges if name in weights), 0)
+
+
+def takes_gzip(sent: Iterable[str]) -> bool:
+    """Return whether a caller takes gzip by its Accept-Encoding (RFC 9110, section 12.5.3); `sent` are its values.
+
+    A coding of weight 0 is refused; `*` stands for those that are not named. Without the header nothing is compressed.
+    """
+    weights = dict(preferences(",".join(sent)))
+    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
 
 
 def accepted_language(request: Request) -> str:

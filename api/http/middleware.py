@@ -23,7 +23,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http import metrics
-from api.http.answers import accepted_language, in_language
+from api.http.answers import accepted_language, in_language, takes_gzip
 from api.http.errors import Fault, HttpRefusal, Stopping
 from api.openapi.document import V1
 from schemas.addresses import behind, coarse_network_of
@@ -206,7 +206,6 @@ class LoggedRoute(Route):
 LEAST_BYTES: Final = 32 * 2**10
 """Below this size an answer takes less time to send than to compress."""
 _LEVEL: Final = 1
-_WEIGHT: Final = re.compile(r"(?:^|;)\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 _COMPRESSED_ALREADY: Final = (
     *DEFAULT_EXCLUDED_CONTENT_TYPES,
     "application/pdf",
@@ -223,7 +222,7 @@ def _may_compress(scope: Scope, start: Message) -> bool:
 
 
 def _compressed(headers: Headers, send: Send) -> Send:
-    """Return what sends an answer on, compressed if its caller takes gzip, it is large and not compressed yet."""
+    """Return what sends an answer on, compressed if its caller takes gzip and it proves large and uncompressed."""
     responder = (
         GZipResponder(_nobody, LEAST_BYTES, _LEVEL, exclude_content_types=_COMPRESSED_ALREADY)
         if takes_gzip(headers.getlist("accept-encoding"))
@@ -235,23 +234,3 @@ def _compressed(headers: Headers, send: Send) -> Send:
 
 async def _nobody(_scope: Scope, _receive: Receive, _send: Send) -> None:
     """Stand for the app where a responder of the library is given the messages of an answer itself."""
-
-
-def takes_gzip(sent: Iterable[str]) -> bool:
-    """Return whether a caller takes gzip by its Accept-Encoding (RFC 9110, section 12.5.3); `sent` are its values.
-
-    A coding of weight 0 is refused; `*` stands for those that are not named. Without the header nothing is compressed.
-    """
-    weights: dict[str, float] = {}
-    for each in ",".join(sent).split(","):
-        coding, _, parameters = each.partition(";")
-        weights[coding.strip().lower()] = _weight(parameters)
-    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
-
-
-def _weight(parameters: str) -> float:
-    """Return the weight of a coding; 1 where none is said, 0 for one that cannot be read."""
-    found = _WEIGHT.search(parameters)
-    if found is None:
-        return 0.0 if parameters.strip() else 1.0
-    return float(found[1])

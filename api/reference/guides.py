@@ -22,8 +22,7 @@ from starlette.responses import Response
 
 from api.http.answers import cacheable
 from api.http.errors import HttpRefusal
-from api.reference.headers import HEADERS, KEPT_SECONDS
-from api.reference.pages import framed
+from api.reference.pages import HEADERS, KEPT_SECONDS, framed
 from schemas.words import fold
 
 FOLDER: Final = Path(__file__).parents[2] / "docs"

@@ -18,6 +18,15 @@ from schemas.json_values import JsonObject
 from schemas.messages import LANGUAGES, Message, translate
 from schemas.refusals import ERROR_CODES
 
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+KEPT_SECONDS: Final = 300
+"""Headers of every answer of the reference, and how long anyone may keep it."""
+
 
 def _inline(text: str) -> Markup:
     """Return a sentence, with `code` in backticks marked up."""

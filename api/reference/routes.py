@@ -13,8 +13,7 @@ from api.http.answers import accepted_language, cacheable
 from api.http.errors import HttpRefusal
 from api.reference import guides
 from api.reference.collection import collection
-from api.reference.headers import HEADERS, KEPT_SECONDS
-from api.reference.pages import TOLD, render
+from api.reference.pages import HEADERS, KEPT_SECONDS, TOLD, render
 from schemas.issues import Issue
 from schemas.messages import LANGUAGES, Message
 from schemas.normalise import shown

@@ -1,10 +1,14 @@
 """The app in a process of its own (`api.app`)."""
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from api.app import build_app
+from api.http.middleware import Correlation
 from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings
 
@@ -40,3 +44,35 @@ def test_only_alone_in_its_process_it_sets_what_is_collected_and_when(settings: 
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_between_a_request_and_its_route_is_one_layer_of_ours_and_two_of_the_framework() -> None:
+    app = build_app()
+    layers, layer = [], app.middleware_stack
+    while layer is not app.router:
+        layers.append(type(layer).__name__)
+        layer = layer.app
+    assert layers == ["Correlation", "ExceptionMiddleware", "AsyncExitStackMiddleware"]
+
+
+@pytest.mark.parametrize(("length", "held"), [(b"3", False), (b"1000000", True), (None, True)])
+def test_only_an_answer_that_may_be_large_waits_for_its_body(length: bytes | None, held: bool) -> None:
+    """Whether it is compressed is known when its first bytes are; a small one is never compressed."""
+    sent: list[str] = []
+
+    async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [] if length is None else [(b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        assert sent == ([] if held else ["http.response.start"])
+        await send({"type": "http.response.body", "body": b"abc"})
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        sent.append(message["type"])
+
+    headers = [(b"accept-encoding", b"gzip")]
+    scope = {"type": "http", "method": "GET", "path": "/api/v1/skus", "headers": headers, "client": None}
+    asyncio.run(Correlation(answer)(scope, receive, send))
+    assert sent == ["http.response.start", "http.response.body"]

@@ -140,11 +140,13 @@ def test_in_a_pipeline_a_statement_that_failed_is_told_at_the_commit_and_undoes_
     database: Database, company: UUID
 ) -> None:
     def write(pool: Pool, *names: str, then: Exception | None = None) -> None:
-        with pool.company(company, pipelined=True) as connection:
+        def add(connection: psycopg.Connection[tuple[object, ...]]) -> None:
             for name in names:
                 connection.execute(_ADD, (uuid4(), company, name))
             if then:
                 raise then
+
+        pool.run(company, add, pipelined=True)
 
     with Pool(database.app_url, size=1) as pool:
         with pytest.raises(errors.UniqueViolation):

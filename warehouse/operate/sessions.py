@@ -141,13 +141,12 @@ class Pool:
         self._pool.close()
 
     @contextmanager
-    def company(self, company_id: UUID, *, pipelined: bool = False) -> Iterator[Connection]:
+    def company(self, company_id: UUID) -> Iterator[Connection]:
         """Open a transaction of one company: committed at the end of the block, rolled back when the block raises.
 
-        With `pipelined` its statements are sent together: an error is raised where a result is next read, or at the
-        commit, and COPY is not possible. Raises `TransactionLost`.
+        Raises `TransactionLost`.
         """
-        with self._transaction(str(company_id), pipelined=pipelined) as connection:
+        with self._transaction(str(company_id)) as connection:
             yield connection
 
     @contextmanager
@@ -186,12 +185,13 @@ class Pool:
         It releases its locks before it is durable, and waits for the disk afterwards, with others (decision 0016).
         `then` is called with the result while the commit is under way: it costs the caller no time and holds no lock.
         Its errors are raised when the commit is done.
+
+        With `pipelined` its statements are sent together: an error is raised where a result is next read, or at the
+        commit, and COPY is not possible.
         """
 
         def once() -> T:
-            with self._transaction(
-                str(company_id), pipelined=pipelined, durable_behind=True, meanwhile=lambda: then(result)
-            ) as connection:
+            with self._transaction(str(company_id), lambda: then(result), pipelined=pipelined) as connection:
                 result = work(connection)
             return result
 
@@ -234,26 +234,24 @@ class Pool:
 
     @contextmanager
     def _transaction(
-        self,
-        company: str,
-        *,
-        pipelined: bool = False,
-        durable_behind: bool = False,
-        meanwhile: Callable[[], object] = _nothing,
+        self, company: str, meanwhile: Callable[[], object] | None = None, *, pipelined: bool = False
     ) -> Iterator[Connection]:
-        connection = self._pool.getconn() if pipelined else self._begun(company, durable_behind)
+        """Open a transaction; with `meanwhile`, called while the commit travels, it is durable behind its commit."""
+        behind = meanwhile is not None
+        connection = self._pool.getconn() if pipelined else self._begun(company, behind)
         committing, later = False, list[Callable[[], object]]()
         try:
             with connection.pipeline() if pipelined else nullcontext():
                 if pipelined:
-                    _begin(connection, company, durable_behind)
+                    _begin(connection, company, behind)
                 yield connection
                 committing = True
-                with connection.pipeline() if durable_behind and not pipelined else nullcontext():
+                with connection.pipeline() if behind and not pipelined else nullcontext():
                     connection.execute("COMMIT")
-                    if durable_behind:
-                        self._make_durable(connection, company)
-                    meanwhile()
+                    if meanwhile is not None:  # to the pipeline's end: waits for the disk, and stamps writes
+                        connection.execute(_DURABLE, (company,))
+                        connection.execute(STAMP, (self._clock.moved(),))
+                        meanwhile()
             later = _LATER.pop(connection, later)
         except BaseException as error:
             if _was_lost(error, connection):
@@ -278,19 +276,14 @@ class Pool:
             with self.company(company_id) as connection:
                 connection.execute(STAMP, (self._clock.moved(),))
 
-    def _make_durable(self, connection: Connection, company: str) -> None:
-        """Send one transaction behind the commit, to the pipeline's end: it waits for the disk and stamps writes."""
-        connection.execute(_DURABLE, (company,))
-        connection.execute(STAMP, (self._clock.moved(),))
-
-    def _begun(self, company: str, durable_behind: bool) -> Connection:
+    def _begun(self, company: str, behind: bool) -> Connection:
         """Return a connection with its transaction begun in one round trip; a dead connection is replaced."""
         deadline = time.monotonic() + _REUNION_SECONDS
         while True:
             connection = self._pool.getconn()
             try:
                 with connection.pipeline():
-                    _begin(connection, company, durable_behind)
+                    _begin(connection, company, behind)
             except BaseException as error:
                 self._pool.putconn(connection)
                 if not (_was_lost(error, connection) and time.monotonic() < deadline):
@@ -444,9 +437,9 @@ async def commits(connection: AsyncConnection) -> bool:
     return await (await connection.execute(_COMMITS)).fetchone() == (True,)
 
 
-def _begin(connection: Connection, company: str, durable_behind: bool) -> None:
+def _begin(connection: Connection, company: str, behind: bool) -> None:
     connection.execute("BEGIN")
-    connection.execute(_BECOME_AND_LET_GO if durable_behind else _BECOME, (company,))
+    connection.execute(_BECOME_AND_LET_GO if behind else _BECOME, (company,))
 
 
 def _undo(connection: Connection) -> None:
