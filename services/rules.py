@@ -10,7 +10,6 @@ from pathlib import Path
 from compliance import ruleset
 from compliance.tables import TableError
 from schemas.actors import Origin
-from warehouse import rules as rules_warehouse
 from warehouse import rules as rulesets
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
@@ -57,7 +56,7 @@ def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> d
         company_ids = companies.ids(conn)
         for company_id in company_ids:
             become(conn, company_id)
-            rules_warehouse.request(conn, company_id, version, now)
+            rulesets.request(conn, company_id, version, now)
         ledger.enter_for_each(
             conn,
             company_ids,

@@ -17,7 +17,7 @@ from compliance.words import nearest_materials, resolve_material
 from schemas import rules as rules_schemas
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message, message_of, translate, word
-from schemas.rules import GradeComponentRecord, GradeRuleRecord, GradeTraceRecord, MissingFact
+from schemas.rules import GradeComponent, GradeRule, GradeTrace, MissingFact
 from schemas.skus.types import Sku
 
 TO_SEND: Final[dict[str, Message]] = {
@@ -57,7 +57,7 @@ def _question_at(path: str, record: Sku, day: RuleSet) -> Message:
     return question(name, [lines(record)[int(place)]["component_type"]] if place else [], day)
 
 
-def published_open_facts(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[rules_schemas.OpenFactRecord]:
+def published_open_facts(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[rules_schemas.OpenFact]:
     """Return the open facts as they are published, in their order."""
     return [
         {
@@ -75,7 +75,7 @@ _NAMED: Final = "{0} ({1})"
 _RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
 
 
-def in_language(trace: GradeTraceRecord, rule_sets: Sequence[RuleSet], lang: str) -> GradeTraceRecord:
+def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> GradeTrace:
     """Return the trace with every sentence in a language of `LANGUAGES`; one without a translation stays English.
 
     `rule_sets` are those whose tables may have the texts, the one that graded first.
@@ -145,8 +145,8 @@ def rule_text(rule_id: str, english: str, rule_sets: Sequence[RuleSet], lang: st
     return english
 
 
-def _component(part: GradeComponentRecord, rule_sets: Sequence[RuleSet], lang: str) -> GradeComponentRecord:
-    rules: list[GradeRuleRecord] = [
+def _component(part: GradeComponent, rule_sets: Sequence[RuleSet], lang: str) -> GradeComponent:
+    rules: list[GradeRule] = [
         {**rule, "text": rule_text(rule["rule_id"], rule["text"], rule_sets, lang)} for rule in part["rules"]
     ]
     return {**part, "rules": rules}

@@ -15,19 +15,19 @@ from compliance.grading.questions import missing_fields, published_open_facts
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.messages import Figure, Message, message_of
-from schemas.rules import GradeComponentRecord, GradeRuleRecord, GradeTraceRecord, GradeUnitRecord
+from schemas.rules import GradeComponent, GradeRule, GradeTrace, GradeUnit
 from schemas.skus.types import Component, Sku
 
 SCHEME: Final = "eu"
 """The scheme of these grades: Article 6 and Annex II of Regulation (EU) 2025/40."""
 
 
-def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTraceRecord:
+def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTrace:
     """Return the `grade_trace` of a record (decisions §9, §12), ready for JSON; questions as in `build_trace`."""
     return build_trace(judge(record, rules), record, rules, day or rules)
 
 
-def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTraceRecord:
+def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace of a record that `rules` already judged; the questions are those of the day's rule-set.
 
     A caller that knows the record's versions fills `previous`.
@@ -36,7 +36,7 @@ def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) ->
     return {**traced_but_open(judged, record, rules, day), "open": published_open_facts(facts, record, day)}
 
 
-def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTraceRecord:
+def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace without open facts: finding those of many records would take longer than all else."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
@@ -120,8 +120,8 @@ def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tupl
     return traced_on
 
 
-def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnitRecord:
-    components: list[GradeComponentRecord] = []
+def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnit:
+    components: list[GradeComponent] = []
     by_member = _rules_by_member(assessed, rules)
     for place, (member, found) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
         share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
@@ -144,7 +144,7 @@ def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: Ru
     }
 
 
-def _rule(rule: Rule, *, overruled: bool) -> GradeRuleRecord:
+def _rule(rule: Rule, *, overruled: bool) -> GradeRule:
     return {
         "rule_id": rule.rule_id,
         "verdict": "overruled" if overruled else rule.verdict,

@@ -25,7 +25,6 @@ from connector.tools.kit import (
     Page,
     SkuCode,
     Tool,
-    instant,
     market_code,
     refusal,
     require_one,
@@ -34,7 +33,7 @@ from connector.tools.kit import (
 from schemas import texts
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.refusals import Refused
-from schemas.rules import GradeTraceRecord, GradeUnitRecord
+from schemas.rules import GradeTrace, GradeUnit
 from schemas.skus.types import Component, SkuDetail
 from schemas.vocabularies import VOCABULARIES
 from services.skus import detail as detail_skus
@@ -63,7 +62,7 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
     )
     total = max(map(len, lists))
     components = item["components"][offset:end]
-    cut: GradeTraceRecord = {
+    cut: GradeTrace = {
         **trace,
         "missing": trace["missing"][offset:end],
         "open": trace["open"][offset:end],
@@ -83,10 +82,10 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
     return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 
 
-def _units(units: Sequence[GradeUnitRecord], components: Sequence[Component]) -> list[GradeUnitRecord]:
+def _units(units: Sequence[GradeUnit], components: Sequence[Component]) -> list[GradeUnit]:
     """Return the units of these components, or that of an item without any, without other components in them."""
     shown: set[str | None] = {None, *(component["id"] for component in components)}
-    cut: list[GradeUnitRecord] = [
+    cut: list[GradeUnit] = [
         {
             **unit,
             "components": [part for part in unit["components"] if part["component_id"] in shown],
@@ -323,7 +322,7 @@ class ItemTools:
         page = Page.of(found["pagination"], len(found["data"]))
         snapshot_at = found.get("findings_as_of")
         return Items(
-            as_of=snapshot_at or instant(service.clock.now()),
+            as_of=snapshot_at or service.clock.now(),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
             items=[_item(item, provisional) for item in found["data"]],
@@ -357,7 +356,7 @@ class ItemTools:
         for size in _SIZES if limit is None else (limit,):
             shown, page = cut_to_window(whole, size, offset)
             answer = ItemDetail(
-                as_of=instant(self._service.clock.now()),
+                as_of=self._service.clock.now(),
                 sources=sources,
                 next_step=page.way_on(
                     "Call check_missing_data with this sku_code for what is missing, the worst first."

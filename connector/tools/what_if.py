@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, Tool, instant, item_id, refusal
+from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, Tool, item_id, refusal
 from connector.tools.review import (
     ComponentChange,
     ComponentChanges,
@@ -128,7 +128,7 @@ class WhatIfTools:
 
     def _answer(self, answer: JsonObject) -> Found:
         return Found(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=_SOURCES,
             next_step=_NEXT,
             answer=orjson.loads(orjson.dumps(answer)),

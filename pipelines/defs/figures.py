@@ -29,7 +29,7 @@ from pipelines.engine.tags import company_of, company_of_run, company_partitions
 from pipelines.figures import are_behind, are_damaged, blocks
 from schemas import contracts
 from warehouse.companies.queries import Counted, counters
-from warehouse.figures import publish, snapshots, source
+from warehouse.figures import snapshots, source
 from warehouse.figures import stored as stored_files
 from warehouse.figures.overview import imports, overview
 from warehouse.figures.reader import Now
@@ -102,7 +102,7 @@ def portfolio_snapshot(
     started = time.perf_counter()
     company_id, named = company_of_run(context, postgres)
     with interruptible(context, shutdown) as proceed:
-        snapshot = publish.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
+        snapshot = snapshots.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
     spent = round(time.perf_counter() - started, 3)
     with postgres.company(company_id) as conn:
         made = preview_engine.snapshot_metadata(conn, snapshot, imports(snapshot))

@@ -16,8 +16,9 @@ from pipelines.engine import preview as shown
 from pipelines.engine.checks import Frames, Stored
 from pipelines.engine.resources import Portfolios, Postgres
 from pipelines.engine.tags import company_of_run, company_partitions
-from pipelines.filings import FILING_SCHEMA, Filing, NotDeclarable, compute_filing, compute_filings
+from pipelines.filings import FILING_SCHEMA, Filing, compute_filing, compute_filings
 from schemas import contracts
+from schemas.refusals import Refused
 
 GROUP: Final = "declarations"
 _COLUMNS: Final = {"filing": pl.String(), **FILING_SCHEMA}
@@ -41,7 +42,7 @@ def declarations(
     held = current_figures(portfolios, company_id)
     try:
         found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
-    except NotDeclarable as refused:
+    except Refused as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
     computed = shown.declarations_metadata(found, held.origin)
     return dg.MaterializeResult(metadata={**named, **computed, **checks.metadata("declarations")})

@@ -17,7 +17,7 @@ from pipelines.engine.resources import Resources
 from pipelines.engine.schedules import ENDED
 from pipelines.engine.tags import FOLLOWED
 from pipelines.operate import Proceed
-from warehouse.figures import publish
+from warehouse.figures import snapshots
 from warehouse.operate.clock import Clock
 from warehouse.operate.settings import Settings
 
@@ -84,7 +84,7 @@ def expired_exports(_: dg.OpExecutionContext, house: Resources, proceed: Proceed
 @op("portfolios")
 def old_snapshots(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -> Mapping[str, object]:
     """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
-    return {"snapshots_removed": publish.sweep(house.portfolios)}
+    return {"snapshots_removed": snapshots.sweep(house.portfolios)}
 
 
 @op("retention")

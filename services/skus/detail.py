@@ -21,7 +21,7 @@ from pipelines.writing import components, substances, volumes
 from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.messages import ORIGINAL
-from schemas.rules import GradeTraceRecord, PreviousGradeRecord, SkuCompliance
+from schemas.rules import GradeTrace, PreviousGrade, SkuCompliance
 from schemas.skus.types import Sku, SkuDetail
 from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.queries import StoredSku
@@ -154,14 +154,14 @@ def _trace(
     *,
     day: RuleSet,
     lang: str,
-) -> GradeTraceRecord:
+) -> GradeTrace:
     inputs = _graded_inputs(row)
     trace = grading.explain_row(inputs, sku, graded_by, day=day, lang=lang)
     if before is None:
         return trace
     then = grading.explain_row(inputs, sku, before, day=day, lang=lang)
     earlier = orjson.loads(row["graded_before"] or "")
-    previous: PreviousGradeRecord = {
+    previous: PreviousGrade = {
         "ruleset_version": earlier["ruleset_version"],
         "grade": earlier["grade"],
         "score": earlier["score"],

@@ -81,7 +81,7 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
     uncounted = listed.filter(of_year)
     verdicts = pl.read_parquet(figures.obligations).filter((pl.col("market") == market) & (pl.col("year") == year))
     return {
-        "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "as_of": figures.origin.as_of,
         "ruleset_version": figures.origin.ruleset_version,
         "year": year,
         "halves": _halves(tonnes.filter(of_year), uncounted),
