@@ -7,6 +7,7 @@ from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Instant, Number
+from schemas.json_values import JsonObject
 from schemas.pages import Pagination
 from schemas.rules import MissingFact, OpenFact
 
@@ -274,6 +275,49 @@ class InScope(JurisdictionFacts):
     code: str
     skus: int
     volume_rows: int
+
+
+class MarketFigures(TypedDict):
+    """The figures of one market's latest calendar year: tonnes by category, what is undecided, and obligations."""
+
+    as_of: datetime
+    ruleset_version: str
+    year: int
+    halves: list[int] | None
+    tonnes: list[JsonObject]
+    uncounted: int
+    scope_missing: int
+    scope_missing_first: list[JsonObject]
+    obligations: list[JsonObject]
+
+
+class MarketFinding(FindingEntry):
+    """A finding with the SKUs of the market that have it; units are null where none of them has units."""
+
+    skus: int
+    units: int | None
+    examples: list[str]
+
+
+class MarketReadiness(Head):
+    """The SKUs of one market by class, each finding with its SKUs, and what the market itself asks for."""
+
+    market: str
+    in_european_union: bool
+    jurisdiction: JsonObject | None
+    coverage: JsonObject | None
+    period: int | None
+    figures: MarketFigures | None
+    skus: int
+    blocked: int
+    to_decide: int
+    incomplete: int
+    ready: int
+    blocks: list[MarketFinding]
+    decide: list[MarketFinding]
+    missing: list[MarketFinding]
+    upcoming: list[MarketFinding]
+    indicative: bool
 
 
 class Overview(Head):

@@ -270,7 +270,6 @@ def seconds_to_wait(connection: Connection, address: str, at: datetime) -> int:
 LIFETIME: Final = timedelta(minutes=10)
 """How long a code is valid, by the service's clock (decisions §7)."""
 
-_FORGET: Final = "DELETE FROM confirmations WHERE expires_at <= %s"
 _KEEP: Final = (
     "INSERT INTO confirmations (company_id, code_hash, connection_id, meaning, expires_at) VALUES (%s, %s, %s, %s, %s)"
 )
@@ -290,7 +289,7 @@ def issue(
 ) -> tuple[str, datetime]:
     """Issue a code for `meaning` over one connection, with the instant of its expiry; expired ones are removed."""
     code, expires_at = secrets.token_urlsafe(24), now + LIFETIME
-    conn.execute(_FORGET, [now])
+    conn.execute("DELETE FROM confirmations WHERE expires_at <= %s", [now])
     conn.execute(_KEEP, [company_id, digest(code), connection_id, meaning, expires_at])
     return code, expires_at
 

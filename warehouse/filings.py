@@ -61,7 +61,6 @@ _FILES: Final = "SELECT format, content, uncounted FROM kept_declarations WHERE 
 _LATEST: Final = """
 SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
 ORDER BY market, year, half, created_at DESC, id DESC"""
-_TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('first declarations of ' || %s, 0))"
 _FIRST: Final = f"""
 SELECT {_ROW} FROM kept_declarations
 WHERE market = %(market)s AND year = %(year)s AND half = %(half)s AND format = %(format)s AND corrects IS NULL
@@ -134,7 +133,7 @@ def _json(value: object) -> str | None:
 
 def wait_turn(conn: Connection, company_id: UUID) -> None:
     """Wait for the other declarations of the company that are being kept; they are seen from here to the commit."""
-    conn.execute(_TURN, [str(company_id)])
+    conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('first declarations of ' || %s, 0))", [str(company_id)])
 
 
 def first_like(

@@ -27,7 +27,7 @@ from connector.tools.kit import (
     refusal,
 )
 from pipelines.figures import loaded_catalogue
-from schemas.figures import Head, QuestionedSku
+from schemas.figures import Head, MarketReadiness, QuestionedSku
 from schemas.filings import Declaration
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL
@@ -130,17 +130,13 @@ class PortfolioTools(ToolSet):
         try:
             stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
             found = market_figures.readiness(snapshot, market, now, stored)
-            if state is None:
-                found = _without_empty(found)
-            else:
-                found = {name: found[name] for name in _OF_ITEMS}
-                found |= {
-                    "state": state,
-                    **market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset),
-                }
+            answer: JsonObject = _without_empty(found)
+            if state is not None:
+                items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
+                answer = {name: value for name, value in found.items() if name in _OF_ITEMS} | {"state": state, **items}
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
-        return _answer(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
+        return _answer(now.head(snapshot), answer, "Call check_missing_data for an item to see what to complete first.")
 
     def check_missing_data(
         self,
@@ -174,12 +170,13 @@ class PortfolioTools(ToolSet):
         return _answer(now.head(snapshot), answer, next_step)
 
 
-def _without_empty(found: JsonMapping) -> JsonObject:
+def _without_empty(found: MarketReadiness) -> JsonObject:
     """Return a market's readiness without the empty members of its figures' rows, and without notes on sources."""
-    figures = found["figures"]
-    if figures is not None:
-        figures = {**figures, **{table: list(map(_stated, figures[table])) for table in ("tonnes", "obligations")}}
-    missing = [{name: finding[name] for name in _OF_MISSING} for finding in found["missing"]]
+    figures: JsonObject | None = None
+    if found["figures"] is not None:
+        rows = {"tonnes": found["figures"]["tonnes"], "obligations": found["figures"]["obligations"]}
+        figures = {**found["figures"], **{name: list(map(_stated, table)) for name, table in rows.items()}}
+    missing = [{name: value for name, value in finding.items() if name in _OF_MISSING} for finding in found["missing"]]
     return {
         **found,
         "figures": figures,

@@ -209,7 +209,6 @@ SELECT chosen.version, t.at, t.actor_type, t.actor_name, t.reason,
        {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
 FROM chosen CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
 ORDER BY chosen.version DESC"""
-_INCLUDED: Final = "SELECT plans.audit_log FROM companies JOIN plans USING (plan)"
 
 
 class Entry(TypedDict):
@@ -295,7 +294,7 @@ def _search(filters: Collection[str]) -> tuple[str, str, str]:
 
 def is_included(connection: Connection) -> bool:
     """Return whether the plan of the session's company includes the audit log."""
-    row = connection.execute(_INCLUDED).fetchone()
+    row = connection.execute("SELECT plans.audit_log FROM companies JOIN plans USING (plan)").fetchone()
     return row is not None and bool(row[0])
 
 

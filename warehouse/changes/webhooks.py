@@ -43,8 +43,6 @@ _COLUMNS: Final = (
     "id, url, description, types, state, secret, old_secret, old_secret_until, position, failures, failing_since"
 )
 _ONE: Final = f"SELECT {_COLUMNS} FROM webhooks WHERE id = %s AND removed_at IS NULL"
-_COUNT: Final = "SELECT count(*) FROM webhooks WHERE removed_at IS NULL"
-_TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || %s, 0))"
 _DUE: Final = f"""
 SELECT {_COLUMNS} FROM webhooks WHERE state = 'active' AND (next_at IS NULL OR next_at <= %s) ORDER BY id FOR UPDATE"""
 _FAILED: Final = """
@@ -114,8 +112,8 @@ def add(
 
 def count(connection: Connection, company_id: UUID) -> int:
     """Return how many webhooks the session's company has; others wait to add one until the transaction ends."""
-    connection.execute(_TURN, [str(company_id)])
-    row = connection.execute(_COUNT).fetchone()
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || %s, 0))", [str(company_id)])
+    row = connection.execute("SELECT count(*) FROM webhooks WHERE removed_at IS NULL").fetchone()
     return int(row[0]) if row else 0
 
 
@@ -171,8 +169,6 @@ WHERE id = %(id)s AND state = 'waiting'"""
 _AT_ONCE: Final = """
 UPDATE webhook_deliveries SET due_at = %s, tries = 0 WHERE webhook_id = %s AND state = 'waiting'"""
 _TAKE_BACK: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND state = 'waiting' AND number > %s"
-_REMOVE_DELIVERIES: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s"
-_FORGET: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND ended_at < %s"
 
 _DELIVERY: Final = "change_id AS id, type, sku_code, state, tries, status, fault, created_at, due_at, ended_at"
 _NEWEST_DELIVERY: Final = "number DESC, id DESC"
@@ -290,12 +286,12 @@ def take_back(connection: Connection, webhook_id: UUID, position: int) -> None:
 
 def remove_deliveries(connection: Connection, webhook_id: UUID) -> None:
     """Remove everything that was sent or waits."""
-    connection.execute(_REMOVE_DELIVERIES, [webhook_id])
+    connection.execute("DELETE FROM webhook_deliveries WHERE webhook_id = %s", [webhook_id])
 
 
 def forget(connection: Connection, webhook_id: UUID, *, before: datetime) -> None:
     """Remove the deliveries that ended before an instant."""
-    connection.execute(_FORGET, [webhook_id, before])
+    connection.execute("DELETE FROM webhook_deliveries WHERE webhook_id = %s AND ended_at < %s", [webhook_id, before])
 
 
 webhooks = Table(
