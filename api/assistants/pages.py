@@ -5,6 +5,7 @@ The request is checked before the page is shown and again after the decision, be
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -24,6 +25,7 @@ from connector.oauth.clients import is_document
 from connector.oauth.endpoints import AUTHORIZE, OAuthRefused, Parameters, parameters
 from schemas.refusals import NotThere
 from services import assistants as assistants_services
+from services.run import run
 from warehouse import assistants
 from warehouse.assistants import AuthorizationRequest, Client
 
@@ -130,8 +132,8 @@ async def _client(request: Request, client_id: str) -> Client:
 
 def _authorise(request: Request, session: Session, wanted: AuthorizationRequest) -> str:
     write = write_of(request, session)
-    with write.service.writes.company(session.company_id) as connection:
-        return assistants_services.authorise(connection, write.actor, session.user_id, wanted)
+    authorise = partial(assistants_services.authorise, actor=write.actor, user_id=session.user_id, asked=wanted)
+    return run(write.service.writes, write.actor, authorise, str)
 
 
 def _leads_to(address: str) -> str:
@@ -163,8 +165,8 @@ async def post_revoke(request: Request, session: Viewer) -> Response:
 
     def revoke() -> bool:
         write = write_of(request, session)
-        with write.service.writes.company(session.company_id) as connection:
-            return assistants_services.revoke(connection, write.actor, connection_id, user_id=session.user_id)
+        end = partial(assistants_services.revoke, actor=write.actor, connection_id=connection_id)
+        return run(write.service.writes, write.actor, partial(end, user_id=session.user_id), bool)
 
     if not await run_in_threadpool(revoke):
         raise NotThere

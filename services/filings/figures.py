@@ -14,7 +14,6 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from functools import partial
 from typing import Any, Final, TypeAlias, TypedDict  # Any: JSON, and rows of frames, whose columns the query names
 
 import orjson
@@ -263,7 +262,11 @@ def _changed(rolled: _Rolled, standing: Standing) -> ChangedDeclaration | None:
 def _row(
     standing: Standing, compared_with: str | None, filed: Figures, now: Figures | None, why: str
 ) -> ChangedDeclaration:
-    total = partial(_total, of_scope=standing.format != "rpd")
+    place = 1 if standing.format != "rpd" else 0  # tonnes in scope, kilograms of the UK file
+
+    def total(figures: Figures) -> Decimal:
+        return sum((values[place] for values in figures.values()), Decimal(0))
+
     return {
         "id": str(standing.id),
         "market": standing.market,
@@ -277,10 +280,6 @@ def _row(
         "differs": [] if now is None else sorted(key for key in {*filed, *now} if filed.get(key) != now.get(key)),
         "why": why,
     }
-
-
-def _total(found: Figures, *, of_scope: bool) -> Decimal:
-    return sum((values[1 if of_scope else 0] for values in found.values()), Decimal(0))
 
 
 def _filed(standing: Standing) -> Figures:

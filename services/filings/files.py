@@ -372,7 +372,12 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
     ratings: list[Mapping[str, object]] = []
     still_open: list[Mapping[str, object]] = []
     unrated = 0
-    for record in _records_placed(inputs, market, year, connection):
+    codes_placed = [
+        code
+        for portfolio in filings.portfolios(inputs, market, year, SKU_COLUMNS)
+        for code in sorted(portfolio.skus["sku_code"])
+    ]
+    for record in map(detail.record, stored_skus.of_codes(connection, codes_placed)):
         for part in settling.part_ratings(record, scheme, inputs.rules):
             if part.code is None:
                 unrated += 1
@@ -394,17 +399,6 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
         "open": len(still_open),
     }
     return Bundle(files, summary, ())
-
-
-def _records_placed(inputs: Inputs, market: str, year: int, connection: Connection) -> Iterator[Sku]:
-    """Yield the SKUs with units on the market in the year, as `compliance` takes them."""
-    codes = [
-        code
-        for portfolio in filings.portfolios(inputs, market, year, SKU_COLUMNS)
-        for code in sorted(portfolio.skus["sku_code"])
-    ]
-    for row in stored_skus.of_codes(connection, codes):
-        yield detail.record(row)
 
 
 def _rating(record: Sku, part: PartRating, scheme: Scheme) -> Mapping[str, object]:

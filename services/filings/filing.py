@@ -380,7 +380,9 @@ def _of_market(
         last_kept = max((each for each in periods if (market, *each) in kept), default=None)
         running = next((each for each in sorted(periods) if not _has_ended(*each, today)), None)
         for year, half in periods:
-            declaration, days = kept.get((market, year, half)), _days(market, year, half)
+            declaration = kept.get((market, year, half))
+            stated = (each for each in due_days().get(market, ()) if each.half == half)
+            days = tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))
             state: State = "open"
             if declaration is not None:
                 state = "kept"
@@ -396,9 +398,3 @@ def _of_market(
 def _has_ended(year: int, half: int, today: date) -> bool:
     """Return whether a year, or its half, is over."""
     return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)
-
-
-def _days(market: str, year: int, half: int) -> tuple[Day, ...]:
-    """Return the days for a market's report about a year or its half, the first one first."""
-    stated = (each for each in due_days().get(market, ()) if each.half == half)
-    return tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))
