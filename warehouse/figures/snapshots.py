@@ -25,6 +25,7 @@ import orjson
 import polars as pl
 from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table, Text
 
+from schemas.json_values import instant_text
 from schemas.vocabularies import actions_of
 from warehouse.base import company, instant, metadata
 from warehouse.figures import source
@@ -53,10 +54,6 @@ class SnapshotEntry(TypedDict):
     path: str
     as_of: str
     rows: dict[str, int]
-
-
-class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours)
-    """Another release wrote the snapshot, with other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,7 @@ class Snapshot:
         return {
             "company_id": str(self.company_id),
             "path": self.path,
-            "as_of": self.as_of.isoformat().replace("+00:00", "Z"),
+            "as_of": instant_text(self.as_of),
             "rows": self.rows,
         }
 
@@ -134,11 +131,14 @@ class Snapshot:
         return orjson.dumps({**self.as_dict(), **content})
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Read the snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` for any other."""
+    def read(cls, folder: Path) -> Self | None:
+        """Read the snapshot of a complete folder; None where another release wrote it, with other columns.
+
+        Raises `OSError` or `ValueError` for any other folder.
+        """
         manifest = orjson.loads((folder / MANIFEST).read_bytes())
         if manifest.get("form") != FORM:
-            raise OtherForm(f"{folder.name} was written by another release; publish again.")
+            return None
         return cls(
             UUID(manifest["company_id"]),
             manifest["name"],
@@ -171,7 +171,9 @@ def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     folder = folder_of(data_dir, company_id)
     try:
         found = Snapshot.read(folder / (folder / POINTER).read_text(encoding="ascii"))
-    except (FileNotFoundError, orjson.JSONDecodeError, OtherForm):
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return None
+    if found is None:
         return None
     if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
         raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
