@@ -26,7 +26,7 @@ from bench.service import server_of
 from schemas.actors import Actor, Origin
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
-from warehouse.figures import publish as publish_figures
+from warehouse.figures import snapshots
 from warehouse.figures.source import SKUS
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
@@ -100,11 +100,11 @@ def measure(held: Loaded) -> Iterator[Line]:
     rulesets, folders = Rulesets(), count()
 
     def publish() -> None:
-        publish_figures.publish(held.pool, held.company, held.data_dir, Clock().now(), rulesets)
+        snapshots.publish(held.pool, held.company, held.data_dir, Clock().now(), rulesets)
 
     def publish_anew() -> None:
         folder = held.data_dir / f"anew-{next(folders)}"
-        publish_figures.publish(held.pool, held.company, folder, Clock().now(), rulesets)
+        snapshots.publish(held.pool, held.company, folder, Clock().now(), rulesets)
         shutil.rmtree(folder)
 
     with _peak_mib(held.server) as peak:

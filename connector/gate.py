@@ -2,8 +2,10 @@
 
 One statement a request reads the current token, connection, person and application, counts the request and stores the
 connection's last use; so revoking takes effect on the next request. A tool call counts once, together with the answer
-to its question: answers have a limit of their own, and count as answers only where this connection was asked
-(`connector.answers`). The protocol library then gets the caller's identity (`connector.principal`).
+to its question: answers have a limit of their own, and count as answers only where this connection was asked; an answer
+has the sealed state of a question (`requestState`) or a confirmation code. `connector.tools.assistants` checks what it
+confirms, and whether it is still valid, when it files. The protocol library then gets the caller's identity
+(`connector.principal`).
 """
 
 from collections.abc import Mapping
@@ -14,20 +16,22 @@ import orjson
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.request_state import InvalidRequestState
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connector import service as service_connector
-from connector.answers import Answers
-from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
+from connector.oauth.endpoints import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
-from connector.server import MAX_BODY_BYTES
+from connector.server import MAX_BODY_BYTES, security
 from connector.service import Service
+from connector.tools import kit
 from schemas.accounts import includes
 from schemas.json_values import JsonMapping
 from warehouse import assistants
+from warehouse.accounts.keys import digest
 from warehouse.assistants import Admitted
 
 _DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
@@ -90,6 +94,27 @@ class Unreadable(Refusal):
         """Return a JSON-RPC error without an id, since the id could not be read."""
         error = {"code": self._code, "message": str(self), "data": {"correlationId": correlation_id}}
         return {"jsonrpc": "2.0", "id": None, "error": error}
+
+
+class Answers:
+    """Unseals this data directory's questions, and looks up codes."""
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._codec = service, security(service.settings).codec
+
+    async def one(self, admitted: Admitted, params: Mapping[str, object]) -> bool:
+        """Return whether the parameters of a call contain an answer to a question that we asked."""
+        match params:
+            case {"requestState": str(state)}:
+                try:
+                    self._codec.unseal(state)
+                except InvalidRequestState:
+                    return False
+                return True
+            case {"arguments": {"confirmation": str(code)}}:
+                asked = {"code": digest(code), "connection": admitted.connection_id, "at": self._service.clock.now()}
+                return await kit.row(self._service, admitted.company_id, assistants.GIVEN, asked) is not None
+        return False
 
 
 class Gate:

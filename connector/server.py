@@ -7,6 +7,7 @@ The application that mounts it puts a gate in front, which admits and identifies
 import inspect
 import json
 import logging
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.request_state import RequestStateSecurity
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
@@ -32,7 +34,6 @@ from pydantic import Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import service as service_connector
-from connector.answers import security
 from connector.service import Service
 from connector.tools import review
 from connector.tools.assistants import remember_question
@@ -47,8 +48,11 @@ from connector.tools.rules import RuleTools
 from connector.tools.skus import ItemTools, WhatIfTools
 from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject, Published
+from schemas.refusals import Refused
 from schemas.skus.inputs import issues_of
 from schemas.texts import refused_in
+from warehouse.operate import keys as keys_operate
+from warehouse.operate.settings import Settings
 from warehouse.operate.surroundings import PASSING, is_passing
 
 Schema = JsonObject
@@ -175,7 +179,8 @@ def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
             if tool is None:
                 raise MCPError(INVALID_PARAMS, "There is no such tool; tools/list shows those there are.")
             if faults := _faults(tool, params.get("arguments") or {}):
-                return _refusal(faults)
+                text = f"invalid_body: {' '.join(faults)}"
+                return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
         result = await call_next(ctx)
         return _without_blanks(result) if ctx.method == "tools/call" else result
 
@@ -203,11 +208,6 @@ def _faults(tool: Tool, arguments: object) -> list[str]:
     except ValidationError as error:
         return [f"{issue.field}: {issue.message}" if issue.field else issue.message for issue in issues_of(error)]
     return []
-
-
-def _refusal(faults: list[str]) -> CallToolResult:
-    text = f"invalid_body: {' '.join(faults)}"
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 SUMMARY: Final = "pcds://portfolio/summary"
@@ -283,15 +283,27 @@ class Connector:
     server: MCPServer[None]
 
 
+def security(settings: Settings) -> RequestStateSecurity:
+    """Return the sealing that all processes of the deployment use, so that any of them accepts the answer.
+
+    A process that was not given the key asks and answers by itself: the log and `pcds doctor` name it.
+    """
+    try:
+        keys = keys_operate.every(settings)
+    except Refused:
+        keys = (secrets.token_bytes(32),)
+    return RequestStateSecurity(keys=[*keys])
+
+
 def build(service: Service) -> Connector:
     """Build the connector of a process; every process of a data directory seals its questions with the same key."""
     server = build_server(service)
     settings = service.settings
-    security = TransportSecuritySettings(
+    transport = TransportSecuritySettings(
         allowed_hosts=service_connector.hosts(settings), allowed_origins=service_connector.origins(settings)
     )
     app = server.streamable_http_app(
-        streamable_http_path=PATH, max_request_body_size=MAX_BODY_BYTES, transport_security=security
+        streamable_http_path=PATH, max_request_body_size=MAX_BODY_BYTES, transport_security=transport
     )
     return Connector(_trimmed(app), server.session_manager, server)
 

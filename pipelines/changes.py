@@ -44,12 +44,12 @@ def seal_of(settings: Settings) -> Seal:
     return Seal(keys.every(settings), WEBHOOKS)
 
 
-def new() -> bytes:
+def new_secret() -> bytes:
     """Return a new secret."""
     return secrets.token_bytes(_BYTES)
 
 
-def shown(secret: bytes) -> str:
+def secret_text(secret: bytes) -> str:
     """Return a secret as receivers' libraries take it."""
     return _PREFIX + b64encode(secret).decode()
 
@@ -59,7 +59,7 @@ def bound_to(webhook_id: UUID) -> bytes:
     return webhook_id.bytes
 
 
-def of(seal: Seal, hook: Hook, now: datetime) -> tuple[bytes, ...]:
+def signing_secrets(seal: Seal, hook: Hook, now: datetime) -> tuple[bytes, ...]:
     """Return the secrets that sign now, the newest first: none where they were sealed with a key that is lost."""
     sealed = [hook.secret]
     if hook.old_secret is not None and hook.old_secret_until is not None and now < hook.old_secret_until:
@@ -206,7 +206,7 @@ def _take(conn: Connection, company_id: UUID, sender: Sender, now: datetime) -> 
     found, unsigned = list[Attempt](), list[Hook]()
     for hook in webhooks.due(conn, now):
         _enqueue(conn, company_id, hook, now)
-        opened = of(sender.seal, hook, now)
+        opened = signing_secrets(sender.seal, hook, now)
         if not opened:  # sealed with a key that the deployment has no more: nothing can be signed
             unsigned.append(hook)
             continue
@@ -228,7 +228,7 @@ def _enqueue(conn: Connection, company_id: UUID, hook: Hook, now: datetime) -> N
         return
     webhooks.add_deliveries(conn, company_id, hook.id, [_new(change) for change in page["data"]], at=now)
     webhooks.forget(conn, hook.id, before=now - timedelta(days=webhooks.KEPT_DAYS))
-    webhooks.move(conn, hook.id, behind.number)
+    webhooks.change(conn, hook.id, {"position": behind.number})
 
 
 def body_of(message: JsonMapping) -> str:
@@ -291,7 +291,8 @@ def _record_hook(conn: Connection, hook: Hook, found: Sequence[Outcome], now: da
     if any(result.status == GONE for result in found):
         return "gone"
     if any(result.fault is None for result in found):
-        webhooks.taken(conn, hook.id, fault=fault, at=now)
+        reset = {"failures": 0, "failing_since": None, "next_at": None}
+        webhooks.change(conn, hook.id, {**reset, "fault": fault, "delivered_at": now}, is_active=True)
         return None
     assert fault is not None, "nothing was taken"
     log.warning("webhook.not_taken", webhook_id=str(hook.id), fault=fault)
@@ -302,8 +303,8 @@ def _record_hook(conn: Connection, hook: Hook, found: Sequence[Outcome], now: da
 
 
 def _disable(conn: Connection, company_id: UUID, hook: Hook, reason: str, now: datetime) -> None:
-    if webhooks.disable(conn, hook.id, reason=reason, at=now):
+    after = {"state": "disabled", "disabled_reason": reason}
+    if webhooks.change(conn, hook.id, {**after, "updated_at": now}, is_active=True):
         origin = Origin("system", None, "webhooks", correlation_id=str(uuid4()))
-        after = {"state": "disabled", "disabled_reason": reason}
         before = {"state": "active", "disabled_reason": None}
         ledger.enter(conn, Actor(company_id, origin, now), "webhook.disabled", hook.id, before=before, after=after)

@@ -15,6 +15,7 @@ from compliance.rollup.periods import HALF_YEARLY, market_of
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
 from pipelines import catalogue
+from schemas.json_values import instant_text
 from warehouse import catalogue as catalogue_warehouse
 from warehouse.figures import snapshots, stored
 from warehouse.figures.snapshots import Published, Snapshot
@@ -87,8 +88,8 @@ def compute_obligations(figures: Figures) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=OBLIGATION_SCHEMA, orient="row")
 
 
-_PERIOD: Final = ("market", "year", "half")
-FIGURE: Final = (*_PERIOD, "category_code")
+PERIOD: Final = ("market", "year", "half")
+FIGURE: Final = (*PERIOD, "category_code")
 """The key of a figure."""
 SCOPED: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes")
 """Tonnes of a figure in all, in scope, undecided, and out of scope."""
@@ -124,12 +125,12 @@ def with_tonnes(tonnes: pl.DataFrame) -> pl.DataFrame:
 
 def with_halves(rows: pl.DataFrame, found: Figures) -> pl.DataFrame:
     """Return rows of figures with `halves` behind `half`, as a declaration of the market and period names them."""
-    periods = rows.select(_PERIOD).unique()
+    periods = rows.select(PERIOD).unique()
     halves = [halves_there(found, *period) for period in periods.iter_rows()]
     named = periods.with_columns(pl.Series("halves", halves, dtype=pl.List(pl.Int8)))
     columns = list(rows.columns)
     columns.insert(columns.index("half") + 1, "halves")
-    return rows.join(named, on=_PERIOD, how="left", maintain_order="left").select(columns)
+    return rows.join(named, on=PERIOD, how="left", maintain_order="left").select(columns)
 
 
 def current_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
@@ -177,7 +178,7 @@ def as_dict(stored_figures: StoredFigures) -> CompanyFigures:
     rows = pl.read_parquet(stored_figures.tonnes).iter_rows(named=True)
     return {
         "company_id": str(stored_figures.company_id),
-        "as_of": stored_figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "as_of": instant_text(stored_figures.origin.as_of),
         "rows_written": stored_figures.rows_written,
         "figures": [_figure(row) for row in rows],
     }
@@ -185,7 +186,7 @@ def as_dict(stored_figures: StoredFigures) -> CompanyFigures:
 
 def _figure(row: Mapping[str, Any]) -> dict[str, object]:  # a row of a Parquet file, untyped as polars yields it
     return {
-        **{name: row[name] for name in (*_PERIOD, "halves", "category_code")},
+        **{name: row[name] for name in (*PERIOD, "halves", "category_code")},
         "tonnes": float(row["tonnes"]),
         "units": int(row["units"]),
         **{name: float(row[name]) for name in SCOPED[1:]},
@@ -225,7 +226,6 @@ def _block(files: list[Path], columns: pl.Schema) -> pl.DataFrame:
     return pl.read_parquet(files, columns=list(columns))
 
 
-PERIOD: Final = ("market", "year", "half")
 _TOLERANCE: Final = 1e-9
 _YEAR: Final = 0
 _OF_PERIODS: Final = ("half_missing", "half_year_conflict")

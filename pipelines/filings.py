@@ -31,6 +31,10 @@ from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, mar
 from compliance.rollup.tonnes import QUESTION_SCHEMA, STANDING_SCHEMA, TONNES_SCHEMA, Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
 from pipelines.figures import TONNES, Catalogue, blocks
+from schemas.issues import Issue
+from schemas.json_values import instant_text
+from schemas.messages import message_of
+from schemas.refusals import Refused
 from warehouse.figures.snapshots import Snapshot
 from warehouse.figures.stored import Basis, StoredFigures
 
@@ -38,8 +42,9 @@ YEAR: Final = 0
 """The value of half that means the calendar year."""
 
 
-class NotDeclarable(ValueError):  # noqa: N818  (an answer, not a fault)
-    """There is no such market or period to declare for; the text names a right one."""
+def not_declarable(reason: str) -> Refused:
+    """Return the refusal of a market or period for which there is nothing to declare; the reason names a right one."""
+    return Refused([Issue("not_declarable", message_of(reason))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +63,20 @@ class Inputs:
     @property
     def source(self) -> Source:
         """Return the origin that the declaration names."""
-        as_of = self.snapshot.as_of.isoformat().replace("+00:00", "Z")
+        as_of = instant_text(self.snapshot.as_of)
         return Source(str(self.snapshot.company_id), self.snapshot.path, as_of, self.rules.version)
 
 
 def declared_market(inputs: Inputs, market: str, half: int) -> str:
-    """Return the market in the form in which it is declared. Raises `NotDeclarable`."""
+    """Return the market in the form in which it is declared. Raises `Refused`."""
     try:
         found = market_of(market, inputs.jurisdictions)
     except ValueError:
-        raise NotDeclarable(
+        raise not_declarable(
             f"unknown_market: there is no jurisdiction {market}; GET /api/v1/jurisdictions lists them."
         ) from None
     if half != YEAR and found not in HALF_YEARLY:
-        raise NotDeclarable(f"{found} is declared by the year: leave --half out. Only GB has halves.")
+        raise not_declarable(f"{found} is declared by the year: leave --half out. Only GB has halves.")
     return found
 
 
@@ -133,12 +138,12 @@ class Filing(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """Return the filing of a name. Raises `NotDeclarable`."""
+        """Return the filing of a name. Raises `Refused`."""
         if (found := _NAME.fullmatch(name)) is None:
-            raise NotDeclarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")
+            raise not_declarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")
         market, half = found["market"], int(found["half"] or YEAR)
         if half != YEAR and market not in HALF_YEARLY:
-            raise NotDeclarable(f"{market} is declared by the year. Only GB has halves.")
+            raise not_declarable(f"{market} is declared by the year. Only GB has halves.")
         return cls(market, int(found["year"]), half)
 
 
@@ -173,14 +178,16 @@ def compute_filings(figures: StoredFigures) -> list[ComputedFiling]:
 
 
 def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
-    """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
+    """Compute the declaration from these figures. Raises `Refused` where they have nothing for it."""
     market, year, half = filing
     of_filing = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
     tonnes, uncounted, missing = (
         pl.read_parquet(path).filter(of_filing) for path in (figures.tonnes, figures.uncounted, figures.scope_missing)
     )
     if tonnes.is_empty() and uncounted.is_empty():
-        raise NotDeclarable(f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
+        raise not_declarable(
+            f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}."
+        )
     not_stored = (pl.DataFrame(schema=schema) for schema in (STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA))
     found = Figures(tonnes, uncounted, missing, *not_stored)
     verdicts = pl.read_parquet(figures.obligations)

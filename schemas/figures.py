@@ -1,14 +1,15 @@
 """Models of a company's figures: tonnes, what could not be counted, and the verdicts on duties."""
 
 from datetime import datetime
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal
 
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Instant, Number
+from schemas.json_values import JsonObject
 from schemas.pages import Pagination
-from schemas.rules import MissingFact
-from schemas.rules import OpenFactRecord as OpenFact
+from schemas.rules import MissingFact, OpenFact
 
 _HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
 Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
@@ -24,7 +25,7 @@ Basis = Literal["own", "parent", "eu_default", "fallback"]
 Verdict = Literal["above", "near", "below", "undecidable"]
 
 
-class TonnesFigure(Answer):
+class TonnesFigure(TypedDict):
     """The tonnes of one scheme category in one market and period; the last four columns of tonnes add up to the first.
 
     `tonnes` are all that were placed on the market; report `in_scope_tonnes` to a scheme.
@@ -47,7 +48,7 @@ class TonnesFigure(Answer):
     confidence: str | None
 
 
-class UncountedSku(Answer):
+class UncountedSku(TypedDict):
     """A SKU that a figure of the market and period does not count, or not wholly, and the facts to give."""
 
     market: str
@@ -61,7 +62,7 @@ class UncountedSku(Answer):
     archived: Archived
 
 
-class UndecidedSku(Answer):
+class UndecidedSku(TypedDict):
     """A SKU without a fact that would decide whether its categories are about it; its tonnes are undecided."""
 
     market: str
@@ -75,7 +76,7 @@ class UndecidedSku(Answer):
     archived: Archived
 
 
-class MarketObligation(Answer):
+class MarketObligation(TypedDict):
     """A duty of a market in a calendar year: the threshold, what counts for it, and the verdict. No legal advice."""
 
     market: str
@@ -139,7 +140,7 @@ class ObligationListResponse(FigureOrigin):
 class Head(TypedDict):
     """How every answer begins: its instant, and how many write transactions came since."""
 
-    as_of: str
+    as_of: datetime
     newer_writes: int
 
 
@@ -242,7 +243,7 @@ class MarketTonnes(TypedDict):
 class PortfolioTonnes(TypedDict):
     """The tonnes by market; they have an instant of their own."""
 
-    as_of: str
+    as_of: datetime
     by_market: list[MarketTonnes]
 
 
@@ -274,6 +275,49 @@ class InScope(JurisdictionFacts):
     code: str
     skus: int
     volume_rows: int
+
+
+class MarketFigures(TypedDict):
+    """The figures of one market's latest calendar year: tonnes by category, what is undecided, and obligations."""
+
+    as_of: datetime
+    ruleset_version: str
+    year: int
+    halves: list[int] | None
+    tonnes: list[JsonObject]
+    uncounted: int
+    scope_missing: int
+    scope_missing_first: list[JsonObject]
+    obligations: list[JsonObject]
+
+
+class MarketFinding(FindingEntry):
+    """A finding with the SKUs of the market that have it; units are null where none of them has units."""
+
+    skus: int
+    units: int | None
+    examples: list[str]
+
+
+class MarketReadiness(Head):
+    """The SKUs of one market by class, each finding with its SKUs, and what the market itself asks for."""
+
+    market: str
+    in_european_union: bool
+    jurisdiction: JsonObject | None
+    coverage: JsonObject | None
+    period: int | None
+    figures: MarketFigures | None
+    skus: int
+    blocked: int
+    to_decide: int
+    incomplete: int
+    ready: int
+    blocks: list[MarketFinding]
+    decide: list[MarketFinding]
+    missing: list[MarketFinding]
+    upcoming: list[MarketFinding]
+    indicative: bool
 
 
 class Overview(Head):

@@ -6,11 +6,12 @@ the file, is decided where it is made (`services.filings.filing`).
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Final, Literal  # Any: pydantic's annotations; a body not yet parsed
+from typing import Annotated, Any, Final, Literal, NotRequired  # Any: pydantic's annotations; a body not yet parsed
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
+from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Identifier, Instant, Number, code
@@ -118,7 +119,7 @@ def _contradictions(wanted: DeclarationInput) -> Iterator[Issue]:
 ComponentType: Any = code("component_type")
 
 
-class DeclarationActor(Answer):
+class DeclarationActor(TypedDict):
     """Who kept a declaration."""
 
     type: str
@@ -126,7 +127,7 @@ class DeclarationActor(Answer):
     name: str | None
 
 
-class DeclarationProducer(Answer):
+class DeclarationProducer(TypedDict):
     """What a producer states of itself in the UK file."""
 
     organisation_id: str
@@ -136,7 +137,7 @@ class DeclarationProducer(Answer):
     subsidiary_id: str
 
 
-class DeclarationQuestion(Answer):
+class DeclarationQuestion(TypedDict):
     """The missing fact that decides most of the undecided tonnes."""
 
     field: str
@@ -144,7 +145,7 @@ class DeclarationQuestion(Answer):
     skus: int
 
 
-class Declaration(Answer):
+class Declaration(TypedDict):
     """A declaration of one market and period: what it was made from, its size and hash. It never changes.
 
     What is filed are `in_scope_tonnes`; with what is undecided and out of scope they are `total_tonnes`.
@@ -181,7 +182,7 @@ class Declaration(Answer):
     created_at: Instant
 
 
-class DeclaredRating(Answer):
+class DeclaredRating(TypedDict):
     """A rating that the producer stated."""
 
     sku_code: str
@@ -189,7 +190,7 @@ class DeclaredRating(Answer):
     rating: Literal[RATINGS]  # type: ignore[valid-type]
 
 
-class DeclaredDrinks(Answer):
+class DeclaredDrinks(TypedDict):
     """An answer of the producer about a drinks container."""
 
     sku_code: str
@@ -203,17 +204,19 @@ class DeclarationDetail(Declaration):
     drinks: list[DeclaredDrinks]
 
 
-class LeftOutSku(Answer):
+class LeftOutSku(TypedDict):
     """A SKU that the declaration does not count, or not wholly, and the facts to give."""
 
     sku_code: str
     units: int | None
     reason: str
     fields: list[str]
-    archived: Annotated[
-        bool | SkipJsonSchema[None],
-        PydanticField(description="Whether the SKU is archived; present only then."),
-    ] = None
+    archived: NotRequired[
+        Annotated[
+            bool | SkipJsonSchema[None],
+            PydanticField(description="Whether the SKU is archived; present only then."),
+        ]
+    ]
 
 
 class DeclarationWriteResult(Answer):

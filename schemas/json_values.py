@@ -5,8 +5,11 @@ the answers of `schemas`, `warehouse/<subject>/`), and a function that judges su
 """
 
 from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, TypeAlias  # Any: members are of any JSON type until a model has read them
 
+import orjson
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 Json: TypeAlias = Any
@@ -17,6 +20,18 @@ JsonObject: TypeAlias = dict[str, Any]
 
 JsonMapping: TypeAlias = Mapping[str, Any]
 """An object that is only read."""
+
+
+def json_number(value: object) -> orjson.Fragment:
+    """Return a decimal as a JSON number with every digit: the `default` of `orjson.dumps`."""
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    raise TypeError(type(value).__name__)
+
+
+def instant_text(at: datetime) -> str:
+    """Return an instant of UTC as RFC 3339 with `Z`, as answers have it."""
+    return at.isoformat().replace("+00:00", "Z")
 
 
 class Published(GenerateJsonSchema):

@@ -1,15 +1,14 @@
 """Types of a grade's trace and of what stands beside it in a SKU's compliance block: JSON objects as they are made.
 
-`schemas.rules` and `schemas.skus.answers` have Pydantic models of the same names and fields: they publish
-the OpenAPI document and tests check answers against them. Nothing is serialised through them, so the code that makes
-and reads the objects uses the types here; a test compares both field by field.
+They are published as they are here, and nothing is serialised through them.
 """
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal  # Any: types that are published with more than their JSON text
 
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Grade, Identifier, Issue, Number
+from schemas.answers import Day, DocStatus, Grade, Identifier, Issue, Number
 
 
 class MissingFact(TypedDict):
@@ -20,114 +19,21 @@ class MissingFact(TypedDict):
     message: str
 
 
-class GradeRuleRecord(TypedDict):
-    """A design rule that fired on a component, with its source."""
-
-    rule_id: str
-    verdict: str
-    text: str
-    source: str | None
-    basis: str | None
-    confidence: str | None
+_Identifier: Any = Identifier
+_Day: Any = Day
+_Issue: Any = Issue
+"""Published as these; the objects that the law makes have their texts."""
+_Verdict: Any = Literal["compatible", "limited", "incompatible", "not_assessed", "overruled"]
+_Effect: Any = Literal["none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"]
+_Certainty: Any = Literal["certain", "depends"]
 
 
-class GradeComponentRecord(TypedDict):
-    """One component of a unit: what it was read as, its share, and what it does to the grade."""
-
-    component_id: str | None
-    component_type: str
-    resolved_material: str | None
-    share_percent: float | None
-    effect: str
-    rules: list[GradeRuleRecord]
-
-
-class GradeUnitRecord(TypedDict):
-    """A part that is graded by itself: the body with all that stays on it, or a separable component."""
-
-    unit: str
-    component_ids: list[str | None]
-    grade: str
-    score: float | None
-    components: list[GradeComponentRecord]
-
-
-class PreviousGradeRecord(TypedDict):
-    """What the rule-set before gave to the same facts."""
-
-    ruleset_version: str
-    grade: str
-    score: float | None
-    reason: str
-
-
-class OpenFactRecord(TypedDict):
-    """A fact that nobody gave and that could change the grade."""
-
-    field: str
-    component_id: str | None
-    ask: str
-    could_become: list[str]
-
-
-class GradeTraceRecord(TypedDict):
-    """The way to the grade; stream, share, features and cap are those of the body's unit."""
-
-    scheme: str
-    ruleset_version: str
-    indicative: bool
-    provisional: bool
-    reason: str
-    stream: str | None
-    weight_share_percent: float | None
-    limited_features: int | None
-    cap: float | None
-    units: list[GradeUnitRecord]
-    missing: list[MissingFact]
-    open: list[OpenFactRecord]
-    previous: PreviousGradeRecord | None
-    assumptions: list[str]
-
-
-class AnnexVFlag(TypedDict):
-    """A format ban of Annex V that the SKU meets, or would meet were one fact different."""
-
-    code: str
-    format: str
-    applies_from: str
-    reason: str
-    reference: str
-    certainty: str
-    depends_on: list[str]
-
-
-class SchemeRating(TypedDict):
-    """What a national scheme would rate the SKU; `open` are the facts that could change the rating."""
-
-    scheme: str
-    version: str
-    rating: str | None
-    open: list[OpenFactRecord]
-    source_url: str
-
-
-class SkuCompliance(TypedDict):
-    """The compliance block of a SKU."""
-
-    recyclability_grade: str | None
-    recyclability_score: float | None
-    doc_status: str | None
-    annex_v_flags: list[AnnexVFlag]
-    grade_trace: GradeTraceRecord
-    schemes: list[SchemeRating]
-
-
-class GradeRule(Answer):
+class GradeRule(TypedDict):
     """A design rule that fired on a component, with its source."""
 
     rule_id: str
     verdict: Annotated[
-        Literal["compatible", "limited", "incompatible", "not_assessed", "overruled"],
+        _Verdict,
         PydanticField(description="The guideline's verdict; overruled where a stricter or nearer rule decides."),
     ]
     text: str
@@ -148,33 +54,33 @@ class GradeRule(Answer):
     ]
 
 
-class GradeComponent(Answer):
+class GradeComponent(TypedDict):
     """One component of a unit: what it was read as, its share, and what it does to the grade."""
 
     component_id: Annotated[
-        Identifier | None, PydanticField(description="The component; null for a SKU that was graded without a graph.")
+        _Identifier | None, PydanticField(description="The component; null for a SKU that was graded without a graph.")
     ]
     component_type: str
     resolved_material: str | None
     share_percent: Annotated[Number | None, PydanticField(description="Share of the unit's weight.")]
     effect: Annotated[
-        Literal["none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"],
+        _Effect,
         PydanticField(description="The strictest effect of its rules that is not overruled."),
     ]
     rules: list[GradeRule]
 
 
-class GradeUnit(Answer):
+class GradeUnit(TypedDict):
     """A part that is graded by itself: the body with all that stays on it, or a separable component."""
 
     unit: str
-    component_ids: list[Identifier | None]
+    component_ids: list[_Identifier | None]
     grade: Grade
     score: Number | None
     components: list[GradeComponent]
 
 
-class PreviousGrade(Answer):
+class PreviousGrade(TypedDict):
     """What the earlier rule-set gave to the same facts."""
 
     ruleset_version: str
@@ -183,12 +89,12 @@ class PreviousGrade(Answer):
     reason: Annotated[str, PydanticField(description="One sentence: why that grade was what it was.")]
 
 
-class OpenFact(Answer):
+class OpenFact(TypedDict):
     """A fact that nobody gave and that could change the grade."""
 
     field: Annotated[str, PydanticField(description="Name of the fact in the component or the SKU.")]
     component_id: Annotated[
-        Identifier | None,
+        _Identifier | None,
         PydanticField(description="The component; null for a fact of the SKU, and for a SKU without components."),
     ]
     ask: Annotated[str, PydanticField(description="What to ask for it, in the language of Accept-Language.")]
@@ -197,7 +103,7 @@ class OpenFact(Answer):
     ]
 
 
-class GradeTrace(Answer):
+class GradeTrace(TypedDict):
     """How the grade was reached; stream, share, features and cap are those of the body's unit."""
 
     scheme: Annotated[str, PydanticField(description="The scheme: eu, Regulation (EU) 2025/40.")]
@@ -217,7 +123,7 @@ class GradeTrace(Answer):
         Number | None, PydanticField(description="Highest score that the features of limited compatibility leave.")
     ]
     units: list[GradeUnit]
-    missing: Annotated[list[Issue], PydanticField(description="Fields to send for a grade, or for a firmer one.")]
+    missing: Annotated[list[_Issue], PydanticField(description="Fields to send for a grade, or for a firmer one.")]
     open: Annotated[
         list[OpenFact],
         PydanticField(description="Facts that could change the grade, the strongest first."),
@@ -230,3 +136,55 @@ class GradeTrace(Answer):
         ),
     ]
     assumptions: list[str]
+
+
+class AnnexVFlag(TypedDict):
+    """A format ban of Annex V that the SKU meets, or would meet were one fact different."""
+
+    code: str
+    format: str
+    applies_from: _Day
+    reason: str
+    reference: str
+    certainty: _Certainty
+    depends_on: list[str]
+
+
+class SchemeOpenFact(TypedDict):
+    """A fact that nobody gave and that could change a scheme's rating, or without which there is none."""
+
+    field: Annotated[str, PydanticField(description="Name of the fact in the component or the SKU.")]
+    component_id: Annotated[
+        _Identifier | None,
+        PydanticField(description="The component; null for a fact of the SKU, and for a SKU without components."),
+    ]
+    ask: Annotated[str, PydanticField(description="What to ask for it.")]
+    could_become: Annotated[
+        list[str], PydanticField(description="The ratings that one of its values gives, the best first.")
+    ]
+
+
+class SchemeRating(TypedDict):
+    """A rating by a national scheme: a proposal, which no declaration uses before a person has stated it."""
+
+    scheme: Annotated[str, PydanticField(description="The scheme: uk_ram, the United Kingdom's RAM.")]
+    version: Annotated[str, PydanticField(description="Version of the scheme's methodology for this year.")]
+    rating: Annotated[
+        str | None,
+        PydanticField(
+            description="Rating of the worst part: red, amber or green in uk_ram; null if a fact is missing."
+        ),
+    ]
+    open: list[SchemeOpenFact]
+    source_url: Annotated[str, PydanticField(description="Address of the methodology.")]
+
+
+class SkuCompliance(TypedDict):
+    """The compliance block of a SKU."""
+
+    recyclability_grade: Grade | None
+    recyclability_score: Number | None
+    doc_status: DocStatus | None
+    annex_v_flags: list[AnnexVFlag]
+    grade_trace: GradeTrace
+    schemes: list[SchemeRating]

@@ -4,84 +4,30 @@ What does not belong here: the requests of an application (`connector.oauth`) an
 (`warehouse.accounts`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
-
-from uuid_utils import uuid7
 
 from schemas.actors import Actor
 from warehouse import assistants
-from warehouse.assistants import Client
+from warehouse.assistants import AuthorizationRequest
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationRequest:
-    """The authorisation that a person gives: these scopes on this resource, and a code sent to this address."""
-
-    client: Client
-    redirect_uri: str
-    code_challenge: str
-    resource: str
-    scopes: Sequence[str]
-
-
-def authorise(
-    conn: Connection,
-    actor: Actor,
-    user_id: UUID,
-    asked: AuthorizationRequest,
-) -> str:
+def authorise(conn: Connection, actor: Actor, user_id: UUID, asked: AuthorizationRequest) -> str:
     """Return the code of a person's new connection with an application, in a session of the company."""
-    connection_id = assistants.authorise(
-        conn,
-        actor.company_id,
-        user_id,
-        new_id=UUID(str(uuid7())),
-        client_id=asked.client.id,
-        scopes=asked.scopes,
-        at=actor.now,
-    )
-    code = assistants.hold_code(
-        conn,
-        actor.company_id,
-        connection_id,
-        redirect_uri=asked.redirect_uri,
-        code_challenge=asked.code_challenge,
-        resource=asked.resource,
-        scopes=asked.scopes,
-        at=actor.now,
-    )
-    ledger.enter(
-        conn,
-        actor,
-        "connection.authorised",
-        connection_id,
-        before=None,
-        after={"application": asked.client.name, "client_id": asked.client.id, "scopes": list(asked.scopes)},
-    )
+    connection_id = assistants.authorise(conn, actor.company_id, user_id, asked, actor.now)
+    code = assistants.hold_code(conn, actor.company_id, connection_id, asked, actor.now)
+    after = {"application": asked.client.name, "client_id": asked.client.id, "scopes": list(asked.scopes)}
+    ledger.enter(conn, actor, "connection.authorised", connection_id, before=None, after=after)
     return code
 
 
-def revoke(
-    conn: Connection,
-    actor: Actor,
-    connection_id: UUID,
-    *,
-    user_id: UUID | None = None,
-) -> bool:
+def revoke(conn: Connection, actor: Actor, connection_id: UUID, *, user_id: UUID | None = None) -> bool:
     """End a connection, of that person alone where one is given; False where none could be ended."""
     application = assistants.revoke(conn, connection_id, actor.now, user_id=user_id)
     if application is None:
         return False
-    ledger.enter(
-        conn,
-        actor,
-        "connection.revoked",
-        connection_id,
-        before={"application": application, "revoked_at": None},
-        after={"application": application, "revoked_at": actor.now.isoformat()},
-    )
+    before = {"application": application, "revoked_at": None}
+    after = {"application": application, "revoked_at": actor.now.isoformat()}
+    ledger.enter(conn, actor, "connection.revoked", connection_id, before=before, after=after)
     return True

@@ -1,4 +1,4 @@
-"""Builds a page of the audit ledger (decisions §2); `warehouse.audit.entries` has the query.
+"""Builds a page of the audit ledger (decisions §2); `warehouse.audit.ledger` has the query.
 
 Entries about a SKU contain no values. Their changes are the difference of two row versions, in the fields of
 SkuDetailResponse.
@@ -18,8 +18,8 @@ from services.companies import load_ledger, read
 from services.review.compare import leaves
 from services.skus import detail
 from warehouse.audit import chain as chain_audit
-from warehouse.audit import entries, ledger
-from warehouse.audit.entries import Entry
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Entry
 from warehouse.companies import removal
 from warehouse.companies.removal import Removed
 from warehouse.operate.backup.restore import Ended
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
     after: dict[str, object]
 
 
-def page_of(page: Any) -> Page[AuditEntry] | None:  # a page of `entries.page`
+def page_of(page: Any) -> Page[AuditEntry] | None:  # a page of `ledger.page`
     """Return a page of the ledger as it is shown; None where the company's plan has no audit log."""
     if not page["included"]:
         return None
@@ -97,7 +97,7 @@ class Version:
 
 def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Version] | None:
     """Return its versions in a session of its company, the newest first; None where the plan has no audit log."""
-    if not entries.is_included(conn):
+    if not ledger.is_included(conn):
         return None
     return [
         Version(
@@ -108,7 +108,7 @@ def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Versio
             row.reason,
             *difference(row.version_before, row.version_after),
         )
-        for row in entries.versions(conn, sku_id, limit=limit)
+        for row in ledger.versions(conn, sku_id, limit=limit)
     ]
 
 
@@ -181,6 +181,7 @@ def changes(conn: Connection, since: datetime | None, field: str | None, *, limi
     if field is None:
         return _recent(conn, since, limit=limit, offset=offset)
     kept: list[Change] = []
+    back_to: datetime | None = None
     for looked_at in range(0, LOOKED_AT, _AT_ONCE):
         recent = _recent(conn, since, limit=_AT_ONCE, offset=looked_at)
         if recent is None:
@@ -188,7 +189,8 @@ def changes(conn: Connection, since: datetime | None, field: str | None, *, limi
         kept += _with_field(recent.page, field)
         if looked_at + len(recent.page) >= recent.total:
             return Changes(kept[offset : offset + limit], len(kept))
-    return Changes(kept[offset : offset + limit], len(kept), recent.page[-1].at)
+        back_to = recent.page[-1].at
+    return Changes(kept[offset : offset + limit], len(kept), back_to)
 
 
 def _with_field(changes: Sequence[Change], field: str | None) -> list[Change]:
@@ -204,7 +206,7 @@ def _with_field(changes: Sequence[Change], field: str | None) -> list[Change]:
 
 def _recent(conn: Connection, since: datetime | None, *, limit: int, offset: int) -> Changes | None:
     filters = {} if since is None else {"since": since}
-    page: Any = entries.page(limit, offset, filters).read(conn)
+    page: Any = ledger.page(limit, offset, filters).read(conn)
     if not page["included"]:
         return None
     return Changes([_change(entry) for entry in page["data"]], page["pagination"]["total"])

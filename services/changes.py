@@ -92,9 +92,10 @@ _CLEARED: Final = ("description", "types")
 
 
 class Written(NamedTuple):
-    """The outcome of a change of a webhook: the webhook where one is stored, and a secret where one was made."""
+    """The outcome of a change of a webhook, the webhook where one is stored, and a secret where one was made."""
 
     outcome: Literal["created", "updated", "unchanged"]
+    id: UUID
     webhook: Webhook | None
     secret: str | None = None
 
@@ -105,9 +106,9 @@ def add(conn: Connection, actor: Actor, sender: Sender, sent: WebhookInput, *, d
     if webhooks.count(conn, actor.company_id) >= MOST:
         sentence = Message("A company has at most {most} webhooks; remove one.", most=MOST)
         raise Refused([Issue("out_of_range", sentence, None)])
+    hook_id, secret = UUID(str(uuid7())), changes_pipelines.new_secret()
     if dry_run:
-        return Written("created", None)
-    hook_id, secret = UUID(str(uuid7())), changes_pipelines.new()
+        return Written("created", hook_id, None)
     webhooks.add(
         conn,
         actor.company_id,
@@ -121,7 +122,7 @@ def add(conn: Connection, actor: Actor, sender: Sender, sent: WebhookInput, *, d
     )
     after = {**sent.model_dump(), "state": "active"}
     ledger.enter(conn, actor, "webhook.created", hook_id, before=None, after=after)
-    return Written("created", webhooks.detail(conn, hook_id), changes_pipelines.shown(secret))
+    return Written("created", hook_id, webhooks.detail(conn, hook_id), changes_pipelines.secret_text(secret))
 
 
 def change(
@@ -129,7 +130,7 @@ def change(
 ) -> Written:
     """Change a webhook. Raise `NotThere` and `Refused`."""
     hook = _locked(conn, hook_id)
-    before: dict[str, Any] = {  # the arguments of `webhooks.update`
+    before: dict[str, Any] = {  # columns of `webhooks`
         "url": hook.url,
         "description": hook.description,
         "types": hook.types,
@@ -138,16 +139,17 @@ def change(
     sent_fields = {name: getattr(sent, name) for name in sent.model_fields_set}
     after = before | {name: value for name, value in sent_fields.items() if name in _CLEARED or value is not None}
     if after == before:
-        return Written("unchanged", webhooks.detail(conn, hook_id))
+        return Written("unchanged", hook_id, webhooks.detail(conn, hook_id))
     _check_url(after["url"], sender)
     if not dry_run:
-        webhooks.update(conn, hook_id, **after, at=actor.now)
+        anew = {"disabled_reason": None, "next_at": None, "failures": 0, "failing_since": None, "fault": None}
+        webhooks.change(conn, hook_id, {**after, **anew, "updated_at": actor.now})
         if after["state"] == "active":
             webhooks.try_at_once(conn, hook_id, now=actor.now)
         names = [name for name in before if before[name] != after[name]]
         old, new = ({name: fields[name] for name in names} for fields in (before, after))
         ledger.enter(conn, actor, "webhook.updated", hook_id, before=old, after=new)
-    return Written("updated", webhooks.detail(conn, hook_id))
+    return Written("updated", hook_id, webhooks.detail(conn, hook_id))
 
 
 def remove(conn: Connection, actor: Actor, hook_id: UUID, *, dry_run: bool = False) -> Written:
@@ -155,10 +157,11 @@ def remove(conn: Connection, actor: Actor, hook_id: UUID, *, dry_run: bool = Fal
     hook = _locked(conn, hook_id)
     if not dry_run:
         webhooks.remove_deliveries(conn, hook_id)
-        webhooks.remove(conn, hook_id, at=actor.now)
+        kept = {"state": "removed", "removed_at": actor.now, "secret": b"", "old_secret": None}
+        webhooks.change(conn, hook_id, {**kept, "updated_at": actor.now})
         before = {"url": hook.url, "state": hook.state}
         ledger.enter(conn, actor, "webhook.removed", hook_id, before=before, after=None)
-    return Written("updated", webhooks.detail(conn, hook_id))
+    return Written("updated", hook_id, webhooks.detail(conn, hook_id))
 
 
 def roll_secret(
@@ -168,14 +171,15 @@ def roll_secret(
 
     The one before signs beside it during the overlap.
     """
-    _locked(conn, hook_id)
+    hook = _locked(conn, hook_id)
     if dry_run:
-        return Written("updated", webhooks.detail(conn, hook_id))
-    secret, until = changes_pipelines.new(), actor.now + timedelta(hours=sent.overlap_hours)
+        return Written("updated", hook_id, webhooks.detail(conn, hook_id))
+    secret, until = changes_pipelines.new_secret(), actor.now + timedelta(hours=sent.overlap_hours)
     sealed = sender.seal.seal_to_keep(conn, secret, changes_pipelines.bound_to(hook_id))
-    webhooks.roll(conn, hook_id, secret=sealed, until=until, at=actor.now)
+    secrets = {"old_secret": hook.secret, "secret": sealed, "old_secret_until": until}
+    webhooks.change(conn, hook_id, {**secrets, "updated_at": actor.now})
     ledger.enter(conn, actor, "webhook.secret_rolled", hook_id, before=None, after={"old_secret_until": until})
-    return Written("updated", webhooks.detail(conn, hook_id), changes_pipelines.shown(secret))
+    return Written("updated", hook_id, webhooks.detail(conn, hook_id), changes_pipelines.secret_text(secret))
 
 
 def replay(conn: Connection, actor: Actor, hook_id: UUID, cursor: str, *, dry_run: bool = False) -> Written:
@@ -191,12 +195,12 @@ def replay(conn: Connection, actor: Actor, hook_id: UUID, cursor: str, *, dry_ru
     if not feed.is_known(conn, place):
         raise unknown_cursor("after")
     if place.number >= hook.position:
-        return Written("unchanged", webhooks.detail(conn, hook_id))
+        return Written("unchanged", hook_id, webhooks.detail(conn, hook_id))
     if not dry_run:
         webhooks.take_back(conn, hook_id, place.number)
-        webhooks.place(conn, hook_id, place.number, at=actor.now)
+        webhooks.change(conn, hook_id, {"position": place.number, "next_at": None, "updated_at": actor.now})
         ledger.enter(conn, actor, "webhook.replayed", hook_id, before=None, after={"after": cursor})
-    return Written("updated", webhooks.detail(conn, hook_id))
+    return Written("updated", hook_id, webhooks.detail(conn, hook_id))
 
 
 async def send_test(pool: Pool, company_id: UUID, hook_id: UUID, sender: Sender, now: datetime) -> Outcome:
@@ -205,17 +209,17 @@ async def send_test(pool: Pool, company_id: UUID, hook_id: UUID, sender: Sender,
 
     def prepare() -> Notice:
         with pool.company(company_id) as conn:
-            hook = webhooks.of(conn, hook_id)
+            hook = webhooks.find(conn, hook_id)
             if hook is None:
                 raise NotThere
-            secrets = changes_pipelines.of(sender.seal, hook, now)
+            secrets = changes_pipelines.signing_secrets(sender.seal, hook, now)
             return Notice(hook.url, f"test.{uuid7()}", changes_pipelines.body_of(message), secrets)
 
     return await sender.send(await to_thread.run_sync(prepare), now)
 
 
 def _locked(conn: Connection, hook_id: UUID) -> Hook:
-    hook = webhooks.of(conn, hook_id, locking=True)
+    hook = webhooks.find(conn, hook_id, locking=True)
     if hook is None:
         raise NotThere
     return hook

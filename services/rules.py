@@ -10,7 +10,6 @@ from pathlib import Path
 from compliance import ruleset
 from compliance.tables import TableError
 from schemas.actors import Origin
-from warehouse import rules as rules_warehouse
 from warehouse import rules as rulesets
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
@@ -29,12 +28,14 @@ def add(conn: Connection, folder: Path, now: datetime) -> dict[str, object]:
         raise TableError(f"{version}: name the folder by the day of its tables, such as 2027-01-31.")
     rules = ruleset.parse(version, tables)
     rulesets.lock(conn)
-    if _tables(conn, version) not in (None, tables):
+    added = rulesets.find_added(conn, version)
+    of_release = ruleset.texts(ruleset.RULES / version) if version in ruleset.versions() else None
+    if (of_release if added is None else added.tables) not in (None, tables):
         raise TableError(
             f"There is a rule-set {version} already, with other tables. A version never changes: name the folder by "
             "another day."
         )
-    if rulesets.find_added(conn, version) is None:
+    if added is None:
         rulesets.add(conn, version, tables, rules=len(rules.rules), at=now)
     return _record(conn, version, len(rules.rules))
 
@@ -57,7 +58,7 @@ def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> d
         company_ids = companies.ids(conn)
         for company_id in company_ids:
             become(conn, company_id)
-            rules_warehouse.request(conn, company_id, version, now)
+            rulesets.request(conn, company_id, version, now)
         ledger.enter_for_each(
             conn,
             company_ids,
@@ -76,13 +77,6 @@ def list_versions(conn: Connection) -> list[dict[str, object]]:
     added = rulesets.sizes(conn)
     sizes = {version: len(ruleset.load(version).rules) for version in ruleset.versions()} | added
     return [_record(conn, version, sizes[version]) for version in sorted(sizes)]
-
-
-def _tables(conn: Connection, version: str) -> dict[str, str] | None:
-    added = rulesets.find_added(conn, version)
-    if added is not None:
-        return added.tables
-    return ruleset.texts(ruleset.RULES / version) if version in ruleset.versions() else None
 
 
 def _record(conn: Connection, version: str, rules: int) -> dict[str, object]:

@@ -6,13 +6,14 @@ their SHA-256 is stored. A caller that presents one has no company yet, so funct
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from psycopg.rows import class_row
 from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint, Table, Uuid
+from uuid_utils import uuid7
 
 from schemas.accounts import Role
 from warehouse.accounts.keys import digest
@@ -65,6 +66,32 @@ SELECT pcds_rotate_token(%(presented)s, %(client)s, %(scopes)s, %(resource)s, %(
 
 
 @dataclass(frozen=True, slots=True)
+class Client:
+    """An application: its name, its redirect addresses, and how it authenticates.
+
+    `auth_method` is none, client_secret_basic or client_secret_post; without a secret it is none.
+    """
+
+    id: str
+    name: str
+    redirect_uris: Sequence[str]
+    auth_method: str
+    secret_hash: bytes | None
+    held_since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """The authorisation that a person gives: these scopes on this resource, and a code sent to this address."""
+
+    client: Client
+    redirect_uri: str
+    code_challenge: str
+    resource: str
+    scopes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted:
     """The live connection of a request, and 0 or the seconds to wait under its ceiling."""
 
@@ -103,58 +130,29 @@ class Tokens:
 
 
 def authorise(
-    connection: Connection,
-    company_id: UUID,
-    user_id: UUID,
-    *,
-    new_id: UUID,
-    client_id: str,
-    scopes: Sequence[str],
-    at: datetime,
+    connection: Connection, company_id: UUID, user_id: UUID, asked: AuthorizationRequest, at: datetime
 ) -> UUID:
-    """Return the person's connection with the application; adds it under the new id where there is none."""
-    row = connection.execute(
-        _AUTHORISE,
-        {
-            "id": new_id,
-            "company_id": company_id,
-            "user_id": user_id,
-            "client_id": client_id,
-            "scopes": list(scopes),
-            "at": at,
-        },
-    ).fetchone()
-    assert row is not None, "it was made or found"
-    found: UUID = row[0]
-    return found
+    """Return the person's connection with the application; adds it where there is none."""
+    row = {
+        "id": UUID(str(uuid7())),
+        "company_id": company_id,
+        "user_id": user_id,
+        "client_id": asked.client.id,
+        "at": at,
+    }
+    found = connection.execute(_AUTHORISE, row | {"scopes": list(asked.scopes)}).fetchone()
+    assert found is not None, "it was made or found"
+    return found[0]  # type: ignore[no-any-return]
 
 
 def hold_code(
-    connection: Connection,
-    company_id: UUID,
-    connection_id: UUID,
-    *,
-    redirect_uri: str,
-    code_challenge: str,
-    resource: str,
-    scopes: Sequence[str],
-    at: datetime,
+    connection: Connection, company_id: UUID, connection_id: UUID, asked: AuthorizationRequest, at: datetime
 ) -> str:
     """Make a code of a connection and store its digest; the code itself is only returned."""
     code = f"sac_{secrets.token_urlsafe(32)}"
-    connection.execute(
-        _HOLD_CODE,
-        {
-            "hash": digest(code),
-            "company_id": company_id,
-            "connection_id": connection_id,
-            "redirect_uri": redirect_uri,
-            "code_challenge": code_challenge,
-            "resource": resource,
-            "scopes": list(scopes),
-            "expires_at": at + CODE_LIFETIME,
-        },
-    )
+    row = {"hash": digest(code), "company_id": company_id, "connection_id": connection_id}
+    row |= {"redirect_uri": asked.redirect_uri, "code_challenge": asked.code_challenge, "resource": asked.resource}
+    connection.execute(_HOLD_CODE, row | {"scopes": list(asked.scopes), "expires_at": at + CODE_LIFETIME})
     return code
 
 
@@ -250,21 +248,6 @@ SET name = excluded.name, redirect_uris = excluded.redirect_uris, held_since = e
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """An application: its name, its redirect addresses, and how it authenticates.
-
-    `auth_method` is none, client_secret_basic or client_secret_post; without a secret it is none.
-    """
-
-    id: str
-    name: str
-    redirect_uris: Sequence[str]
-    auth_method: str
-    secret_hash: bytes | None
-    held_since: datetime
-
-
 def of(connection: Connection, client_id: str) -> Client | None:
     """Return the application of an id, None where there is none."""
     with connection.cursor(row_factory=class_row(Client)) as cursor:
@@ -273,17 +256,7 @@ def of(connection: Connection, client_id: str) -> Client | None:
 
 def hold(connection: Connection, client: Client) -> None:
     """Store a new application, or the current content of a known one's document."""
-    connection.execute(
-        _HOLD,
-        {
-            "id": client.id,
-            "name": client.name,
-            "redirect_uris": list(client.redirect_uris),
-            "auth_method": client.auth_method,
-            "secret_hash": client.secret_hash,
-            "held_since": client.held_since,
-        },
-    )
+    connection.execute(_HOLD, {**asdict(client), "redirect_uris": list(client.redirect_uris)})
 
 
 def seconds_to_wait(connection: Connection, address: str, at: datetime) -> int:
@@ -297,7 +270,6 @@ def seconds_to_wait(connection: Connection, address: str, at: datetime) -> int:
 LIFETIME: Final = timedelta(minutes=10)
 """How long a code is valid, by the service's clock (decisions §7)."""
 
-_FORGET: Final = "DELETE FROM confirmations WHERE expires_at <= %s"
 _KEEP: Final = (
     "INSERT INTO confirmations (company_id, code_hash, connection_id, meaning, expires_at) VALUES (%s, %s, %s, %s, %s)"
 )
@@ -317,7 +289,7 @@ def issue(
 ) -> tuple[str, datetime]:
     """Issue a code for `meaning` over one connection, with the instant of its expiry; expired ones are removed."""
     code, expires_at = secrets.token_urlsafe(24), now + LIFETIME
-    conn.execute(_FORGET, [now])
+    conn.execute("DELETE FROM confirmations WHERE expires_at <= %s", [now])
     conn.execute(_KEEP, [company_id, digest(code), connection_id, meaning, expires_at])
     return code, expires_at
 

@@ -68,7 +68,6 @@ _LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
 _SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
 _SERVED_SUBDIVISIONS: Final = f"{_SERVED} AND parent_code IS NOT NULL"
 _LAST: Final = "SELECT source_hash, pinned FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1"
-_STORED: Final = f"SELECT {', '.join(COLUMNS)} FROM jurisdictions"
 _UPSERT: Final = (
     f"INSERT INTO jurisdictions ({', '.join(COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in COLUMNS)}) "
     f"ON CONFLICT (code) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS[1:])}"
@@ -160,7 +159,7 @@ def last_load(conn: Connection) -> Load | None:
 def stored(conn: Connection) -> dict[str, dict[str, object]]:
     """Return the rows of the catalogue by code, with `COLUMNS` as they are stored."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        return {row["code"]: row for row in cursor.execute(_STORED)}
+        return {row["code"]: row for row in cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM jurisdictions")}
 
 
 def lock(conn: Connection) -> None:

@@ -4,18 +4,20 @@ A correction is a row of its own that names the first. `services.filings.filing`
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
-from typing import Final, Literal, get_args
+from types import MappingProxyType
+from typing import Final, Literal, cast, get_args
 from uuid import UUID
 
 import orjson
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 
-from schemas.json_values import JsonObject
+from schemas.filings import Declaration
+from schemas.json_values import JsonObject, json_number
 from warehouse import pages
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 
 Part = Literal["declaration", "uncounted", "scope_missing"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
@@ -42,9 +44,6 @@ _LATER: Final = """ARRAY(SELECT later.id FROM kept_declarations AS later
     WHERE later.corrects = kept_declarations.id ORDER BY later.created_at, later.id) AS corrected_by"""
 _KEPT_BY: Final = """json_build_object('type', kept_by_type, 'id', kept_by_id, 'name', kept_by_name) AS kept_by"""
 _ROW: Final = f"{_PLAIN}, {_LATER}, {_KEPT_BY}, created_at"
-_ITEM: Final = _ROW.replace("as_of", f"{pages.instant('as_of')} AS as_of", 1).removesuffix("created_at") + (
-    f"{pages.instant('created_at')} AS created_at"
-)
 _ADD: Final = """
 INSERT INTO kept_declarations (id, company_id, market, year, half, format, filename, media_type, size_bytes, sha256,
     as_of, snapshot, ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus,
@@ -58,12 +57,10 @@ VALUES (%(id)s, %(company_id)s, %(market)s, %(year)s, %(half)s, %(format)s, %(fi
     %(halves)s::smallint[], %(in_scope_tonnes)s, %(undecided_tonnes)s, %(out_of_scope_tonnes)s, %(question)s::json)"""
 _ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
 _BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
-_NEWEST: Final = f"SELECT {_ROW} FROM kept_declarations ORDER BY {_ORDER} LIMIT %s OFFSET %s"
 _FILES: Final = "SELECT format, content, uncounted FROM kept_declarations WHERE id = %s::uuid"
 _LATEST: Final = """
 SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
 ORDER BY market, year, half, created_at DESC, id DESC"""
-_TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('first declarations of ' || %s, 0))"
 _FIRST: Final = f"""
 SELECT {_ROW} FROM kept_declarations
 WHERE market = %(market)s AND year = %(year)s AND half = %(half)s AND format = %(format)s AND corrects IS NULL
@@ -78,51 +75,11 @@ HAVING count(*) > 1 ORDER BY market, year, half, format, ids"""
 _STANDING: Final = """
 SELECT DISTINCT ON (coalesce(corrects, id)) id, market, year, half, format, producer, stated, content, created_at
 FROM kept_declarations ORDER BY coalesce(corrects, id), created_at DESC, id DESC"""
-_COUNT: Final = "SELECT count(*) FROM kept_declarations"
 _COLUMNS: Final[Mapping[Part, str]] = {
     "declaration": "content",
     "uncounted": "uncounted",
     "scope_missing": "scope_missing",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A kept declaration without its bytes; `id` is None for one that is not kept."""
-
-    id: UUID | None
-    market: str
-    year: int
-    half: int
-    halves: list[int] | None
-    format: str
-    filename: str
-    media_type: str
-    size_bytes: int
-    sha256: str
-    as_of: datetime
-    snapshot: str
-    ruleset_version: str
-    catalogue_hash: str
-    rows: int
-    in_scope_tonnes: Decimal | None
-    undecided_tonnes: Decimal | None
-    out_of_scope_tonnes: Decimal | None
-    question: JsonObject | None
-    total_tonnes: Decimal | None
-    total_kg: int | None
-    difference_kg: Decimal | None
-    uncounted: int
-    scope_missing: int | None
-    producer: dict[str, str] | None
-    corrects: UUID | None
-    corrected_by: list[UUID]
-    kept_by: dict[str, str | None]
-    created_at: datetime
-
-    def as_dict(self) -> JsonObject:
-        """Return the published shape: ids and instants as text, decimals as numbers."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,37 +109,44 @@ class Standing:
     created_at: datetime
 
 
-def add(conn: Connection, company_id: UUID, row: Row, content: Content, stated: Mapping[str, object]) -> None:
+def add(
+    conn: Connection, company_id: UUID, declaration: Declaration, content: Content, stated: Mapping[str, object]
+) -> None:
     """Store a declaration in a session of its company; `stated` is what its producer stated of SKUs."""
-    given = asdict(row) | {f"kept_by_{name}": value for name, value in row.kept_by.items()}
-    given |= {
+    row: JsonObject = {**declaration}
+    row |= {f"kept_by_{name}": value for name, value in declaration["kept_by"].items()}
+    row |= {
         "company_id": company_id,
-        "producer": None if row.producer is None else orjson.dumps(row.producer).decode(),
-        "stated": orjson.dumps(stated).decode(),
-        "question": None if row.question is None else orjson.dumps(row.question, default=_number).decode(),
+        "producer": _json(declaration["producer"]),
+        "stated": _json(stated),
+        "question": _json(declaration["question"]),
         "content": content.data,
         "uncounted_file": content.uncounted,
         "scope_missing_file": content.scope_missing,
     }
-    conn.execute(_ADD, given)
+    conn.execute(_ADD, row)
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else orjson.dumps(value, default=json_number).decode()
 
 
 def wait_turn(conn: Connection, company_id: UUID) -> None:
     """Wait for the other declarations of the company that are being kept; they are seen from here to the commit."""
-    conn.execute(_TURN, [str(company_id)])
+    conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('first declarations of ' || %s, 0))", [str(company_id)])
 
 
 def first_like(
     conn: Connection, *, market: str, year: int, half: int, form: str, producer: Mapping[str, str] | None
-) -> Row | None:
+) -> Declaration | None:
     """Return the first declaration of the session's company, no correction, that has the same period, form, producer.
 
     Of a producer only organisation and subsidiary count (decisions §13). Older databases may have several: the oldest.
     """
     asked = {"market": market, "year": year, "half": half, "format": form}
     asked |= {name: (producer or {}).get(name) for name in ("organisation_id", "subsidiary_id")}
-    with conn.cursor(row_factory=class_row(Row)) as cursor:
-        return cursor.execute(_FIRST, asked).fetchone()
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cast(Declaration | None, cursor.execute(_FIRST, asked).fetchone())
 
 
 def doubles(conn: Connection) -> list[tuple[str, int, int, str, list[UUID]]]:
@@ -197,18 +161,10 @@ def standing(conn: Connection) -> list[Standing]:
     return sorted(found, key=lambda each: (each.created_at, each.id))
 
 
-def by_id(conn: Connection, declaration_id: UUID) -> Row | None:
+def by_id(conn: Connection, declaration_id: UUID) -> Declaration | None:
     """Return a declaration of the session's company."""
-    with conn.cursor(row_factory=class_row(Row)) as cursor:
-        return cursor.execute(_BY_ID, [declaration_id]).fetchone()
-
-
-def newest(conn: Connection, *, limit: int, offset: int) -> tuple[list[Row], int]:
-    """Return a page of declarations, newest first, and their number."""
-    with conn.cursor(row_factory=class_row(Row)) as cursor:
-        found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
-    total = conn.execute(_COUNT).fetchone()
-    return found, total[0] if total else 0
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cast(Declaration | None, cursor.execute(_BY_ID, [declaration_id]).fetchone())
 
 
 def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
@@ -216,7 +172,7 @@ def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
     return {(market, year, half): found for market, year, half, found in conn.execute(_LATEST)}
 
 
-def files_of(conn: Connection, declaration_id: UUID | str) -> tuple[str, bytes, bytes | None] | None:
+def files_of(conn: Connection, declaration_id: UUID | None) -> tuple[str, bytes, bytes | None] | None:
     """Return a declaration's format, its bytes and the list beside it of what is not counted; None for none."""
     row = conn.execute(_FILES, [declaration_id]).fetchone()
     return None if row is None else (row[0], bytes(row[1]), None if row[2] is None else bytes(row[2]))
@@ -238,40 +194,22 @@ SELECT {name} AS filename, {media} AS media_type, {column} AS data, sha256({colu
 FROM kept_declarations WHERE id = %(id)s"""
 
 
-def page(limit: int, offset: int, filters: tuple[str, ...]) -> str:
-    """Return the list's answer as one JSON text, `page`, newest first; `filters` name columns that have a parameter."""
+def page(limit: int, offset: int, filters: Mapping[str, object] = MappingProxyType({})) -> Listing[Declaration]:
+    """Return the question for a page of declarations, newest first; `filters` are values of columns."""
     where = " AND ".join(f"kept_declarations.{name} = %({name})s" for name in filters) or "true"
-    return pages.page(
-        _ITEM,
+    return pages.listing(
+        _ROW,
         "kept_declarations",
         order=_ORDER,
         limit=limit,
         offset=offset,
         rows=f"SELECT * FROM kept_declarations WHERE {where} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) FROM kept_declarations WHERE {where})",
+        parameters=filters,
     )
 
 
 DETAIL: Final = f"""
-SELECT row_to_json(found)::text AS found FROM (
-    SELECT {_ITEM}, coalesce(stated -> 'ratings', '[]'::json) AS ratings,
-        coalesce(stated -> 'drinks', '[]'::json) AS drinks
-    FROM kept_declarations WHERE id = %(id)s
-) AS found"""
-"""One declaration as JSON text, for the parameter `id`."""
-
-
-def _number(value: object) -> orjson.Fragment:
-    """Return a decimal as a JSON number with every digit."""
-    if isinstance(value, Decimal):
-        return orjson.Fragment(format(value, "f"))
-    raise TypeError(type(value).__name__)
-
-
-def _plain(value: object) -> object:
-    """Return a value as JSON has it; a decimal stays one, which is written with every digit."""
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+SELECT {_ROW}, coalesce(stated -> 'ratings', '[]'::json) AS ratings, coalesce(stated -> 'drinks', '[]'::json) AS drinks
+FROM kept_declarations WHERE id = %(id)s"""
+"""One declaration with what its producer stated, for the parameter `id`."""

@@ -19,8 +19,6 @@ from compliance.tables import TableError
 from warehouse.base import company, instant, metadata
 from warehouse.operate.sessions import Connection, Pool
 
-_ACTIVE: Final = "SELECT version FROM ruleset_activations ORDER BY number DESC LIMIT 1"
-
 
 class Added(NamedTuple):
     """An added version: its tables as CSV texts by file name."""
@@ -32,7 +30,7 @@ class Added(NamedTuple):
 
 def active(conn: Connection) -> str | None:
     """Return the version that was activated last; None where none ever was, so that the release's newest grades."""
-    row = conn.execute(_ACTIVE).fetchone()
+    row = conn.execute("SELECT version FROM ruleset_activations ORDER BY number DESC LIMIT 1").fetchone()
     return None if row is None else str(row[0])
 
 
@@ -143,7 +141,6 @@ SELECT EXISTS (SELECT FROM pg_stat_activity
 """
 """A process of the release before may still sign in by the plain name."""
 _COUNTS: Final = "version, skus, changed, matrix, examples"
-_TAKE: Final = f"SELECT position, {_COUNTS} FROM regrades WHERE finished_at IS NULL FOR UPDATE"
 _ADVANCE: Final = """
 UPDATE regrades
 SET position = %(position)s, skus = %(skus)s, changed = %(changed)s, matrix = %(matrix)s, examples = %(examples)s,
@@ -255,7 +252,7 @@ def open_request(conn: Connection) -> tuple[str, datetime] | None:
 
 def take(conn: Connection) -> tuple[str | None, Regraded] | None:
     """Lock and return the session's company's open regrade: the last finished sku_code, and the progress so far."""
-    row = conn.execute(_TAKE).fetchone()
+    row = conn.execute(f"SELECT position, {_COUNTS} FROM regrades WHERE finished_at IS NULL FOR UPDATE").fetchone()
     return None if row is None else (row[0], _of(*row[1:]))
 
 

@@ -5,6 +5,7 @@ The request is checked before the page is shown and again after the decision, be
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -14,22 +15,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.service import service_of
-from api.pages.forms import CSRF_FIELD, origin_of, path_id, read_form
+from api.pages.forms import CSRF_FIELD, path_id, read_form, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import link, page, redirect
 from api.pages.sessions import Session, Viewer, session_of, signed_in
 from connector.oauth import authorization, clients
-from connector.oauth.addresses import AUTHORIZE
-from connector.oauth.authorization import Untrusted, answer_address, redirect_of, wish
+from connector.oauth.authorization import answer_address, redirect_of, wish
 from connector.oauth.clients import is_document
-from connector.oauth.forms import Parameters, parameters
-from connector.oauth.refusals import OAuthRefused
-from schemas.actors import Actor
+from connector.oauth.endpoints import AUTHORIZE, OAuthRefused, Parameters, parameters
 from schemas.refusals import NotThere
 from services import assistants as assistants_services
-from services.assistants import AuthorizationRequest, revoke
+from services.run import run
 from warehouse import assistants
-from warehouse.assistants import Client
+from warehouse.assistants import AuthorizationRequest, Client
 
 router = APIRouter()
 
@@ -104,10 +102,9 @@ async def _check_request(request: Request, pairs: Iterable[tuple[str, str]]) -> 
         if name in ("client_id", "redirect_uri") and values.setdefault(name, value) != value:
             raise PageRefused(400, "consent.unknown_client")  # with two redirect addresses, neither can be informed
     client = await _client(request, values.get("client_id", ""))
-    try:
-        redirect_uri = redirect_of(client, Parameters({name: value for name, value in values.items() if value}, []))
-    except Untrusted:
-        raise PageRefused(400, "consent.redirect_mismatch") from None
+    redirect_uri = redirect_of(client, values.get("redirect_uri") or None)
+    if redirect_uri is None:
+        raise PageRefused(400, "consent.redirect_mismatch")
     sent = Parameters({name: value for name, value in pairs if name == "state"}, [])
     try:
         sent = parameters(pairs)
@@ -134,14 +131,9 @@ async def _client(request: Request, client_id: str) -> Client:
 
 
 def _authorise(request: Request, session: Session, wanted: AuthorizationRequest) -> str:
-    service, origin = service_of(request), origin_of(request, session)
-    with service.writes.company(session.company_id) as connection:
-        return assistants_services.authorise(
-            connection,
-            Actor(session.company_id, origin, service.clock.now()),
-            session.user_id,
-            wanted,
-        )
+    write = write_of(request, session)
+    authorise = partial(assistants_services.authorise, actor=write.actor, user_id=session.user_id, asked=wanted)
+    return run(write.service.writes, write.actor, authorise, str)
 
 
 def _leads_to(address: str) -> str:
@@ -169,17 +161,13 @@ def get_connections(request: Request, session: Viewer) -> Response:
 async def post_revoke(request: Request, session: Viewer) -> Response:
     """Revoke an application's access: its next request is refused."""
     await read_form(request, session)
-    service, connection_id, origin = service_of(request), path_id(request, "connection_id"), origin_of(request, session)
+    connection_id = path_id(request, "connection_id")
 
-    def work() -> bool:
-        with service.writes.company(session.company_id) as connection:
-            return revoke(
-                connection,
-                Actor(session.company_id, origin, service.clock.now()),
-                connection_id,
-                user_id=session.user_id,
-            )
+    def revoke() -> bool:
+        write = write_of(request, session)
+        end = partial(assistants_services.revoke, actor=write.actor, connection_id=connection_id)
+        return run(write.service.writes, write.actor, partial(end, user_id=session.user_id), bool)
 
-    if not await run_in_threadpool(work):
+    if not await run_in_threadpool(revoke):
         raise NotThere
     return redirect(link(request, "/connections"))

@@ -22,7 +22,7 @@ from schemas.json_values import JsonObject
 from schemas.messages import header
 from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
 from services.audit import page_of
-from warehouse.audit import entries
+from warehouse.audit import ledger
 
 router = APIRouter(prefix="/audit")
 
@@ -53,7 +53,7 @@ def _page(request: Request, session: Session) -> Response:
     offset, lang = offset_of(request), language_of(request)
     asked, filters = _asked(request), _filters(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        listed = page_of(entries.page(PAGE_SIZE, offset, filters).read(conn))
+        listed = page_of(ledger.page(PAGE_SIZE, offset, filters).read(conn))
     if listed is None:
         raise PageRefused(403, "audit.not_included")
     kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)

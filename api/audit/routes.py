@@ -20,7 +20,7 @@ from schemas.audit import AuditLogResponse
 from schemas.skus.inputs import validator
 from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
 from services import audit
-from warehouse.audit import entries
+from warehouse.audit import ledger
 
 router = APIRouter(prefix=V1, tags=["Audit"])
 
@@ -83,17 +83,13 @@ async def list_audit_entries(
 
     Only companies whose plan includes the audit log have it; others get `plan_limit_reached`.
     """
-    named = {"since": since, "until": until, "actor": actor, "actions": _actions(action, resource_type)}
+    actions: list[str] | None = None
+    if action is not None or resource_type is not None:
+        of_type = ACTIONS if resource_type is None else actions_of(resource_type)
+        actions = [name for name in ACTIONS if action in (None, name) and name in of_type]
+    named = {"since": since, "until": until, "actor": actor, "actions": actions}
     filters = {name: value for name, value in named.items() if value is not None}
-    page = audit.page_of(await read_page(request, presented, entries.page(limit, offset, filters)))
+    page = audit.page_of(await read_page(request, presented, ledger.page(limit, offset, filters)))
     if page is None:
         raise WithoutAuditLog
     return json_of(page)
-
-
-def _actions(action: str | None, resource_type: str | None) -> list[str] | None:
-    """Return the actions that both filters leave; None without either."""
-    if action is None and resource_type is None:
-        return None
-    of_type = ACTIONS if resource_type is None else actions_of(resource_type)
-    return [known for known in ACTIONS if action in (None, known) and known in of_type]

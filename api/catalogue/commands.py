@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from api.figures import commands
-from api.operate.program import AsJson, DataDir, login_name, show
+from api.operate.program import AsJson, DataDir, login_name, run_in_dagster, show
 from warehouse.operate.settings import Settings
 
 app = typer.Typer(help="The jurisdiction catalogue.", no_args_is_help=True)
@@ -23,5 +22,5 @@ def refresh(
     """Load the release's catalogue, or a file that stands until the next refresh, and say what changed."""
     settings = Settings.load(data_dir=data_dir)
     source = ["--operator", login_name(), *(["--file", str(file.absolute())] if file else [])]
-    changes = commands.run(settings, "catalogue-refresh", *source, refused="The catalogue was not refreshed.")
+    changes = run_in_dagster(settings, "catalogue-refresh", *source, refused="The catalogue was not refreshed.")
     show(changes, as_json=as_json)

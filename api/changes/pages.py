@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.audit.pages import action_in_words
-from api.http.answers import json_of
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.pages.forms import Form, offset_of, path_id, read_form, write_of
@@ -79,12 +78,10 @@ def _add(request: Request, session: Session, form: Form, body: JsonObject) -> Re
         return changes.add(conn, actor, sender, parse_body(WebhookInput, body))
 
     try:
-        written = _written(request, session, form, add)
+        hook_id, secret = _write(request, session, form, add)
     except Refused as refused:
         return _list_page(request, session, faults=[_fault(issue, lang) for issue in refused.issues], form=form)
-    if written is None or written.webhook is None:
-        return redirect(link(request, "/webhooks"))
-    return _page(request, session, written.webhook["id"], secret=written.secret)
+    return _page(request, session, hook_id, secret=secret)
 
 
 def _change(request: Request, session: Session, webhook_id: UUID, form: Form) -> Response:
@@ -101,28 +98,28 @@ def _change(request: Request, session: Session, webhook_id: UUID, form: Form) ->
 
     if step not in (*_STATES, "types", "roll", "remove"):
         return _page(request, session, webhook_id)
-    written = _written(request, session, form, change)
+    _, secret = _write(request, session, form, change)
     if step == "roll":
-        return _page(request, session, webhook_id, secret=written and written.secret)
+        return _page(request, session, webhook_id, secret=secret)
     return redirect(link(request, "/webhooks" if step == "remove" else f"/webhooks/{webhook_id}"))
 
 
-def _written(
+def _write(
     request: Request, session: Session, form: Form, operation: Callable[[Connection, Actor, Sender], Written]
-) -> Written | None:
-    """Return what the operation wrote for the signed-in person; None where the same form did it before."""
-    written: Written | None = None
+) -> tuple[UUID, str | None]:
+    """Return the id of the webhook that the operation wrote, and its new secret; no secret for a form sent twice."""
+    secret: str | None = None
     write = write_of(request, session, form.get("once"))
     sender = Sender.of(write.service.settings)
 
-    def keep(result: Written) -> Response:
-        nonlocal written
-        written = result
-        return json_of(None)
+    def write_once(conn: Connection) -> UUID:
+        nonlocal secret
+        written = operation(conn, write.actor, sender)
+        secret = written.secret
+        return written.id
 
-    asked = fingerprint([*form.multi_items()])
-    write.answer(asked, lambda conn: operation(conn, write.actor, sender), keep)
-    return written
+    hook_id = write.made_once(fingerprint([*form.multi_items()]), write_once)
+    return hook_id, secret
 
 
 def _list_page(

@@ -1,43 +1,21 @@
-"""Commands that start Dagster runs, which analysts see too: `pcds regrade`, `rollup` and `snapshot`.
+"""Commands that start Dagster runs, which analysts see too: `pcds regrade`, `rollup` and `snapshot`."""
 
-This program starts without Dagster: a child process (`pipelines.commands`) requests the run and returns one record.
-"""
-
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-import orjson
 import typer
 
-from api.operate.program import AsJson, DataDir, Refusal, require_place, show, with_tables
+from api.operate.program import AsJson, DataDir, run_in_dagster, show
 from schemas.json_values import JsonObject
 from warehouse.operate.settings import Settings
 
 Company = Annotated[UUID | None, typer.Option("--company", help="One company's id; all where it is left out.")]
 
 
-def run(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:  # JSON
-    """Return the record of run `name` of `pipelines.commands`; raise `Refusal`, which begins with `refused`."""
-    command = [sys.executable, "-m", "pipelines.commands", name, *arguments]
-    require_place(settings, files=True)  # Dagster's home and the run's output are in it
-    with with_tables(settings):
-        # Our own program, with arguments that no shell reads.
-        process = subprocess.run(  # noqa: S603
-            command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False
-        )
-    if process.returncode != 0:
-        last = process.stderr.strip().splitlines()[-1:] or ["The run said nothing."]
-        raise Refusal(f"{refused} {last[0]}")
-    return dict(orjson.loads(process.stdout))
-
-
 def _run_for(name: str, company: UUID | None, data_dir: Path | None, refused: str) -> JsonObject:
     arguments = ["--company", str(company)] if company else []
-    return run(Settings.load(data_dir=data_dir), name, *arguments, refused=refused)
+    return run_in_dagster(Settings.load(data_dir=data_dir), name, *arguments, refused=refused)
 
 
 def regrade(*, company: Company = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:

@@ -36,7 +36,7 @@ from schemas.messages import word
 from schemas.normalise import Unfit
 from schemas.words import market_named
 from services import operate
-from services.filings import explain
+from services.filings import figures
 from warehouse import conformity
 from warehouse.companies import queries as companies
 from warehouse.companies.queries import counters
@@ -133,7 +133,7 @@ def _page(
         newer_writes=max(links - stored.origin.number, 0) if stored else 0,
         confidence_word=confidence_word,
         facts=lambda fields: [fact_in_words(field, lang) for field in fields],
-        linked=lambda source: isinstance(source, str) and source.startswith(_LINKED),
+        linked=_address_in,
         size=PAGE_SIZE,
         **values,
     )
@@ -151,10 +151,10 @@ def _items_page(request: Request, session: Session) -> Response:
         raise PageRefused(404, "figures.unknown")
     with service.writes.company(session.company_id) as conn:
         inputs = Inputs(snapshot, loaded_catalogue(conn), service.rulesets.active(conn))
-    behind = explain.figure(inputs, market, year, half, category)
+    behind = figures.figure(inputs, market, year, half, category)
     offset = offset_of(request)
     with service.writes.company(session.company_id) as conn:
-        rows = list(explain.traced(conn, behind.slice(offset, PAGE_SIZE)))
+        rows = list(figures.traced(conn, behind.slice(offset, PAGE_SIZE)))
     return page(
         request,
         "figure_items.html",
@@ -191,9 +191,6 @@ def _choice_of(request: Request) -> tuple[Choice, list[tuple[str, str]]]:
     return Choice(market, int(year) if year else None, int(half) if half else None), faults
 
 
-_SHOWN_SOURCE: Final = ("https://", "http://")
-
-
 @router.get("/markets/{code}")
 async def get_market(request: Request, code: str, session: Viewer) -> Response:
     """Show the page of a market. Raise `PageRefused` for a code that no table has."""
@@ -228,7 +225,7 @@ def _market_page(request: Request, code: str, session: Session) -> Response:
 
 def _address_in(source: object) -> str | None:
     """Return a source that is an address; others are words."""
-    return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
+    return source if isinstance(source, str) and source.startswith(_LINKED) else None
 
 
 EXPIRES_WITHIN_DAYS: Final = 90

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_text
+from api.http.answers import json_of
 from api.http.auth import Credential, Presented, read
 from api.http.parameters import Limit, Offset
 from api.http.service import service_of
@@ -25,7 +25,6 @@ from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.skus.inputs import validator
-from services.filings.files import compact_json
 from warehouse.companies import queries as companies
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.stored import Table, figure_rows
@@ -165,24 +164,18 @@ async def _page(
     (links,) = await read(request, presented, companies.LINKS, {})
     service, company_id = service_of(request), request.state.company_id
 
-    def page() -> bytes:
+    def page() -> Response:
         stored = stored_figures.current(service.settings.data_dir, company_id)
         data, total = figure_rows(stored, table, filters, limit=limit, offset=offset) if stored else ([], 0)
         pagination = {"limit": limit, "offset": offset, "total": total}
-        return compact_json({**_origin(stored, links), "data": data, "pagination": pagination})
+        origin = None if stored is None else stored.origin
+        answer = {
+            "as_of": origin and origin.as_of,
+            "snapshot": origin and origin.snapshot,
+            "ruleset_version": origin and origin.ruleset_version,
+            "catalogue_hash": origin and origin.catalogue_hash,
+            "newer_writes": origin and max(links - origin.number, 0),
+        }
+        return json_of({**answer, "data": data, "pagination": pagination})
 
-    return json_text((await run_limited(request, "portfolio", page)).decode())
-
-
-def _origin(stored: stored_figures.StoredFigures | None, links: int) -> dict[str, object]:
-    """Return what the figures were computed from, and how many write transactions came since."""
-    if stored is None:
-        return dict.fromkeys(("as_of", "snapshot", "ruleset_version", "catalogue_hash", "newer_writes"))
-    origin = stored.origin
-    return {
-        "as_of": origin.as_of.isoformat().replace("+00:00", "Z"),
-        "snapshot": origin.snapshot,
-        "ruleset_version": origin.ruleset_version,
-        "catalogue_hash": origin.catalogue_hash,
-        "newer_writes": max(links - origin.number, 0),
-    }
+    return await run_limited(request, "portfolio", page)

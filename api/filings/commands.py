@@ -9,20 +9,36 @@ from pathlib import Path
 from typing import Annotated, Any, Final  # Any: typer has no public name for its context
 from uuid import UUID
 
-import orjson
 import typer
 from typer.core import TyperGroup
 
-from api.figures import commands
-from api.operate.program import AsJson, CompanyId, DataDir, Operator, Refusal, as_operator, check_choices, show
+from api.operate.program import (
+    AsJson,
+    CompanyId,
+    DataDir,
+    Operator,
+    Refusal,
+    as_operator,
+    check_choices,
+    run_in_dagster,
+    show,
+)
 from compliance.filings.uk.rows import Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, codes
 from pipelines import filings
 from pipelines.figures import loaded_catalogue, up_to_date_snapshot
 from pipelines.filings import Inputs
+from schemas.refusals import Refused
 from services.filings import files
-from services.filings.files import FORMS, DeclarationRequest, by_category, left_out_files, uk_file, with_explanation
-from services.filings.proposals import propose_ratings
+from services.filings.files import (
+    FORMS,
+    DeclarationRequest,
+    by_category,
+    left_out_files,
+    propose_ratings,
+    uk_file,
+    with_explanation,
+)
 from warehouse.figures import snapshots
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
@@ -34,7 +50,7 @@ def load_declaration_data(operator: Operator, company_id: UUID, settings: Settin
         catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)
     snapshot = up_to_date_snapshot(operator.pool, settings.data_dir, company_id)
     if snapshot is None:
-        commands.run(settings, "snapshot", "--company", str(company_id), refused="Nothing was declared.")
+        run_in_dagster(settings, "snapshot", "--company", str(company_id), refused="Nothing was declared.")
         snapshot = snapshots.current(settings.data_dir, company_id)
         assert snapshot is not None
     return Inputs(snapshot, catalogue, rules)
@@ -59,15 +75,15 @@ def ratings(  # noqa: PLR0917  (each is an option by name)
             with operator.company(company) as connection:
                 output = propose_ratings(data, declared_market, year, out, connection)
         files.write(output.files)
-    except filings.NotDeclarable as refused:
+    except Refused as refused:
         raise Refusal(str(refused)) from None
     except OSError as error:
         raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
-    show(orjson.loads(orjson.dumps(output.record)), as_json=as_json)
+    show(output.record, as_json=as_json)
 
 
 _OF_UK_FILE: Final = "of the UK file (--format rpd)"
-_REFUSALS: Final = (filings.NotDeclarable, files.StatementsRefused, OverflowError)
+_REFUSALS: Final = (Refused, OverflowError)
 
 
 class _DefaultToWrite(TyperGroup):
@@ -129,7 +145,7 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
         raise Refusal(str(refused)) from None
     except OSError as error:
         raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
-    show(orjson.loads(files.as_json(output.record)), as_json=as_json)
+    show(output.record, as_json=as_json)
 
 
 def _write_left_out(wanted: DeclarationRequest, refused: FileRefused) -> str:

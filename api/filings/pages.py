@@ -1,7 +1,6 @@
 """Pages on which people make a declaration: choose, see it checked, keep it, download it, correct it; what is due.
 
-The form is the body of POST /declarations (`api.filings.routes.declare`): checking is its dry run, keeping sends the
-SHA-256 of what was shown.
+The form is the body of POST /declarations: checking is its dry run, keeping sends the SHA-256 of what was shown.
 """
 
 import csv
@@ -10,29 +9,31 @@ from functools import partial
 from typing import Final
 from uuid import UUID, uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.audit.pages import fact_in_words
-from api.filings.routes import declare, file_answer
+from api.http.answers import file_answer
 from api.http.errors import HttpRefusal, http_refusal
+from api.http.requests import fingerprint
 from api.http.service import service_of
+from api.pages.concurrency import run_limited
 from api.pages.forms import Form, market_code, offset_of, path_id, read_form, unread_values, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from pipelines.figures import loaded_catalogue
-from schemas.filings import FORMATS, UK_FORMAT
+from schemas.filings import FORMATS, UK_FORMAT, Declaration, parse_declaration
 from schemas.json_values import JsonObject
 from schemas.messages import word
 from schemas.refusals import NotThere, Refused
-from services.filings.filing import due
+from services.filings import filing
 from warehouse import filings
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.stored import periods
-from warehouse.filings import PARTS, Row
+from warehouse.filings import PARTS
+from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix="/declarations")
 
@@ -63,23 +64,35 @@ async def post_declaration(request: Request, session: Approver) -> Response:
     form = await read_form(request, session)
     is_kept = form.get("step") == "keep"
     body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
-    write = await run_in_threadpool(write_of, request, session, form.get("once"))
+    write, service = await run_in_threadpool(write_of, request, session, form.get("once")), service_of(request)
     try:
         if unread := unread_values(body):
             raise Refused(unread)
-        answer = await declare(request, write, body, dry_run=not is_kept)
+        kept_id = await run_in_threadpool(write.made_before, fingerprint(body)) if is_kept else None
+        if kept_id is not None:
+            return redirect(link(request, f"/declarations/kept/{kept_id}"))
+        wanted = parse_declaration(body)
+        prepare = partial(filing.prepare, data_dir=service.settings.data_dir, rulesets=service.rulesets)
+        prepared = await run_in_threadpool(prepare, service.writes, write.actor, wanted)
+        made = await run_limited(request, "portfolio", filing.make, prepared.inputs, wanted)
+        if is_kept:
+
+            def keep(conn: Connection) -> UUID:
+                return filing.keep(conn, write.actor, made)
+
+            kept_id = await run_in_threadpool(write.made_once, fingerprint(body), keep)
+            return redirect(link(request, f"/declarations/kept/{kept_id}"))
     except Refused as refused:
         faults = list(_faults(http_refusal(refused), form, language_of(request)))
         first = next((issue.stored_id for issue in refused.issues if issue.stored_id), None)
         return await run_in_threadpool(_list_page, request, session, form=form, faults=faults, first=first)
-    made = orjson.loads(answer.body)
-    if is_kept:
-        return redirect(link(request, f"/declarations/kept/{made['data']['id']}"))
     return page(
         request,
         "declaration_check.html",
         session=session,
-        made=made,
+        made=filing.declaration_of(made, None, write.actor),
+        newer_writes=prepared.newer_writes,
+        left_out=made.uncounted,
         fact=partial(fact_in_words, lang=language_of(request)),
         once=str(uuid4()),
         sent=[(name, form[name]) for name in FIELDS if form.get(name)],
@@ -90,8 +103,8 @@ async def post_declaration(request: Request, session: Approver) -> Response:
 async def get_kept(request: Request, session: Viewer) -> Response:
     """Show one kept declaration. Raise `PageRefused` where the company has none of this id."""
     found = await run_in_threadpool(_kept, request, session, path_id(request))
-    beside = [part for part in PARTS if part == "declaration" or found.format == "csv"]
-    if found.format == UK_FORMAT:
+    beside = [part for part in PARTS if part == "declaration" or found["format"] == "csv"]
+    if found["format"] == UK_FORMAT:
         beside = ["declaration", "uncounted"]
     fact = partial(fact_in_words, lang=language_of(request))
     return page(request, "declaration.html", session=session, found=found, parts=beside, fact=fact)
@@ -115,7 +128,7 @@ async def get_kept_content(request: Request, session: Viewer) -> Response:
     return answer
 
 
-def _kept(request: Request, session: Session, declaration_id: UUID) -> Row:
+def _kept(request: Request, session: Session, declaration_id: UUID) -> Declaration:
     with service_of(request).writes.company(session.company_id) as conn:
         found = filings.by_id(conn, declaration_id)
     if found is None:
@@ -138,9 +151,9 @@ def _list_page(
     placed = {(market, year) for market, year, _ in periods(stored)} if stored else set()
     markets = sorted({market for market, _ in placed})
     with service.writes.company(session.company_id) as conn:
-        found, total = filings.newest(conn, limit=PAGE_SIZE, offset=offset)
+        listed = filings.page(PAGE_SIZE, offset).read(conn)
         entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
-        calendar = due(entries, placed, filings.latest(conn), service.clock.today())
+        calendar = filing.due(entries, placed, filings.latest(conn), service.clock.today())
     return page(
         request,
         "declarations.html",
@@ -157,8 +170,8 @@ def _list_page(
             for name, (key, codes) in _CHOICES.items()
         },
         calendar=calendar,
-        found=found,
-        total=total,
+        found=listed["data"],
+        total=listed["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
     )
@@ -177,8 +190,9 @@ def _prefilled_form(request: Request, session: Session) -> Form:
         found = _kept(request, session, UUID(wanted))
     except ValueError:
         raise NotThere from None
-    values = {name: str(getattr(found, name)) for name in ("market", "year", "half", "format")}
-    return Form({**values, **(found.producer or {}), "corrects": str(found.corrects or found.id)})
+    period = {"market": found["market"], "year": str(found["year"]), "half": str(found["half"])}
+    first = {"format": found["format"], "corrects": str(found["corrects"] or found["id"])}
+    return Form({**period, **first, **{name: str(value) for name, value in (found["producer"] or {}).items()}})
 
 
 def _body_of(form: Form) -> JsonObject:

@@ -1,10 +1,11 @@
 """Declarations over REST: made of the newest snapshot, kept as filed, read and downloaded. They never change.
 
-`services.filings.filing` makes and keeps them; the pages call the same functions.
+`services.filings.filing` makes and keeps them.
 """
 
-import base64
+from functools import partial
 from typing import Annotated, Final
+from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import BeforeValidator, WithJsonSchema
@@ -13,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.figures.routes import Half, Market, Year
-from api.http.answers import json_text
-from api.http.auth import Presented, read
+from api.http.answers import file_answer, json_of
+from api.http.auth import Presented, read, read_page, read_record
 from api.http.parameters import DryRun, Limit, Offset, RecordId
 from api.http.requests import fingerprint
-from api.http.writing import JsonWrite, Write
+from api.http.writing import JsonWrite
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.pages.concurrency import run_limited
 from schemas.filings import (
@@ -27,16 +28,13 @@ from schemas.filings import (
     DeclarationWriteResult,
     parse_declaration,
 )
-from schemas.json_values import Json, JsonMapping
 from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.refusals import NotThere
 from schemas.skus.inputs import validator
 from services.filings import filing
-from services.filings.files import compact_json
-from services.filings.filing import Made, Prepared
 from warehouse import filings
-from warehouse.filings import PARTS, Part, Row
+from warehouse.filings import PARTS, Part
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/declarations", tags=["Kept declarations"])
@@ -92,8 +90,7 @@ async def list_declarations(
     """A page of declarations as they were filed, newest first. A correction names the one that it corrects."""
     filters = {"market": market, "year": year, "half": half}
     filters = {name: value for name, value in filters.items() if value is not None}
-    (page,) = await read(request, presented, filings.page(limit, offset, tuple(filters)), filters)
-    return json_text(page)
+    return json_of(await read_page(request, presented, filings.page(limit, offset, filters)))
 
 
 @router.get(
@@ -107,10 +104,10 @@ async def list_declarations(
 )
 async def get_declaration(request: Request, presented: Presented, declaration_id: RecordId) -> Response:
     """What it is of, what it was made from, who kept it and when, and what the producer stated."""
-    (found,) = await read(request, presented, filings.DETAIL, {"id": declaration_id})
-    if found is None:
+    declaration = await read_record(request, presented, filings.DETAIL, {"id": declaration_id})
+    if declaration is None:
         raise NotThere
-    return json_text(f'{{"data":{found}}}')
+    return json_of({"data": declaration})
 
 
 @router.get("/{id}/content", **_CONTENT)
@@ -122,16 +119,6 @@ async def get_content(
     if data is None:
         raise NotThere
     return file_answer(filename, "application/octet-stream", data, sha256)
-
-
-def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> Response:
-    """Return bytes to be stored as a file, with their SHA-256."""
-    headers = {
-        "Repr-Digest": f"sha-256=:{base64.b64encode(sha256).decode()}:",
-        "Content-Disposition": f'attachment; filename="{filename}"',
-        "Cache-Control": "private, no-store",
-    }
-    return Response(data, media_type=media_type, headers=headers)
 
 
 @router.post(
@@ -152,51 +139,25 @@ async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRu
     A second first declaration of the same market, period, format and organisation is refused (409), a dry run too.
     """
     write, body = await run_in_threadpool(received.admitted)
-    return await declare(request, write, body, dry_run=dry_run)
-
-
-async def declare(request: Request, write: Write, body: Json, *, dry_run: bool) -> Response:
-    """Return the contract's answer to a declaration's body; the pages show it. Raise `Refused`."""
     digest = fingerprint(body)
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
-    prepared, made = await _made(request, write, parse_declaration(body))
-    return await run_in_threadpool(_settled, write, digest, prepared, made, dry_run=dry_run)
+    service, wanted = write.service, parse_declaration(body)
+    prepare = partial(filing.prepare, data_dir=service.settings.data_dir, rulesets=service.rulesets)
+    prepared = await run_in_threadpool(prepare, service.writes, write.actor, wanted)
+    made = await run_limited(request, "portfolio", filing.make, prepared.inputs, wanted)
 
+    def keep(conn: Connection) -> UUID | None:
+        return None if dry_run else filing.keep(conn, write.actor, made)
 
-async def _made(request: Request, write: Write, wanted: DeclarationInput) -> tuple[Prepared, Made]:
-    """Return a declaration that is not kept, made when there is a place for such work. Raise `Refused`."""
-    service = write.service
-
-    def prepare(conn: Connection) -> Prepared:
-        data_dir, rulesets = service.settings.data_dir, service.rulesets
-        return filing.prepare(conn, write.actor.company_id, wanted, data_dir=data_dir, rulesets=rulesets)
-
-    prepared = await run_in_threadpool(service.writes.run, write.actor.company_id, prepare, repeatable=True)
-    return prepared, await run_limited(request, "portfolio", filing.make, prepared.inputs, wanted)
-
-
-def _settled(write: Write, digest: bytes, prepared: Prepared, made: Made, *, dry_run: bool) -> Response:
-    """Keep the declaration unless it is a dry run, and return the answer."""
-
-    def work(conn: Connection) -> Row:
-        if dry_run:
-            return filing.row_of(made, None, write.actor.origin, write.actor.now)
-        return filing.keep(
-            conn,
-            write.actor,
-            made,
-        )
-
-    def show(row: Row) -> Response:
-        shown: JsonMapping = {
+    def render(declaration_id: UUID | None) -> Response:
+        answer = {
             "outcome": "created",
             "dry_run": dry_run,
             "newer_writes": prepared.newer_writes,
-            "data": row.as_dict(),
-            "left_out": [dict(each) for each in made.uncounted],
+            "data": filing.declaration_of(made, declaration_id, write.actor),
+            "left_out": made.uncounted,
         }
-        status = 200 if dry_run else 201
-        return Response(compact_json(shown), status, media_type="application/json")
+        return json_of(answer, 200 if dry_run else 201)
 
-    return write.answer(digest, work, show, dry_run=dry_run)
+    return await run_in_threadpool(write.answer, digest, keep, render, dry_run=dry_run)

@@ -1,5 +1,6 @@
 """Builds answers with a body: JSON from plain values, or JSON text that the database has already written."""
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,13 +11,16 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schemas.json_values import Json, JsonMapping
+from schemas.json_values import Json, JsonMapping, json_number
 from schemas.messages import LANGUAGES, ORIGINAL, stored_message, translate
 
 
 def as_json(value: Json) -> bytes:
-    """Return a value as JSON: records of statements as they are, instants in UTC with `Z`, days and ids as texts."""
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z)
+    """Return a value as JSON: records of statements as they are, instants in UTC with `Z`, days and ids as texts.
+
+    Decimals are numbers with every digit.
+    """
+    return orjson.dumps(value, default=json_number, option=orjson.OPT_UTC_Z)
 
 
 class JsonAnswer(Response):
@@ -40,6 +44,16 @@ def json_text(text: str) -> Response:
     model takes 0.19 ms and one of 200 0.81 ms of CPU, where the whole request takes 0.6 and 0.7 (decision 0049).
     """
     return Response(text, media_type="application/json")
+
+
+def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> Response:
+    """Return bytes to be stored as a file, with their SHA-256."""
+    headers = {
+        "Repr-Digest": f"sha-256=:{base64.b64encode(sha256).decode()}:",
+        "Content-Disposition": f'attachment; filename="{filename}"',
+        "Cache-Control": "private, no-store",
+    }
+    return Response(data, media_type=media_type, headers=headers)
 
 
 def revalidated(request: Request, answer: Response) -> Response:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated, Final, Self, TypeVar
 from uuid import UUID
 
@@ -32,11 +33,12 @@ from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.skus.inputs import ReasonInput, parse_body, validator
-from services.run import run
+from services.run import Once, run
 from warehouse.accounts.keys import Key
 from warehouse.operate.sessions import Connection
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _SMALL_BYTES: Final = 64 * 2**10
 """Size of a body that is read before its caller is admitted: the server buffers as many bytes of any request."""
@@ -60,6 +62,27 @@ class _Repeatable:
         if answer.status_code < 300:
             stored = idempotency.Answer(answer.status_code, str(answer.media_type), bytes(answer.body))
             self.request.keep(conn, stored, self.now())
+
+
+def _itself(record_id: UUID) -> UUID:
+    return record_id
+
+
+@dataclass(frozen=True, slots=True)
+class _MadeOnce:
+    """A form of a page, of which the id of the record is kept that it made."""
+
+    request: RepeatableRequest
+    now: Callable[[], datetime]
+
+    def recall(self, conn: Connection) -> UUID | None:
+        """Return the id of what the form made before."""
+        stored = self.request.recall(conn, self.now())
+        return None if stored is None else UUID(bytes(stored.body).decode())
+
+    def keep(self, conn: Connection, answer: UUID) -> None:
+        """Store the id."""
+        self.request.keep(conn, idempotency.Answer(HTTPStatus.OK, "text/plain", str(answer).encode()), self.now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +133,29 @@ class Write:
         stores none and gets none.
         """
         once = self._repeatable(fingerprint, dry_run=dry_run)
+        return self._run(operation, lambda result: in_language(render(result), self.actor.lang), once, pipelined)
+
+    def made_once(self, fingerprint: bytes, operation: Callable[[Connection], UUID]) -> UUID:
+        """Return the id of what `operation` made for a form, or of what it made when the form was sent before."""
+        return self._run(operation, _itself, self._made_once(fingerprint))
+
+    def made_before(self, fingerprint: bytes) -> UUID | None:
+        """Return the id of what the form made when it was sent before, for a page that works before its transaction."""
+        return self._earlier(self._made_once(fingerprint))
+
+    def _made_once(self, fingerprint: bytes) -> _MadeOnce | None:
+        repeatable = self._repeatable(fingerprint, dry_run=False)
+        return None if repeatable is None else _MadeOnce(repeatable.request, repeatable.now)
+
+    def _run(
+        self,
+        operation: Callable[[Connection], T],
+        render: Callable[[T], R],
+        once: Once[R] | None,
+        pipelined: bool = False,
+    ) -> R:
         try:
-            return run(
-                self.service.writes,
-                self.actor,
-                operation,
-                lambda result: in_language(render(result), self.actor.lang),
-                once=once,
-                pipelined=pipelined,
-            )
+            return run(self.service.writes, self.actor, operation, render, once=once, pipelined=pipelined)
         except StorageFull as full:
             raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
         except PlanLimitReached as reached:
@@ -141,7 +178,9 @@ class Write:
 
     def answered(self, fingerprint: bytes, *, dry_run: bool) -> Response | None:
         """Return the answer that an equal request already had, for a handler that works before its transaction."""
-        once = self._repeatable(fingerprint, dry_run=dry_run)
+        return self._earlier(self._repeatable(fingerprint, dry_run=dry_run))
+
+    def _earlier(self, once: Once[R] | None) -> R | None:
         if once is None:
             return None
         try:

@@ -2,6 +2,8 @@
 
 import getpass
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from uuid_utils import uuid7
 from api.imports.summary import options_of
 from schemas.actors import Actor, Origin
 from schemas.imports.types import Asked
-from schemas.json_values import JsonMapping, JsonObject
+from schemas.json_values import JsonMapping, JsonObject, json_number
 from schemas.messages import LANGUAGES, ORIGINAL, Message, translate
 from schemas.refusals import ERROR_CODES
 from warehouse.audit import ledger
@@ -44,9 +46,27 @@ class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault
     """The command was understood and is refused; its text is one plain sentence with the remedy."""
 
 
+def run_in_dagster(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:
+    """Return the record of run `name` of `pipelines.commands`; raise `Refusal`, which begins with `refused`.
+
+    This program starts without Dagster: a child process requests the run and returns one record.
+    """
+    command = [sys.executable, "-m", "pipelines.commands", name, *arguments]
+    require_place(settings, files=True)  # Dagster's home and the run's output are in it
+    with with_tables(settings):
+        # Our own program, with arguments that no shell reads.
+        process = subprocess.run(  # noqa: S603
+            command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False
+        )
+    if process.returncode != 0:
+        last = process.stderr.strip().splitlines()[-1:] or ["The run said nothing."]
+        raise Refusal(f"{refused} {last[0]}")
+    return dict(orjson.loads(process.stdout))
+
+
 def show(record: Mapping[str, object], *, as_json: bool) -> None:
     """Print a record: as one JSON object, or a line per field for people, and a table for a list of records."""
-    text = orjson.dumps(record, option=orjson.OPT_UTC_Z)
+    text = orjson.dumps(record, default=json_number, option=orjson.OPT_UTC_Z)
     if as_json:
         typer.echo(text)
         return

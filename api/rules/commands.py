@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from api.figures import commands
-from api.operate.program import AsJson, DataDir, Refusal, as_operator, show
+from api.operate.program import AsJson, DataDir, Refusal, as_operator, run_in_dagster, show
 from compliance.tables import TableError
 from services import rules
 from warehouse.operate.settings import Settings
@@ -45,7 +44,7 @@ def activate(
         with as_operator(data_dir) as operator:
             with operator.owner() as connection:
                 record = rules.activate(connection, version, operator.origin, operator.clock.now())
-            commands.run(Settings.load(data_dir=data_dir), "regrade", "--open", refused="The regrade was broken off.")
+            run_in_dagster(Settings.load(data_dir=data_dir), "regrade", "--open", refused="The regrade was broken off.")
     except TableError as unknown:
         raise Refusal(str(unknown)) from None
     show(record, as_json=as_json)

@@ -14,7 +14,7 @@ from api.pages.render import text
 from api.skus.form import anchor_of
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
 from schemas.messages import format_word, number, word
-from schemas.rules import GradeComponentRecord
+from schemas.rules import GradeComponent
 from schemas.skus.types import SkuDetail, SkuListItem, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES
 from services.audit import Version
@@ -108,13 +108,13 @@ def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Show
     ]
 
 
-def _effect(part: GradeComponentRecord | None, grade: str | None) -> str | None:
+def _effect(part: GradeComponent | None, grade: str | None) -> str | None:
     """Return a part's effect on the grade; `unknown` instead of `none` for an item without a grade."""
     effect = part["effect"] if part else None
     return "unknown" if effect == "none" and grade == "not_assessed" else effect
 
 
-def _share(part: GradeComponentRecord | None, lang: str) -> str | None:
+def _share(part: GradeComponent | None, lang: str) -> str | None:
     share = part["share_percent"] if part else None
     return None if share is None else number(share, lang, digits=1)
 

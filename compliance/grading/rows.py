@@ -18,7 +18,7 @@ from compliance.grading.trace import build_trace, in_language, traced_but_open
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.messages import ORIGINAL
-from schemas.rules import GradeTraceRecord
+from schemas.rules import GradeTrace
 from schemas.skus.types import Sku
 
 _CACHED = 65_536
@@ -154,7 +154,7 @@ def deciding(row: Inputs) -> Inputs:
     return material, subtype, form, level, None, contexts, svhc, _IDS.sub("", graph)
 
 
-def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL) -> GradeTraceRecord:
+def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL) -> GradeTrace:
     """Return the `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in one of `LANGUAGES`.
 
     `record` is the same row, which supplies the lines' ids; `day` is the rule-set of the day, which supplies the

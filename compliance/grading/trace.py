@@ -21,7 +21,7 @@ from compliance.words import nearest_materials, resolve_material
 from schemas import rules as rules_schemas
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Figure, Message, message_of, translate, word
-from schemas.rules import GradeComponentRecord, GradeRuleRecord, GradeTraceRecord, GradeUnitRecord, MissingFact
+from schemas.rules import GradeComponent, GradeRule, GradeTrace, GradeUnit, MissingFact
 from schemas.skus.types import Component, Sku
 
 TO_SEND: Final[dict[str, Message]] = {
@@ -61,7 +61,7 @@ def _question_at(path: str, record: Sku, day: RuleSet) -> Message:
     return question(name, [lines(record)[int(place)]["component_type"]] if place else [], day)
 
 
-def published_open_facts(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[rules_schemas.OpenFactRecord]:
+def published_open_facts(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[rules_schemas.OpenFact]:
     """Return the open facts as they are published, in their order."""
     return [
         {
@@ -79,7 +79,7 @@ _NAMED: Final = "{0} ({1})"
 _RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
 
 
-def in_language(trace: GradeTraceRecord, rule_sets: Sequence[RuleSet], lang: str) -> GradeTraceRecord:
+def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> GradeTrace:
     """Return the trace with every sentence in a language of `LANGUAGES`; one without a translation stays English.
 
     `rule_sets` are those whose tables may have the texts, the one that graded first.
@@ -149,8 +149,8 @@ def rule_text(rule_id: str, english: str, rule_sets: Sequence[RuleSet], lang: st
     return english
 
 
-def _component(part: GradeComponentRecord, rule_sets: Sequence[RuleSet], lang: str) -> GradeComponentRecord:
-    rules: list[GradeRuleRecord] = [
+def _component(part: GradeComponent, rule_sets: Sequence[RuleSet], lang: str) -> GradeComponent:
+    rules: list[GradeRule] = [
         {**rule, "text": rule_text(rule["rule_id"], rule["text"], rule_sets, lang)} for rule in part["rules"]
     ]
     return {**part, "rules": rules}
@@ -210,12 +210,12 @@ SCHEME: Final = "eu"
 """The scheme of these grades: Article 6 and Annex II of Regulation (EU) 2025/40."""
 
 
-def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTraceRecord:
+def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTrace:
     """Return the `grade_trace` of a record (decisions §9, §12), ready for JSON; questions as in `build_trace`."""
     return build_trace(judge(record, rules), record, rules, day or rules)
 
 
-def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTraceRecord:
+def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace of a record that `rules` already judged; the questions are those of the day's rule-set.
 
     A caller that knows the record's versions fills `previous`.
@@ -224,7 +224,7 @@ def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) ->
     return {**traced_but_open(judged, record, rules, day), "open": published_open_facts(facts, record, day)}
 
 
-def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTraceRecord:
+def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace without open facts: finding those of many records would take longer than all else."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
@@ -308,8 +308,8 @@ def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tupl
     return traced_on
 
 
-def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnitRecord:
-    components: list[GradeComponentRecord] = []
+def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnit:
+    components: list[GradeComponent] = []
     by_member = _rules_by_member(assessed, rules)
     for place, (member, found) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
         share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
@@ -332,7 +332,7 @@ def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: Ru
     }
 
 
-def _rule(rule: Rule, *, overruled: bool) -> GradeRuleRecord:
+def _rule(rule: Rule, *, overruled: bool) -> GradeRule:
     return {
         "rule_id": rule.rule_id,
         "verdict": "overruled" if overruled else rule.verdict,

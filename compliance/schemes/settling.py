@@ -247,7 +247,7 @@ def _entry(record: Sku, scheme: Scheme, rules: RuleSet, lang: str) -> SchemeRati
     }
 
 
-def published_open_facts(record: Sku, scheme: Scheme, rules: RuleSet) -> list[rules_schemas.OpenFactRecord]:
+def published_open_facts(record: Sku, scheme: Scheme, rules: RuleSet) -> list[rules_schemas.OpenFact]:
     """Return the open facts of a record as they are published; none where the scheme does not rate it."""
     return [] if is_exempt(record, scheme) else _open(_case(record, scheme, rules), ORIGINAL)
 
@@ -285,7 +285,7 @@ def _case(record: Sku, scheme: Scheme, rules: RuleSet) -> Case:
     return Case(record, scheme, rules, units, [rate(unit, scheme, rules) for unit in units])
 
 
-def _open(case: Case, lang: str) -> list[rules_schemas.OpenFactRecord]:
+def _open(case: Case, lang: str) -> list[rules_schemas.OpenFact]:
     """Return the open facts; without a unit, the fact that would make one."""
     if case.units:
         return [_open_fact(fact, case, lang) for fact in case.open_facts()]
@@ -293,7 +293,7 @@ def _open(case: Case, lang: str) -> list[rules_schemas.OpenFactRecord]:
     return [_open_fact(OpenFact(field, None, "", every), case, lang)]
 
 
-def _open_fact(fact: OpenFact, case: Case, lang: str) -> rules_schemas.OpenFactRecord:
+def _open_fact(fact: OpenFact, case: Case, lang: str) -> rules_schemas.OpenFact:
     question = case.rules.question(_QUESTION.get(fact.field, fact.field), fact.component_type)
     return {
         "field": fact.field,

@@ -1,7 +1,7 @@
 """Checks an application's authorization request before the person is asked (RFC 6749, section 4.1.1).
 
 There are two kinds of faults: without a known client and one of its redirect addresses no answer can be sent, and the
-person sees the fault (`Untrusted`); the application gets every other fault at that address, with `iss` (RFC 9207).
+person sees the fault; the application gets every other fault at that address, with `iss` (RFC 9207).
 """
 
 import csv
@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlencode, urlsplit
 
-from connector.oauth.addresses import SCOPES, resource
-from connector.oauth.forms import Parameters
-from connector.oauth.refusals import OAuthRefused
-from services.assistants import AuthorizationRequest
-from warehouse.assistants import Client
+from connector.oauth.endpoints import SCOPES, OAuthRefused, Parameters, resource
+from warehouse.assistants import AuthorizationRequest, Client
 
 
 def requested_scopes(scope: str | None) -> list[str] | None:
@@ -142,23 +139,15 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 in base64url without padding (RFC 7636, section 4.2)."""
 
 
-class Untrusted(Exception):  # noqa: N818  (an answer to the person)
-    """The person must not be redirected to the address that the request names."""
-
-    code = "redirect_mismatch"
-
-
-def redirect_of(client: Client, sent: Parameters) -> str:
-    """Return the redirect address. Raises `Untrusted` where it is not registered, or none of several is named.
+def redirect_of(client: Client, named: str | None) -> str | None:
+    """Return the redirect address; None where the one named is not registered, or none of several is named.
 
     The registered addresses are checked again, so that a stricter rule applies to earlier registrations too.
     """
-    named = sent.values.get("redirect_uri")
     if named is None and len(client.redirect_uris) == 1:
         named = client.redirect_uris[0]
-    if named is None or not is_registered(named, client.redirect_uris) or not is_allowed(named):
-        raise Untrusted
-    return named
+    is_ours = named is not None and is_registered(named, client.redirect_uris) and is_allowed(named)
+    return named if is_ours else None
 
 
 def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> AuthorizationRequest:

@@ -1,25 +1,95 @@
-"""Identifies applications by their id, and authenticates them by their secret where they request tokens."""
+"""Registers applications and reads the documents of those that publish one; identifies and authenticates them."""
 
 import hmac
+import secrets
 import ssl
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import Final
+from typing import Annotated, Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
 import anyio
 import httpx2
 import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from connector.oauth.forms import Credentials
-from connector.oauth.metadata import metadata
-from connector.oauth.refusals import OAuthRefused, invalid_client
+from connector.oauth import authorization
+from connector.oauth.endpoints import Credentials, OAuthRefused, invalid_client
 from connector.service import Service
 from pipelines.outside import Address, Unreachable, is_public, place_of, resolved
 from warehouse import assistants
 from warehouse.accounts.keys import digest
 from warehouse.assistants import Client
+
+_PUBLIC: Final = "none"
+_USUAL: Final = "client_secret_basic"
+"""Method of an application that names none (RFC 7591, section 2)."""
+GRANTS: Final = ("authorization_code", "refresh_token")
+Text = Annotated[str, Field(max_length=200)]
+
+
+class Metadata(BaseModel):
+    """The metadata of an application, as far as it is used here (RFC 7591, section 2)."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    redirect_uris: Annotated[list[str], Field(min_length=1, max_length=20)]
+    client_name: Text | None = None
+    token_endpoint_auth_method: Literal["none", "client_secret_basic", "client_secret_post"] = _USUAL
+    grant_types: list[Text] = ["authorization_code"]
+    response_types: list[Text] = ["code"]
+
+    @property
+    def is_public(self) -> bool:
+        """Return whether the application has no secret."""
+        return self.token_endpoint_auth_method == _PUBLIC
+
+    @property
+    def name(self) -> str:
+        """Return the displayed name: the application's own without invisible characters, else its redirect's host."""
+        named = "".join(letter for letter in self.client_name or "" if letter.isprintable()).strip()
+        return named or authorization.host(self.redirect_uris[0])
+
+
+def metadata(document: object) -> Metadata:
+    """Check metadata and return it. Raises `OAuthRefused` with the codes of RFC 7591, section 3.2.2."""
+    try:
+        read = Metadata.model_validate(document)
+    except ValidationError as error:
+        field = str((*error.errors(include_input=False, include_url=False)[0]["loc"], "body")[0])
+        code = "invalid_redirect_uri" if field == "redirect_uris" else "invalid_client_metadata"
+        raise OAuthRefused(code, f"The value of {field} is missing or cannot be used here.") from None
+    if not all(authorization.is_allowed(address) for address in read.redirect_uris):
+        raise OAuthRefused(
+            "invalid_redirect_uri",
+            "A redirect address is https, http on the same computer, or of a scheme that is the application's own: "
+            "app://host/path.",
+        )
+    if "authorization_code" not in read.grant_types or "code" not in read.response_types:
+        raise OAuthRefused("invalid_client_metadata", "Only the grant authorization_code with code is served.")
+    return read
+
+
+def register(service: Service, said: Metadata, network: str) -> tuple[Client, str | None]:
+    """Store an application and return it, with its secret where it can keep one. Raises `OAuthRefused`."""
+    secret = None if said.is_public else f"scs_{secrets.token_urlsafe(32)}"
+    client = Client(
+        f"app_{secrets.token_urlsafe(16)}",
+        said.name,
+        said.redirect_uris,
+        said.token_endpoint_auth_method,
+        digest(secret) if secret else None,
+        service.clock.now(),
+    )
+    with service.writes.system() as connection:
+        wait = assistants.seconds_to_wait(connection, network, client.held_since)
+        if wait:
+            sentence = f"At most {assistants.PER_ADDRESS} registrations a minute come from one address."
+            raise OAuthRefused("rate_limited", sentence, status=429, headers={"Retry-After": str(wait)})
+        assistants.hold(connection, client)
+    return client, secret
+
 
 MAX_BYTES: Final = 16 * 2**10
 FETCH_SECONDS: Final = 5

@@ -22,8 +22,7 @@ from pydantic import BaseModel, Field
 
 from connector.principal import Principal
 from connector.service import Service
-from connector.tools.kit import Answer, instant, refusal
-from schemas.json_values import JsonObject
+from connector.tools.kit import Answer, Values, instant, refusal
 from warehouse import assistants as confirmations
 from warehouse.operate import objects
 from warehouse.operate.sessions import Connection
@@ -52,7 +51,7 @@ class Filed(Answer):
         Literal["filed", "confirmation_needed", "declined"],
         Field(description="filed: it waits in the review queue. confirmation_needed: nothing is filed yet."),
     ]
-    would_file: Annotated[JsonObject, Field(description="What is filed, or would be, for the user to see.")]
+    would_file: Annotated[Values, Field(description="What is filed, or would be, for the user to see.")]
     entry_id: Annotated[str | None, Field(description="The entry of the review queue.")] = None
     entry_state: Annotated[str | None, Field(description="open, accepted, rejected or replaced.")] = None
     review_url: Annotated[str | None, Field(description="Where a person decides.")] = None
@@ -189,10 +188,10 @@ def _answer(
     **more: str,
 ) -> Filed:
     return Filed(
-        as_of=instant(service.clock.now()),
+        as_of=service.clock.now(),
         sources=[_SOURCE],
         next_step=next_step,
         status=status,
-        would_file=orjson.loads(orjson.dumps(filing.would_file)),
+        would_file=dict(filing.would_file),
         **more,
     )

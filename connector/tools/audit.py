@@ -6,8 +6,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from connector.principal import current_principal
-from connector.service import Service
-from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, Tool, instant, item_id, refusal
+from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, ToolSet, instant, item_id, refusal
 from schemas.json_values import JsonObject
 from services import audit
 from services.audit import Change
@@ -24,18 +23,13 @@ _CODES: Final = 10
 """The most codes of items that are named of each supplier."""
 
 
-class HistoryTools:
+class HistoryTools(ToolSet):
     """The tools of history, which read Postgres in a thread."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def tools(self) -> list[Tool]:
-        """Return the tools with their titles."""
-        return [
-            Tool(self.list_changes, "Who changed what, and when"),
-            Tool(self.list_supplier_requests, "Suppliers who have not answered"),
-        ]
+    TITLES = (
+        ("list_changes", "Who changed what, and when"),
+        ("list_supplier_requests", "Suppliers who have not answered"),
+    )
 
     def list_changes(
         self,

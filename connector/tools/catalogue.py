@@ -7,8 +7,7 @@ from pydantic import BaseModel, Field
 from compliance.statements import facts, judging
 from compliance.statements.facts import Corpus
 from compliance.statements.figures import Lang
-from connector.service import Service
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, instant
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, ToolSet
 
 Statement = Annotated[str, Field(description="One statement, in one sentence.", min_length=1, max_length=1000)]
 Language = Annotated[Lang, Field(description="The language that the statement is in: en, fr or de.")]
@@ -52,19 +51,14 @@ class Facts(Answer):
     page: Page
 
 
-class FactTools:
+class FactTools(ToolSet):
     """These tools read tables of the release and nothing of the company."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def tools(self) -> list[Tool]:
-        """Return the tools with their titles."""
-        return [
-            Tool(self.check_regulation_statement, "Check a statement against the regulation"),
-            Tool(self.check_pricing_statement, "Check a statement about plans and prices"),
-            Tool(self.get_product_facts, "Read the published product facts"),
-        ]
+    TITLES = (
+        ("check_regulation_statement", "Check a statement against the regulation"),
+        ("check_pricing_statement", "Check a statement about plans and prices"),
+        ("get_product_facts", "Read the published product facts"),
+    )
 
     def check_regulation_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about packaging law (PPWR, PFAS, BPA, REACH): supported, contradicted or not_covered.
@@ -92,7 +86,7 @@ class FactTools:
         shown = service_facts[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(service_facts)}, len(shown))
         return Facts(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=[_PLANS],
             next_step=page.way_on("Call check_pricing_statement to check a sentence before you say it."),
             facts=[_entry(fact.as_dict()) for fact in shown],
@@ -103,7 +97,7 @@ class FactTools:
         now = self._service.clock.now()
         judged = judging.check(statement, lang, corpus, now.date())
         return Checked(
-            as_of=instant(now),
+            as_of=now,
             sources=[source],
             next_step=_NEXT[judged.verdict],
             verdict=judged.verdict,

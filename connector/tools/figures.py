@@ -1,13 +1,10 @@
 """Defines the tools of figures: one market's tonnes with what could not be counted, and declarations as filed."""
 
-import csv
-import io
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal  # Any: JSON of the REST interface
 
-import orjson
 from pydantic import Field
 
 from compliance.rollup.categories import families_of
@@ -23,18 +20,20 @@ from connector.tools.kit import (
     Limit,
     Offset,
     SkuCode,
-    Tool,
-    instant,
+    ToolSet,
+    Values,
     item_id,
     market_code,
     refusal,
 )
 from pipelines.figures import loaded_catalogue
-from schemas.figures import Head, QuestionedSku
+from schemas.figures import Head, MarketReadiness, QuestionedSku
+from schemas.filings import Declaration
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
+from services.filings import files
 from warehouse import filings
 from warehouse.companies import queries
 from warehouse.figures import gaps, overview
@@ -83,22 +82,17 @@ class Portfolio(Answer):
     """An answer from the analytic store."""
 
     newer_writes: Annotated[int, Field(description="Write transactions that came after `as_of`.")]
-    answer: Annotated[JsonObject, Field(description="The figures; counts are of packaging items (SKUs).")]
+    answer: Annotated[Values, Field(description="The figures; counts are of packaging items (SKUs).")]
 
 
-class PortfolioTools:
+class PortfolioTools(ToolSet):
     """The tools of the portfolio, which DuckDB answers in a thread, from only the company's own files."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def tools(self) -> list[Tool]:
-        """Return the tools with their titles."""
-        return [
-            Tool(self.compliance_overview, "Portfolio compliance overview"),
-            Tool(self.check_market_readiness, "Check readiness for one market"),
-            Tool(self.check_missing_data, "Check what is missing"),
-        ]
+    TITLES = (
+        ("compliance_overview", "Portfolio compliance overview"),
+        ("check_market_readiness", "Check readiness for one market"),
+        ("check_missing_data", "Check what is missing"),
+    )
 
     def compliance_overview(self) -> Portfolio:
         """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
@@ -109,20 +103,14 @@ class PortfolioTools:
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
         found = overview.overview(snapshot, now, stored)
-        return _answer(
-            now.head(snapshot),
-            {**found, "plan": self._plan()},
-            "Call check_market_readiness with the code of a market for what stands in the way there.",
-        )
-
-    def _plan(self) -> dict[str, int | None]:
-        """Return how many items the company's plan allows, and how many more it may store; null is no limit."""
         company_id = current_principal().company_id
         with self._service.writes.company(company_id) as conn:
             held = queries.skus(conn, company_id)
         assert held is not None, "the session is of this company"
-        left = None if held.limit is None else max(held.limit - held.held, 0)
-        return {"sku_limit": held.limit, "skus_held": held.held, "skus_left": left}
+        left = None if held.limit is None else max(held.limit - held.held, 0)  # null is no limit
+        plan = {"sku_limit": held.limit, "skus_held": held.held, "skus_left": left}
+        next_step = "Call check_market_readiness with the code of a market for what stands in the way there."
+        return _answer(now.head(snapshot), {**found, "plan": plan}, next_step)
 
     def check_market_readiness(
         self,
@@ -142,17 +130,13 @@ class PortfolioTools:
         try:
             stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
             found = market_figures.readiness(snapshot, market, now, stored)
-            if state is None:
-                found = _without_empty(found)
-            else:
-                found = {name: found[name] for name in _OF_ITEMS}
-                found |= {
-                    "state": state,
-                    **market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset),
-                }
+            answer: JsonObject = _without_empty(found)
+            if state is not None:
+                items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
+                answer = {name: value for name, value in found.items() if name in _OF_ITEMS} | {"state": state, **items}
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
-        return _answer(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
+        return _answer(now.head(snapshot), answer, "Call check_missing_data for an item to see what to complete first.")
 
     def check_missing_data(
         self,
@@ -186,21 +170,38 @@ class PortfolioTools:
         return _answer(now.head(snapshot), answer, next_step)
 
 
-def _without_empty(found: Mapping[str, object]) -> JsonObject:
+def _without_empty(found: MarketReadiness) -> JsonObject:
     """Return a market's readiness without the empty members of its figures' rows, and without notes on sources."""
-    answer: JsonObject = orjson.loads(orjson.dumps(found))
-    for table in ("tonnes", "obligations"):
-        rows = (answer["figures"] or {}).get(table, [])
-        for row in rows:
-            for name in [name for name, value in row.items() if value in (None, []) or name in _SAID_ELSEWHERE]:
-                del row[name]
-    answer["missing"] = [{name: found[name] for name in _OF_MISSING} for found in answer["missing"]]
-    for finding in (*answer["missing"], *answer["upcoming"]):
-        finding["examples"] = finding["examples"][:_EXAMPLES]
-    for part in (answer["jurisdiction"] or {}, answer["coverage"] or {}):
-        for name in [name for name, value in part.items() if value is None or name == "source_note"]:
-            del part[name]
-    return answer
+    figures: JsonObject | None = None
+    if found["figures"] is not None:
+        rows = {"tonnes": found["figures"]["tonnes"], "obligations": found["figures"]["obligations"]}
+        figures = {**found["figures"], **{name: list(map(_stated, table)) for name, table in rows.items()}}
+    missing = [{name: value for name, value in finding.items() if name in _OF_MISSING} for finding in found["missing"]]
+    return {
+        **found,
+        "figures": figures,
+        "missing": list(map(_with_few_examples, missing)),
+        "upcoming": list(map(_with_few_examples, found["upcoming"])),
+        "jurisdiction": _without_notes(found["jurisdiction"]),
+        "coverage": _without_notes(found["coverage"]),
+    }
+
+
+def _stated(row: JsonMapping) -> JsonObject:
+    """Return a row of figures without what is empty or said elsewhere."""
+    return {name: value for name, value in row.items() if value not in (None, []) and name not in _SAID_ELSEWHERE}
+
+
+def _with_few_examples(finding: JsonMapping) -> JsonObject:
+    return {**finding, "examples": finding["examples"][:_EXAMPLES]}
+
+
+def _without_notes(part: JsonMapping | None) -> JsonObject | None:
+    return (
+        None
+        if part is None
+        else {name: value for name, value in part.items() if value is not None and name != "source_note"}
+    )
 
 
 def _incomplete(item: QuestionedSku, *, alone: bool) -> JsonObject:
@@ -232,7 +233,7 @@ def _answer(head: Head, found: Mapping[str, object], next_step: str) -> Portfoli
         newer_writes=newer,
         sources=[_PORTFOLIO_SOURCE, _CATALOGUE],
         next_step=(_NEWER.format(newer) if newer else "") + next_step,
-        answer=orjson.loads(orjson.dumps({name: value for name, value in found.items() if name not in head})),
+        answer={name: value for name, value in found.items() if name not in head},
     )
 
 
@@ -244,22 +245,19 @@ _FILED: Final = "The company's declarations as filed, kept in this service"
 _QUOTE: Final = (
     "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
 )
-_LISTED: Final = 10
-"""The most items that are not counted of one declaration."""
+_OF_CATEGORY: Final = (
+    *("category_code", "category_name", "materials", "tonnes", "in_scope_tonnes", "undecided_tonnes"),
+    *("skus", "confidence"),
+)
 
 
-class FigureTools:
+class FigureTools(ToolSet):
     """The tools of figures, which read stored files and rows in a thread."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def tools(self) -> list[Tool]:
-        """Return the tools with their titles."""
-        return [
-            Tool(self.get_market_figures, "Tonnes, thresholds and uncounted items of one market"),
-            Tool(self.list_filed_declarations, "List declarations as filed to a scheme or register"),
-        ]
+    TITLES = (
+        ("get_market_figures", "Tonnes, thresholds and uncounted items of one market"),
+        ("list_filed_declarations", "List declarations as filed to a scheme or register"),
+    )
 
     def get_market_figures(
         self,
@@ -298,19 +296,28 @@ class FigureTools:
             "unit": "tonnes",
             "total_tonnes": _sum(placed, shown),
             "by_material": _by_material(placed, rows),
-            "by_category": [_category(row) for row in shown],
-            "obligations": [_obligation(row) for row in placed.obligations if _is_of(row, material)],
-            "uncounted": _uncounted(placed, offset, offset + limit),
+            "by_category": [{name: row[name] for name in _OF_CATEGORY} | {"units": int(row["units"])} for row in shown],
+            "obligations": [
+                _stated(row)
+                for row in placed.obligations
+                if material is None or material in str(row["material"]) or str(row["material"]) in ("all", "")
+            ],
+            "uncounted": {  # an item has a row for each reason
+                "items": len({row["sku_code"] for row in placed.uncounted}),
+                "total": len(placed.uncounted),
+                "rows": placed.uncounted[offset : offset + limit],
+                "next_offset": offset + limit if offset + limit < len(placed.uncounted) else None,
+            },
             "items_with_undecided_scope": placed.scope_missing,
             "periods": [{"year": each, "half": part} for each, part in placed.periods],
         }
         return Found(
-            as_of=instant(stored.origin.as_of),
+            as_of=stored.origin.as_of,
             sources=[_SOURCE, *sorted({row["source_url"] for row in placed.obligations if row["source_url"]})[:3]],
             next_step="Call propose_sku_update with the facts that an uncounted item lacks."
             if placed.uncounted
             else "Quote tonnes with market, year and as_of.",
-            answer=orjson.loads(orjson.dumps(answer)),
+            answer=answer,
         )
 
     def list_filed_declarations(
@@ -329,10 +336,8 @@ class FigureTools:
         given = {"market": None if market is None else market_code(market), "year": year, "half": half}
         wanted = {name: value for name, value in given.items() if value is not None}
         with self._service.writes.company(current_principal().company_id) as conn:
-            row = conn.execute(filings.page(limit, offset, tuple(wanted)), wanted).fetchone()
-            assert row is not None, "a page is one row"
-            found = orjson.loads(row[0])
-            left_out = {each["id"]: _left_out(filings.files_of(conn, each["id"])) for each in found["data"]}
+            found = filings.page(limit, offset, wanted).read(conn)
+            left_out = {each["id"]: files.first_uncounted(conn, each["id"]) for each in found["data"]}
         declarations = [
             {**_filed(each), "uncounted_items": each["uncounted"], "uncounted_first": left_out[each["id"]]}
             for each in found["data"]
@@ -341,7 +346,7 @@ class FigureTools:
         nothing = "Nothing is filed for this; call get_market_figures for the tonnes that would be declared."
         more = f"Call again with offset {end} for more of {total}." if end < total else _QUOTE
         return Found(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=[_FILED],
             next_step=more if total else nothing,
             answer={"declarations": declarations, "total": total, "next_offset": end if end < total else None},
@@ -360,16 +365,6 @@ def _by_material(placed: Placed, rows: Iterable[JsonMapping]) -> dict[str, float
     return {name: _sum(placed, of_material) for name, of_material in sorted(found.items())}
 
 
-def _uncounted(placed: Placed, offset: int, end: int) -> JsonObject:
-    """Return what is not counted: how many items, and a page of the rows, of which an item has one for each reason."""
-    return {
-        "items": len({row["sku_code"] for row in placed.uncounted}),
-        "total": len(placed.uncounted),
-        "rows": placed.uncounted[offset:end],
-        "next_offset": end if end < len(placed.uncounted) else None,
-    }
-
-
 def _half_note(market: str, year: int) -> str:
     return (
         f"{market} is held and declared by the calendar year, not by halves: these are the figures of all of {year}. "
@@ -377,54 +372,14 @@ def _half_note(market: str, year: int) -> str:
     )
 
 
-def _category(row: JsonMapping) -> JsonObject:
-    shown = ("category_code", "category_name", "materials", "tonnes", "in_scope_tonnes", "undecided_tonnes")
-    return {name: row[name] for name in (*shown, "skus", "confidence")} | {"units": int(row["units"])}
+_OF_DECLARATION: Final = (
+    *("id", "market", "year", "half", "halves", "format", "filename", "as_of", "ruleset_version", "rows"),
+    *("in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes", "question", "total_tonnes", "total_kg"),
+    *("difference_kg", "corrects", "corrected_by", "created_at"),
+)
 
 
-def _is_of(row: JsonMapping, material: str | None) -> bool:
-    return material is None or material in str(row["material"]) or str(row["material"]) in ("all", "")
-
-
-def _obligation(row: JsonMapping) -> JsonObject:
-    """Return an obligation without what is empty."""
-    hidden = ("source_url", "scope_key", "scope_confidence")
-    return {name: value for name, value in row.items() if value not in (None, []) and name not in hidden}
-
-
-def _filed(each: JsonMapping) -> JsonObject:
-    shown = (
-        "id",
-        "market",
-        "year",
-        "half",
-        "halves",
-        "format",
-        "filename",
-        "as_of",
-        "ruleset_version",
-        "rows",
-        "in_scope_tonnes",
-        "undecided_tonnes",
-        "out_of_scope_tonnes",
-        "question",
-        "total_tonnes",
-        "total_kg",
-        "difference_kg",
-        "corrects",
-        "corrected_by",
-        "created_at",
-    )
-    row = {name: each[name] for name in shown if each[name] not in (None, [])}
-    return {**row, "kept_by": each["kept_by"]["name"] or each["kept_by"]["type"]}
-
-
-def _left_out(files: tuple[str, bytes, bytes | None] | None) -> Sequence[Mapping[str, object]]:
-    """Return the first items that a declaration does not count: they are in its JSON, else in the list beside it."""
-    if files is None:
-        return []
-    form, content, beside = files
-    rows: list[Any] = orjson.loads(content)["uncounted"] if form == "json" else []
-    if beside is not None:
-        rows = list(csv.DictReader(io.StringIO(beside.decode("utf-8-sig"))))
-    return rows[:_LISTED]
+def _filed(declaration: Declaration) -> JsonObject:
+    """Return a declaration without what is empty."""
+    row = {name: value for name, value in declaration.items() if name in _OF_DECLARATION and value not in (None, [])}
+    return {**row, "kept_by": declaration["kept_by"]["name"] or declaration["kept_by"]["type"]}

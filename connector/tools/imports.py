@@ -12,7 +12,7 @@ from pydantic import Field
 
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, instant, refusal, uuid_of
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, refusal, uuid_of
 from pipelines.readers.pool import QueueFull
 from pipelines.readers.requests import ReadRequest
 from pipelines.reading.grid import ReadingRefused
@@ -185,7 +185,7 @@ class RowTools:
             else ("Correct the cells that errors names, then check again.")
         )
         return BulkCheck(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=["The import's own reading of the rows"],
             next_step=f"{state} {page.way_on(done)}",
             page=page,

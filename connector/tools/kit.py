@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from typing import (
     Annotated,
     Any,  # Any: a row, whose columns the query names
+    ClassVar,
     Final,
     Literal,
     NamedTuple,
@@ -19,7 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from connector.service import Service
 from schemas import texts
-from schemas.json_values import JsonObject
+from schemas.json_values import JsonObject, instant_text
 from schemas.normalise import Unfit
 from schemas.pages import Page as ListPage
 from schemas.pages import Pagination
@@ -53,10 +55,26 @@ class Answer(BaseModel):
     notice: Literal[NOTICE] = NOTICE  # type: ignore[valid-type]
 
 
+def _plain(value: object) -> object:
+    """Return the values of an answer as a client reads them: decimals are numbers."""
+    match value:
+        case Mapping():
+            return {name: _plain(member) for name, member in value.items()}
+        case list() | tuple():
+            return [_plain(member) for member in value]
+        case Decimal():
+            return float(value)
+    return value
+
+
+Values = Annotated[JsonObject, BeforeValidator(_plain)]
+"""Typed values, which the answer's JSON has as texts and numbers: instants, days, ids and decimals."""
+
+
 class Found(Answer):
     """An answer whose members depend on the question."""
 
-    answer: Annotated[JsonObject, Field(description="What was found; counts are of packaging items (SKUs).")]
+    answer: Annotated[Values, Field(description="What was found; counts are of packaging items (SKUs).")]
 
 
 class Page(BaseModel):
@@ -88,6 +106,19 @@ class Tool(NamedTuple):
     annotations: ToolAnnotations = READS
 
 
+class ToolSet:
+    """Tools of one subject: methods, by their names with their titles."""
+
+    TITLES: ClassVar[tuple[tuple[str, str], ...]]
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """Return the tools with their titles."""
+        return [Tool(getattr(self, name), title) for name, title in self.TITLES]
+
+
 def refusal(code: str, sentence: str) -> ToolError:
     """Return the refusal of a call: a stable code, and a sentence that says what would be right."""
     return ToolError(f"{code}: {sentence}")
@@ -95,7 +126,7 @@ def refusal(code: str, sentence: str) -> ToolError:
 
 def instant(at: datetime) -> str:
     """Return an instant as RFC 3339 in UTC with `Z`."""
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return instant_text(at.astimezone(UTC))
 
 
 DEFAULT_LIMIT: Final = 20

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import kit
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, instant, item_id
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, item_id
 from schemas.json_values import JsonObject
 from schemas.library import LibraryComponent
 from warehouse import conformity, library
@@ -81,7 +81,7 @@ class RecordTools:
         found = await self._page(conformity.found(limit, offset), {**asked, "today": self._service.clock.today()})
         page = Page.of(found["pagination"], len(found["data"]))
         return Declarations(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=["The company's declarations in this service"],
             next_step=page.way_on("Call generate_doc_draft for an item that has no valid declaration."),
             declarations=[Declaration(**item) for item in found["data"]],
@@ -99,7 +99,7 @@ class RecordTools:
         )
         page = Page.of(listed["pagination"], len(listed["data"]))
         return SharedComponents(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=["The company's component library in this service"],
             next_step=page.way_on("Call get_packaging_item for an item that uses one of them."),
             components=cast(list[LibraryComponent], listed["data"]),

@@ -3,16 +3,14 @@
 from typing import Annotated, Any, Final, Literal  # Any: an annotation made from a vocabulary
 from uuid import UUID
 
-import orjson
 from pydantic import Field
 
 from compliance import annex_v
 from compliance.readiness import item_rules
 from compliance.rule_rows import RuleSet
 from connector.principal import current_principal
-from connector.service import Service
 from connector.tools.figures import newest_snapshot
-from connector.tools.kit import Found, Limit, Offset, Page, Tool, instant, refusal
+from connector.tools.kit import Found, Limit, Offset, Page, ToolSet, refusal
 from schemas.json_values import JsonObject
 from services.skus import detail as detail_skus
 from warehouse.figures import by_rule
@@ -29,15 +27,10 @@ _SOURCE: Final = "The company's own packaging records in this service"
 _NEXT: Final = "Call propose_sku_update with the facts that are missing, once the user knows them."
 
 
-class RuleTools:
+class RuleTools(ToolSet):
     """The tool of rules, which judges items in a thread."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def tools(self) -> list[Tool]:
-        """Return the tool with its title."""
-        return [Tool(self.check_items_against_rule, "Hold every item against one rule")]
+    TITLES = (("check_items_against_rule", "Hold every item against one rule"),)
 
     def check_items_against_rule(
         self,
@@ -58,7 +51,7 @@ class RuleTools:
         if rule == "triman_mark":
             with self._service.writes.company(company_id) as conn:
                 counts, items = search.by_label(conn, state=state, limit=limit, offset=offset)
-            as_of = instant(self._service.clock.now())
+            as_of = self._service.clock.now()
         else:
             snapshot, now = newest_snapshot(self._service)
             with self._service.writes.company(company_id) as conn:
@@ -74,16 +67,12 @@ class RuleTools:
             as_of=as_of,
             sources=[_SOURCE, f"{law.reference}, {law.source_url}"],
             next_step=page.way_on(_NEXT),
-            answer=orjson.loads(
-                orjson.dumps(
-                    {
-                        "rule": law.as_dict(),
-                        "counts": counts,
-                        "items": [{name: value for name, value in item.items() if value != []} for item in items],
-                        "page": page.model_dump(),
-                    }
-                )
-            ),
+            answer={
+                "rule": law.as_dict(),
+                "counts": counts,
+                "items": [{name: value for name, value in item.items() if value != []} for item in items],
+                "page": page.model_dump(),
+            },
         )
 
     def _with_open_facts(self, company_id: UUID, items: list[JsonObject], rules: RuleSet) -> list[JsonObject]:

@@ -28,7 +28,6 @@ from connector.tools.kit import (
     Page,
     SkuCode,
     Tool,
-    instant,
     item_id,
     market_code,
     refusal,
@@ -48,7 +47,7 @@ from schemas import texts
 from schemas.answers import Instant
 from schemas.json_values import JsonObject
 from schemas.refusals import Refused
-from schemas.rules import GradeTraceRecord, GradeUnitRecord
+from schemas.rules import GradeTrace, GradeUnit
 from schemas.skus.inputs import Strict, issues_of
 from schemas.skus.types import Component, SkuDetail, SkuListItem
 from schemas.vocabularies import VOCABULARIES
@@ -80,7 +79,7 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
     )
     total = max(map(len, lists))
     components = item["components"][offset:end]
-    cut: GradeTraceRecord = {
+    cut: GradeTrace = {
         **trace,
         "missing": trace["missing"][offset:end],
         "open": trace["open"][offset:end],
@@ -100,10 +99,10 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
     return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 
 
-def _units(units: Sequence[GradeUnitRecord], components: Sequence[Component]) -> list[GradeUnitRecord]:
+def _units(units: Sequence[GradeUnit], components: Sequence[Component]) -> list[GradeUnit]:
     """Return the units of these components, or that of an item without any, without other components in them."""
     shown: set[str | None] = {None, *(component["id"] for component in components)}
-    cut: list[GradeUnitRecord] = [
+    cut: list[GradeUnit] = [
         {
             **unit,
             "components": [part for part in unit["components"] if part["component_id"] in shown],
@@ -322,7 +321,7 @@ class ItemTools:
         snapshot_at: datetime | None = cast(JsonObject, found).get("findings_as_of")
         items: Sequence[JsonObject] = cast(list[JsonObject], found["data"])
         return Items(
-            as_of=instant(snapshot_at or service.clock.now()),
+            as_of=snapshot_at or service.clock.now(),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
             items=[Item(**item, grade_provisional=item["id"] in provisional) for item in items],
@@ -356,7 +355,7 @@ class ItemTools:
         for size in _SIZES if limit is None else (limit,):
             shown, page = cut_to_window(item, size, offset)
             answer = ItemDetail(
-                as_of=instant(self._service.clock.now()),
+                as_of=self._service.clock.now(),
                 sources=sources,
                 next_step=page.way_on(
                     "Call check_missing_data with this sku_code for what is missing, the worst first."
@@ -469,7 +468,7 @@ class WhatIfTools:
 
     def _answer(self, answer: JsonObject) -> Found:
         return Found(
-            as_of=instant(self._service.clock.now()),
+            as_of=self._service.clock.now(),
             sources=_SOURCES,
             next_step=_NEXT,
             answer=answer,

@@ -24,7 +24,7 @@ from pipelines.figures import blocks
 from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata
 from warehouse.companies.queries import counters
-from warehouse.figures import publish
+from warehouse.figures import snapshots
 from warehouse.figures.overview import imports, overview
 from warehouse.figures.reader import Now
 from warehouse.figures.stored import Basis
@@ -72,7 +72,7 @@ def portfolio_snapshot(
     started = time.perf_counter()
     company_id, named = company_of_run(context, postgres)
     with interruptible(context, shutdown) as proceed:
-        snapshot = publish.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
+        snapshot = snapshots.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
     spent = round(time.perf_counter() - started, 3)
     with postgres.company(company_id) as conn:
         made = metadata.portfolio_snapshot(conn, snapshot, imports(snapshot))

@@ -13,9 +13,10 @@ from pipelines.checks.figures import DECLARATIONS, current_figures
 from pipelines.defs import asset
 from pipelines.engine.resources import Portfolios, Postgres
 from pipelines.engine.tags import company_of_run, company_partitions
-from pipelines.filings import Filing, NotDeclarable, compute_filing, compute_filings
+from pipelines.filings import Filing, compute_filing, compute_filings
 from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata
+from schemas.refusals import Refused
 
 GROUP: Final = "declarations"
 
@@ -38,7 +39,7 @@ def declarations(
     held = current_figures(portfolios, company_id)
     try:
         found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
-    except NotDeclarable as refused:
+    except Refused as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
     computed = metadata.declarations(found, held.origin)
     return dg.MaterializeResult(metadata={**named, **computed, **columns.metadata("declarations")})

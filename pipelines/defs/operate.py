@@ -17,7 +17,7 @@ from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Resources
 from pipelines.engine.tags import FOLLOWED
 from pipelines.operate import Proceed
-from warehouse.figures import publish
+from warehouse.figures import snapshots
 from warehouse.operate.clock import Clock
 from warehouse.operate.settings import Settings
 
@@ -50,7 +50,7 @@ def audit_heads(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -
 @op("portfolios")
 def old_snapshots(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -> Mapping[str, object]:
     """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
-    return {"snapshots_removed": publish.sweep(house.portfolios)}
+    return {"snapshots_removed": snapshots.sweep(house.portfolios)}
 
 
 @op("retention")

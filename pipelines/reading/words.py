@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance import ruleset
-from compliance.grading.components import GENERIC
+from compliance.grading.units import GENERIC
 from compliance.words import material_of, normalise, plain_materials, resolve_format, resolve_material
 from pipelines.reading.fields import LONGEST_VALUE
 from schemas.vocabularies import VOCABULARIES

@@ -17,8 +17,6 @@ from pydantic import create_model
 
 from schemas.answers import (
     Answer,
-    Day,
-    DocStatus,
     Grade,
     Identifier,
     Instant,
@@ -31,7 +29,7 @@ from schemas.answers import (
 )
 from schemas.fields import COMPONENT_FIELDS, SKU, Field
 from schemas.pages import Pagination
-from schemas.rules import GradeTrace
+from schemas.rules import SkuCompliance
 from schemas.skus import types
 from schemas.vocabularies import SUBSTANCES
 
@@ -110,58 +108,6 @@ SkuComponent = create_model(
     __doc__="One line of a component graph.",
     **cast(Any, {"id": (Identifier | None, ...), **_members(COMPONENT_FIELDS)}),
 )
-
-
-class AnnexVFlag(Answer):
-    """A format ban of Annex V that the SKU meets, or would meet were one fact different."""
-
-    code: str
-    format: str
-    applies_from: Day
-    reason: str
-    reference: str
-    certainty: Literal["certain", "depends"]
-    depends_on: list[str]
-
-
-class SchemeOpenFact(Answer):
-    """A fact that nobody gave and that could change a scheme's rating, or without which there is none."""
-
-    field: Annotated[str, PydanticField(description="Name of the fact in the component or the SKU.")]
-    component_id: Annotated[
-        Identifier | None,
-        PydanticField(description="The component; null for a fact of the SKU, and for a SKU without components."),
-    ]
-    ask: Annotated[str, PydanticField(description="What to ask for it.")]
-    could_become: Annotated[
-        list[str], PydanticField(description="The ratings that one of its values gives, the best first.")
-    ]
-
-
-class SchemeRating(Answer):
-    """A rating by a national scheme: a proposal, which no declaration uses before a person has stated it."""
-
-    scheme: Annotated[str, PydanticField(description="The scheme: uk_ram, the United Kingdom's RAM.")]
-    version: Annotated[str, PydanticField(description="Version of the scheme's methodology for this year.")]
-    rating: Annotated[
-        str | None,
-        PydanticField(
-            description="Rating of the worst part: red, amber or green in uk_ram; null if a fact is missing."
-        ),
-    ]
-    open: list[SchemeOpenFact]
-    source_url: Annotated[str, PydanticField(description="Address of the methodology.")]
-
-
-class SkuCompliance(Answer):
-    """The compliance block of a SKU."""
-
-    recyclability_grade: Grade | None
-    recyclability_score: Number | None
-    doc_status: DocStatus | None
-    annex_v_flags: list[AnnexVFlag]
-    grade_trace: GradeTrace
-    schemes: list[SchemeRating]
 
 
 class VolumeRow(Answer):

@@ -1,4 +1,9 @@
-"""Writes bytes to files: every file of a declaration is complete before one of them takes its name."""
+"""Makes the files of a declaration, each complete before one of them takes its name, and proposes ratings for one.
+
+A file of proposed ratings has one row for each SKU and component type, in the columns that `ratings` reads, and behind
+them reason and certainty; a person checks it and hands it in. A file beside it lists what is open.
+`compliance.schemes` decides the ratings.
+"""
 
 import csv
 import hashlib
@@ -8,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final  # Any: rows of figures, as polars yields them
+from uuid import UUID
 
 import orjson
 import polars as pl
@@ -16,13 +22,25 @@ from compliance.filings import document as document_filings
 from compliance.filings.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from compliance.filings.uk.rows import DRINKS, RATINGS, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, codes, columns
+from compliance.rollup.parts import SKU_COLUMNS
+from compliance.schemes import rating, settling
+from compliance.schemes.rating import Scheme
+from compliance.schemes.settling import PartRating
 from pipelines import filings
-from pipelines.filings import Inputs, NotDeclarable
+from pipelines.filings import Inputs
+from schemas.issues import Issue
+from schemas.json_values import json_number
+from schemas.messages import message_of
+from schemas.refusals import Refused
+from schemas.skus.types import Sku
 from schemas.texts import harmless, is_computed
 from schemas.vocabularies import VOCABULARIES
-from services.filings import explain
+from services.filings import figures
+from services.skus import detail
+from warehouse import filings as stored_filings
 from warehouse.operate import whole_files
 from warehouse.operate.sessions import Connection
+from warehouse.skus import portfolio as stored_skus
 
 
 def companion_path(out: Path, kind: str) -> Path:
@@ -45,12 +63,7 @@ def write(files: Mapping[Path, bytes]) -> None:
 
 def as_json(document: Mapping[str, object]) -> bytes:
     """Write a document as one JSON object, its decimals as numbers with every digit."""
-    return orjson.dumps(document, default=_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-def compact_json(value: object) -> bytes:
-    """Write a value as JSON without white space, its decimals as numbers with every digit."""
-    return orjson.dumps(value, default=_number)
+    return orjson.dumps(document, default=json_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def tonnes_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
@@ -116,12 +129,6 @@ def _cell(value: object) -> str:
     return harmless("; ".join(value) if isinstance(value, list) else str(value))
 
 
-def _number(value: object) -> orjson.Fragment:
-    if isinstance(value, Decimal):
-        return orjson.Fragment(format(value, "f"))
-    raise TypeError(type(value).__name__)
-
-
 FORMS: Final = ("rpd", "csv", "json")
 UNCOUNTED: Final = "uncounted.csv"
 MISSING: Final = "scope_missing.csv"
@@ -184,9 +191,9 @@ def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
 
 
 def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements) -> Bundle:
-    """Return the packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
+    """Return the packaging data file of the United Kingdom. Raises `Refused` and `FileRefused`."""
     if request.market != MARKET:
-        raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {request.market} as csv or json.")
+        raise filings.not_declarable(f"--format rpd is the file of {MARKET}; declare {request.market} as csv or json.")
     file = filings.uk_file(inputs, statements)
     uncounted = list(document_filings.uncounted_rows(file.uncounted))
     weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
@@ -212,22 +219,22 @@ def with_explanation(
 ) -> Bundle:
     """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
-    Raises `NotDeclarable` where it has no figure of that code.
+    Raises `Refused` where it has no figure of that code.
     """
     code = request.explain
     if code is None:
         return bundle
     if code not in bundle.figures:
         named = "packaging_material" if request.form == "rpd" else "category_code"
-        raise NotDeclarable(
+        raise filings.not_declarable(
             f"The declaration has no figure for {code}; name a {named} of it: {', '.join(bundle.figures) or 'none'}."
         )
     if request.form == "rpd":
-        explained = explain.uk_figure(inputs, statements, code)
+        explained = figures.uk_figure(inputs, statements, code)
     else:
-        explained = explain.figure(inputs, request.market, request.year, request.half, code)
+        explained = figures.figure(inputs, request.market, request.year, request.half, code)
     path = companion_path(request.out, EXPLAINED)
-    data = explained_csv(list(explain.with_origins(connection, explained)))
+    data = explained_csv(list(figures.with_origins(connection, explained)))
     skus = explained["sku_code"].n_unique()
     files = {path: data, **bundle.files}
     record = {**bundle.record, "files": _names(files), "explained_skus": skus}
@@ -273,14 +280,10 @@ def _origin(inputs: Inputs) -> dict[str, str]:
 _ANSWERS: Final = {"Y": True, "N": False}
 
 
-class StatementsRefused(ValueError):  # noqa: N818  (an answer, not a fault)
-    """A file of statements cannot be used; the text names file and line and says what would be right."""
-
-
 def ratings(path: Path | None) -> pl.DataFrame:
     """Read `RATINGS` from a CSV `sku_code, component_type, rating`; none without a file.
 
-    Raises `StatementsRefused`, and `FileRefused` with error 100 for an unknown rating.
+    Raises `Refused`, and `FileRefused` with error 100 for an unknown rating.
     """
     found: dict[tuple[str, ...], str] = {}
     for line, (sku_code, component_type, rating) in _lines(path, ("sku_code", "component_type", "rating")):
@@ -293,7 +296,7 @@ def ratings(path: Path | None) -> pl.DataFrame:
 
 
 def drinks(path: Path | None) -> pl.DataFrame:
-    """Read `DRINKS` from a CSV `sku_code, drinks_container`; none without a file. Raises `StatementsRefused`."""
+    """Read `DRINKS` from a CSV `sku_code, drinks_container`; none without a file. Raises `Refused`."""
     found: dict[tuple[str, ...], str] = {}
     for line, (sku_code, answer) in _lines(path, ("sku_code", "drinks_container")):
         if answer not in _ANSWERS:
@@ -310,15 +313,13 @@ def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, l
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
-                raise StatementsRefused(
-                    f"{path.name}: the column {missing[0]} is missing; it has {', '.join(columns)}."
-                )
+                raise _unusable(f"{path.name}: the column {missing[0]} is missing; it has {', '.join(columns)}.")
             for row in reader:
                 yield reader.line_num, [_unescaped((row[column] or "").strip()) for column in columns]
     except OSError as error:
-        raise StatementsRefused(f"{path.name} cannot be read: {error.strerror}.") from None
+        raise _unusable(f"{path.name} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
-        raise StatementsRefused(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
+        raise _unusable(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
 
 
 def _unescaped(cell: str) -> str:
@@ -331,5 +332,91 @@ def _add(found: dict[tuple[str, ...], str], key: tuple[str, ...], value: str, pa
         raise _refused(path, line, f"{' '.join(key)} stands before with {found[key]}; keep one of the two")
 
 
-def _refused(path: Path | None, line: int, right: str) -> StatementsRefused:
-    return StatementsRefused(f"{path.name if path else 'The file'}, line {line}: {right}.")
+def _refused(path: Path | None, line: int, right: str) -> Refused:
+    return _unusable(f"{path.name if path else 'The file'}, line {line}: {right}.")
+
+
+def _unusable(reason: str) -> Refused:
+    """Return the refusal of a file of statements; the reason names file and line and says what would be right."""
+    return Refused([Issue("invalid_format", message_of(reason))])
+
+
+_LISTED: Final = 10
+
+
+def first_uncounted(connection: Connection, declaration_id: UUID | None) -> Sequence[Mapping[str, Any]]:
+    """Return the first SKUs that a kept declaration does not count: they are in its JSON, or in the list beside it."""
+    kept = stored_filings.files_of(connection, declaration_id)
+    if kept is None:
+        return []
+    form, content, beside = kept
+    rows: list[Mapping[str, Any]] = orjson.loads(content)["uncounted"] if form == "json" else []
+    if beside is not None:
+        rows = list(csv.DictReader(io.StringIO(beside.decode("utf-8-sig"))))
+    return rows[:_LISTED]
+
+
+OPEN: Final = "open.csv"
+RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why", "rules", "confidence")
+OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
+
+
+def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connection: Connection) -> Bundle:
+    """Return both files, and a record of how many parts have a rating. Raises `Refused` where no scheme rates."""
+    scheme = rating.of_market(market, year)
+    if scheme is None:
+        rated = ", ".join(f"{each.market} from {each.years.start}" for each in rating.versions())
+        raise filings.not_declarable(f"No scheme rates the packaging of {market} in {year}; schemes: {rated}.")
+    ratings: list[Mapping[str, object]] = []
+    still_open: list[Mapping[str, object]] = []
+    unrated = 0
+    codes_placed = [
+        code
+        for portfolio in filings.portfolios(inputs, market, year, SKU_COLUMNS)
+        for code in sorted(portfolio.skus["sku_code"])
+    ]
+    for record in map(detail.record, stored_skus.of_codes(connection, codes_placed)):
+        for part in settling.part_ratings(record, scheme, inputs.rules):
+            if part.code is None:
+                unrated += 1
+            else:
+                ratings.append(_rating(record, part, scheme))
+        still_open += _open(record, scheme, inputs)
+    files = {
+        companion_path(out, OPEN): table_csv(OPEN_COLUMNS, still_open),
+        out: table_csv(RATING_COLUMNS, ratings),
+    }
+    summary = {
+        "files": [str(path) for path in reversed(list(files))],
+        "market": market,
+        "year": year,
+        "scheme": scheme.key,
+        "version": scheme.version,
+        "rated": len(ratings),
+        "unrated": unrated,
+        "open": len(still_open),
+    }
+    return Bundle(files, summary, ())
+
+
+def _rating(record: Sku, part: PartRating, scheme: Scheme) -> Mapping[str, object]:
+    return {
+        "sku_code": record["sku_code"],
+        "component_type": part.component_type,
+        "rating": part.code,
+        "scheme": f"{scheme.key} {scheme.version}",
+        "why": "; ".join(dict.fromkeys(row.rule.feature for row in part.standing)),
+        "rules": "; ".join(row.rule.rule_id for row in part.standing),
+        "confidence": "; ".join(sorted({row.confidence for row in part.standing})),
+    }
+
+
+def _open(record: Sku, scheme: Scheme, inputs: Inputs) -> Iterator[Mapping[str, object]]:
+    types = {line.get("id"): line["component_type"] for line in record["components"]}
+    for fact in settling.published_open_facts(record, scheme, inputs.rules):
+        yield {
+            **fact,
+            "sku_code": record["sku_code"],
+            "component_type": types.get(fact["component_id"]),
+            "could_become": "; ".join(fact["could_become"]),
+        }

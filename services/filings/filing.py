@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple  # Any: JSON
+from typing import Final, Literal, NamedTuple, cast
 from uuid import UUID
 
 import polars as pl
@@ -22,11 +22,11 @@ from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
-from pipelines.filings import Filing, Inputs, NotDeclarable, declared_market
-from schemas.actors import Actor, Origin
-from schemas.filings import UK_FORMAT, DeclarationInput, UkProducer
+from pipelines.filings import Filing, Inputs, declared_market
+from schemas.actors import Actor
+from schemas.filings import UK_FORMAT, Declaration, DeclarationInput, DeclarationProducer, UkProducer
 from schemas.issues import Issue
-from schemas.json_values import JsonMapping, JsonObject
+from schemas.json_values import JsonMapping, instant_text
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from services.filings import files
@@ -35,8 +35,8 @@ from warehouse import filings
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
 from warehouse.figures import snapshots
-from warehouse.filings import Content, Row
-from warehouse.operate.sessions import Connection
+from warehouse.filings import Content
+from warehouse.operate.sessions import Connection, Pool
 from warehouse.rules import Rulesets
 
 LISTED: Final = 100
@@ -87,18 +87,20 @@ class Made:
         return Filing(self.market, self.wanted.year, self.wanted.half)
 
 
-def prepare(
-    conn: Connection, company_id: UUID, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
-) -> Prepared:
-    """Return what the declaration is made from, in a session of its company. Raise `Refused`."""
-    check_correction(conn, wanted)
-    snapshot = snapshots.current(data_dir, company_id)
-    if snapshot is None:
-        message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
-        raise Refused([Issue("not_declarable", message)])
-    inputs = Inputs(snapshot, loaded_catalogue(conn), rulesets.active(conn))
-    check_first(conn, wanted, _market(inputs, wanted))
-    return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
+def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets) -> Prepared:
+    """Return what the declaration is made from. Raise `Refused`."""
+
+    def read(conn: Connection) -> Prepared:
+        check_correction(conn, wanted)
+        snapshot = snapshots.current(data_dir, actor.company_id)
+        if snapshot is None:
+            message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
+            raise Refused([Issue("not_declarable", message)])
+        inputs = Inputs(snapshot, loaded_catalogue(conn), rulesets.active(conn))
+        check_first(conn, wanted, _market(inputs, wanted))
+        return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
+
+    return pool.run(actor.company_id, read, repeatable=True)
 
 
 def check_correction(conn: Connection, wanted: DeclarationInput) -> None:
@@ -109,11 +111,11 @@ def check_correction(conn: Connection, wanted: DeclarationInput) -> None:
     if first is None:
         message = Message("There is no kept declaration with this id.")
         raise Refused([Issue("unknown_reference", message, "corrects")])
-    if first.corrects is not None:
-        message = Message("This declaration corrects {first}; name that one.", first=str(first.corrects))
+    if first["corrects"] is not None:
+        message = Message("This declaration corrects {first}; name that one.", first=str(first["corrects"]))
         raise Refused([Issue("not_declarable", message, "corrects")])
-    if (first.market, first.year, first.half) != (wanted.market, wanted.year, wanted.half):
-        name = Filing(first.market, first.year, first.half).name
+    if (first["market"], first["year"], first["half"]) != (wanted.market, wanted.year, wanted.half):
+        name = Filing(first["market"], first["year"], first["half"]).name
         message = Message("A correction is of the same market and period; that one is of {name}.", name=name)
         raise Refused([Issue("not_declarable", message, "corrects")])
 
@@ -131,8 +133,7 @@ def check_first(conn: Connection, wanted: DeclarationInput, market: str) -> None
     )
     if first is None:
         return
-    shown = first.as_dict()
-    first_id, when = shown["id"], shown["created_at"]
+    first_id, when = str(first["id"]), instant_text(first["created_at"])
     message = Message(
         "This is declared already: the first declaration {first} was kept at {when}. To correct it send its id in "
         "corrects.",
@@ -165,64 +166,68 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
     return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
 
 
-def keep(
-    conn: Connection,
-    actor: Actor,
-    made: Made,
-) -> Row:
-    """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
+def keep(conn: Connection, actor: Actor, made: Made) -> UUID:
+    """Keep a declaration as it was made, with its audit entry, in the caller's transaction; return its id.
+
+    Raise `Refused`.
+    """
     filings.wait_turn(conn, actor.company_id)
     check_correction(conn, made.wanted)
     check_first(conn, made.wanted, made.market)
     declaration_id = UUID(str(uuid7()))
-    row = row_of(made, declaration_id, actor.origin, actor.now)
-    filings.add(conn, actor.company_id, row, made.content, _stated(made.wanted.uk))
-    shown = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
-    after = {name: _as_text(value) for name, value in shown.items()}
+    declaration = declaration_of(made, declaration_id, actor)
+    uk = made.wanted.uk
+    stated = {"ratings": [], "drinks": []} if uk is None else uk.model_dump(include={"ratings", "drinks"})
+    filings.add(conn, actor.company_id, declaration, made.content, stated)
+    after = {
+        name: _as_text(value) for name, value in declaration.items() if name not in ("id", "kept_by", "created_at")
+    }
     ledger.enter(conn, actor, "declaration.kept", declaration_id, before=None, after=after)
-    return row
+    return declaration_id
 
 
-def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetime) -> Row:
+def declaration_of(made: Made, declaration_id: UUID | None, actor: Actor) -> Declaration:
     """Return the record of a declaration; without an id where it is not kept."""
-    source, record = made.inputs.source, made.record
-    return Row(
-        id=declaration_id,
-        market=made.market,
-        year=made.wanted.year,
-        half=made.wanted.half,
-        halves=record["halves"],
-        format=made.wanted.format,
-        filename=made.content.filename,
-        media_type=made.content.media_type,
-        size_bytes=len(made.content.data),
-        sha256=made.content.sha256,
-        as_of=made.inputs.snapshot.as_of,
-        snapshot=source.snapshot,
-        ruleset_version=source.ruleset_version,
-        catalogue_hash=made.inputs.catalogue.source_hash,
-        rows=record["rows"],
-        in_scope_tonnes=record.get("in_scope_tonnes"),
-        undecided_tonnes=record.get("undecided_tonnes"),
-        out_of_scope_tonnes=record.get("out_of_scope_tonnes"),
-        question=record.get("question"),
-        total_tonnes=record.get("total_tonnes"),
-        total_kg=record.get("total_kg"),
-        difference_kg=record.get("difference_kg"),
-        uncounted=record["uncounted"],
-        scope_missing=record.get("scope_missing"),
-        producer=_producer(made.wanted.uk),
-        corrects=None if made.wanted.corrects is None else UUID(made.wanted.corrects),
-        corrected_by=[],
-        kept_by={"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
-        created_at=now,
-    )
+    source, record, origin = made.inputs.source, made.record, actor.origin
+    return {
+        "id": declaration_id,
+        "market": made.market,
+        "year": made.wanted.year,
+        "half": cast(Literal[0, 1, 2], made.wanted.half),
+        "halves": record["halves"],
+        "format": made.wanted.format,
+        "filename": made.content.filename,
+        "media_type": made.content.media_type,
+        "size_bytes": len(made.content.data),
+        "sha256": made.content.sha256,
+        "as_of": made.inputs.snapshot.as_of,
+        "snapshot": source.snapshot,
+        "ruleset_version": source.ruleset_version,
+        "catalogue_hash": made.inputs.catalogue.source_hash,
+        "rows": record["rows"],
+        "in_scope_tonnes": record.get("in_scope_tonnes"),
+        "undecided_tonnes": record.get("undecided_tonnes"),
+        "out_of_scope_tonnes": record.get("out_of_scope_tonnes"),
+        "question": record.get("question"),
+        "total_tonnes": record.get("total_tonnes"),
+        "total_kg": record.get("total_kg"),
+        "difference_kg": record.get("difference_kg"),
+        "uncounted": record["uncounted"],
+        "scope_missing": record.get("scope_missing"),
+        "producer": cast(DeclarationProducer | None, _producer(made.wanted.uk)),
+        "corrects": None if made.wanted.corrects is None else UUID(made.wanted.corrects),
+        "corrected_by": [],
+        "kept_by": {"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
+        "created_at": actor.now,
+    }
 
 
 def _as_text(value: object) -> object:
-    """Return a value for the audit log: decimals as text, with every digit."""
+    """Return a value as the audit log has it: decimals with every digit and instants as text."""
     if isinstance(value, dict):
-        return {name: _as_text(each) for name, each in value.items()}
+        return {name: _as_text(member) for name, member in value.items()}
+    if isinstance(value, datetime):
+        return instant_text(value)
     return format(value, "f") if isinstance(value, Decimal) else value
 
 
@@ -238,7 +243,7 @@ def _market(inputs: Inputs, wanted: DeclarationInput) -> str:
         raise Refused([Issue("not_declarable", message, "half")])
     try:
         return declared_market(inputs, wanted.market, wanted.half)
-    except NotDeclarable:
+    except Refused:
         message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=wanted.market)
         raise Refused([Issue("unknown_market", message, "market")]) from None
 
@@ -295,15 +300,6 @@ def _producer(uk: UkProducer | None) -> dict[str, str] | None:
     return None if uk is None else {name: getattr(uk, name) for name in _PRODUCER}
 
 
-def _stated(uk: UkProducer | None) -> dict[str, list[JsonObject]]:
-    """Return what the producer stated of SKUs."""
-    return {"ratings": _dumped(uk.ratings if uk else ()), "drinks": _dumped(uk.drinks if uk else ())}
-
-
-def _dumped(entries: Iterable[Any]) -> list[JsonObject]:
-    return [entry.model_dump() for entry in entries]
-
-
 HALF_RHYTHM: Final = "half-yearly"
 _SECOND_HALF_BEGINS: Final = 7
 
@@ -354,7 +350,12 @@ def due(
         for market, of_market in years.items()
         for row in _of_market(entries.get(market), market, of_market, kept, today)
     ]
-    return sorted(found, key=lambda row: (_ORDER.index(row.state), _first_day(row), row.market, -row.year, -row.half))
+
+    def order(row: Due) -> tuple[int, date, str, int, int]:
+        first_day = row.days[0].on if row.days else date.max
+        return _ORDER.index(row.state), first_day, row.market, -row.year, -row.half
+
+    return sorted(found, key=order)
 
 
 def _of_market(
@@ -371,11 +372,15 @@ def _of_market(
     for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
         if not of_rhythm and (halves == (1, 2) or by_half):
             continue
-        periods = [(year, half) for year in _reported(years, today) for half in halves]
+        comes = {today.year} if today.year - 1 in years else set()  # the report of a market that had tonnes last year
+        reported = sorted({year for year in years if year <= today.year} | comes)
+        periods = [(year, half) for year in reported for half in halves]
         last_kept = max((each for each in periods if (market, *each) in kept), default=None)
         running = next((each for each in sorted(periods) if not _has_ended(*each, today)), None)
         for year, half in periods:
-            declaration, days = kept.get((market, year, half)), _days(market, year, half)
+            declaration = kept.get((market, year, half))
+            stated = (each for each in due_days().get(market, ()) if each.half == half)
+            days = tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))
             state: State = "open"
             if declaration is not None:
                 state = "kept"
@@ -388,22 +393,6 @@ def _of_market(
             yield Due(market, year, half, of_rhythm, declaration, source, days, state)
 
 
-def _reported(years: Collection[int], today: date) -> list[int]:
-    """Return the years with tonnes, and this year where there were some last year: its report comes."""
-    comes = {today.year} if today.year - 1 in years else set()
-    return sorted({year for year in years if year <= today.year} | comes)
-
-
 def _has_ended(year: int, half: int, today: date) -> bool:
     """Return whether a year, or its half, is over."""
     return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)
-
-
-def _first_day(row: Due) -> date:
-    return row.days[0].on if row.days else date.max
-
-
-def _days(market: str, year: int, half: int) -> tuple[Day, ...]:
-    """Return the days for a market's report about a year or its half, the first one first."""
-    stated = (each for each in due_days().get(market, ()) if each.half == half)
-    return tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))

@@ -14,7 +14,7 @@ from pipelines.imports.answers import rows_due
 from pipelines.imports.process import Job, write_rows
 from pipelines.reading.rows import TypedRows, type_rows
 from pipelines.reading.upload import Upload
-from warehouse.figures import publish, snapshots
+from warehouse.figures import snapshots
 from warehouse.figures.stored import Basis
 from warehouse.imports import claims
 from warehouse.operate.sessions import Pool
@@ -31,7 +31,7 @@ def service_behind(caller: Any) -> Service:
 def counted(caller: Any) -> None:
     """The company's portfolio as it is now, in a snapshot."""
     service = service_behind(caller)
-    publish.publish(service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets)
+    snapshots.publish(service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets)
 
 
 def weighed(caller: Any) -> None:

@@ -87,9 +87,9 @@ class Place:
 
     def secrets_of_hook(self, settings: Settings) -> tuple[bytes, ...]:
         with self.pool.company(self.caller.company) as conn:
-            hook = webhooks.of(conn, self.hook["id"])
+            hook = webhooks.find(conn, self.hook["id"])
             assert hook is not None
-            return changes.of(changes.seal_of(settings), hook, datetime.now(UTC))
+            return changes.signing_secrets(changes.seal_of(settings), hook, datetime.now(UTC))
 
     def problems(self) -> list[str]:
         with psycopg.connect(self.database.owner_url) as owner:

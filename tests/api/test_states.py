@@ -39,7 +39,7 @@ from tests.code_servers import code_server
 from tests.conftest import as_operators, migrated
 from tests.waiting import wait_until
 from warehouse.accounts import keys
-from warehouse.figures import publish
+from warehouse.figures import snapshots
 from warehouse.imports.claims import LISTENER
 from warehouse.operate import dagster_home, store
 from warehouse.operate import keys as keys_operate
@@ -240,7 +240,7 @@ def reached_by_http(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
 def snapshot_cut_off(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
     service = place.http.app.state.service
     [(company,)] = place.owner.execute("SELECT id FROM companies").fetchall()
-    made = publish.publish(service.writes, company, place.settings.data_dir, datetime.now(UTC), service.rulesets)
+    made = snapshots.publish(service.writes, company, place.settings.data_dir, datetime.now(UTC), service.rulesets)
     file = made.skus[0]
     file.write_bytes(file.read_bytes()[:-1])
     yield place.settings

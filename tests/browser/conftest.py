@@ -32,7 +32,7 @@ from tools.browser import chromium
 from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
 from tools.browser.pages import prepare, sign_in
-from warehouse.figures import publish
+from warehouse.figures import snapshots
 from warehouse.operate.dagster_home import environment as dagster_environment
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
@@ -112,7 +112,7 @@ def shop(service: Server, browser: Browser, pool: Pool) -> Iterator[Shop]:
     added(pool, company_id, called="verpackungskoordination.europa.")  # wider than a phone
 
     def count() -> None:
-        publish.publish(pool, company_id, data_dir, datetime.now(UTC), rulesets)
+        snapshots.publish(pool, company_id, data_dir, datetime.now(UTC), rulesets)
         weigh(pool, rulesets, data_dir, company_id)
 
     with browser.new_context() as context, Assistant(company.service).listening() as assistant:
@@ -133,7 +133,7 @@ def desk(service: Server, browser: Browser, pool: Pool) -> Desk:
         periods = [("DE", 0), ("GB", 1)] if weight else [("DE", 0)]
         rows = [{"market": market, "year": 2025, "half": half, "units_placed": 1_000_000} for market, half in periods]
         company.put(f"/skus/{item}/volumes", rows)
-    publish.publish(pool, UUID(company.id), data_dir, datetime.now(UTC), rulesets)
+    snapshots.publish(pool, UUID(company.id), data_dir, datetime.now(UTC), rulesets)
     weigh(pool, rulesets, data_dir, UUID(company.id))
     with browser.new_context() as context:
         sign_in(context.new_page(), company.service, person.email, person.password)

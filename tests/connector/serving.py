@@ -14,7 +14,7 @@ import httpx2
 import uvicorn
 
 from api.app import create
-from connector.oauth.addresses import SCOPES
+from connector.oauth.endpoints import SCOPES
 from tests.api.people import Person, added, hidden
 from tests.keys import with_keys
 from tests.waiting import PATIENCE_SECONDS
@@ -88,22 +88,13 @@ def token_of(pool: Pool, person: Person, settings: Settings) -> str:
     company, client, now = person.company, f"test-{uuid4()}", datetime.now(UTC)
     resource, verifier = f"{settings.base_url}/api/mcp", "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    application = assistants.Client(client, "Suite", (REDIRECT,), "none", None, now)
+    asked = assistants.AuthorizationRequest(application, REDIRECT, challenge, resource, SCOPES)
     with pool.system() as conn:
-        assistants.hold(conn, assistants.Client(client, "Suite", (REDIRECT,), "none", None, now))
+        assistants.hold(conn, application)
     with pool.company(company) as conn:
-        connection = assistants.authorise(
-            conn, company, person.id, new_id=uuid4(), client_id=client, scopes=list(SCOPES), at=now
-        )
-        code = assistants.hold_code(
-            conn,
-            company,
-            connection,
-            redirect_uri=REDIRECT,
-            code_challenge=challenge,
-            resource=resource,
-            scopes=list(SCOPES),
-            at=now,
-        )
+        connection = assistants.authorise(conn, company, person.id, asked, now)
+        code = assistants.hold_code(conn, company, connection, asked, now)
     with pool.system() as conn:
         tokens = assistants.redeem(
             conn, code, client_id=client, redirect_uri=REDIRECT, challenge=challenge, resource=resource, at=now

@@ -11,7 +11,7 @@ from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
-from warehouse.figures.publish import publish
+from warehouse.figures.snapshots import publish
 
 pytestmark = pytest.mark.anyio
 

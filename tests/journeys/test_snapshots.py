@@ -15,8 +15,7 @@ import psycopg
 
 from tests.journeys.place import ROOT, Place
 from tests.waiting import wait_until
-from warehouse.figures.publish import publish
-from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current, folder_of
+from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current, folder_of, publish
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
 from warehouse.rules import Rulesets
@@ -39,7 +38,7 @@ from warehouse.operate.database import Database
 from warehouse.rules import Rulesets
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
-from warehouse.figures.publish import publish
+from warehouse.figures.snapshots import publish
 settings, rulesets = Settings.load(), Rulesets()
 with Pool(Database.of(settings).app_url) as pool:
     while True:

@@ -16,7 +16,7 @@ from pipelines.engine.tags import partition_of
 from schemas import contracts
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_declarations import FILE, declared
-from warehouse.figures import publish, stored
+from warehouse.figures import snapshots, stored
 from warehouse.figures.snapshots import Snapshot
 
 CONTRACT = "contract"
@@ -77,7 +77,7 @@ def test_what_breaks_is_told_by_company_and_stops_what_is_made_from_it(
     for each in (desk, other):
         each.run(each.send(FILE))
         publish_company(each.resources, each.instance, each.company)
-    before, whole = stored.current(desk.data_dir, desk.company), publish.publish
+    before, whole = stored.current(desk.data_dir, desk.company), snapshots.publish
 
     def publish_damaged(*given: object, **named: object) -> Snapshot:
         made = whole(*given, **named)
@@ -86,7 +86,7 @@ def test_what_breaks_is_told_by_company_and_stops_what_is_made_from_it(
 
     desk.run(desk.send(FILE.replace("R1,Bottle", "R9,Bottle")))
     with monkeypatch.context() as broken:
-        broken.setattr(publish, "publish", publish_damaged)
+        broken.setattr(snapshots, "publish", publish_damaged)
         publish_company(desk.resources, desk.instance, desk.company, raise_on_error=False)
     assert stored.current(desk.data_dir, desk.company) == before
     ours, theirs = (partition_of(desk.instance, desk.pool, company) for company in (desk.company, other.company))

@@ -10,7 +10,8 @@ from pipelines.definitions import defs
 from pipelines.defs.figures import company_figures, portfolio, portfolio_overview
 from pipelines.engine.jobs import run_config
 from pipelines.figures import loaded_catalogue
-from pipelines.filings import Filing, NotDeclarable, compute_filing
+from pipelines.filings import Filing, compute_filing
+from schemas.refusals import Refused
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import statuses
 from tests.pipelines.shown import lines
@@ -122,7 +123,7 @@ def test_a_filing_is_named_by_market_and_period(name: str, filing: Filing) -> No
 
 @pytest.mark.parametrize("name", ["DE", "DE-2025-H1", "GB-2025-H3", "de-2025", "DE-25", "DE-2025-H1|x", ""])
 def test_what_names_no_filing_is_refused(name: str) -> None:
-    with pytest.raises(NotDeclarable):
+    with pytest.raises(Refused):
         Filing.of(name)
 
 

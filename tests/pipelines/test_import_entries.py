@@ -4,7 +4,7 @@ import psycopg
 
 from services import audit
 from services.audit import verify
-from warehouse.audit import entries as ledger
+from warehouse.audit import ledger
 
 FILE = "sku_code;name;weight_grams\n" + "".join(f"S{n};Bottle {n};{n},5\n" for n in range(1, 9))
 

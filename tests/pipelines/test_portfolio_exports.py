@@ -28,7 +28,7 @@ from tests import stores
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
 from warehouse import exports as exports_warehouse
-from warehouse.figures import publish
+from warehouse.figures import snapshots
 from warehouse.figures.source import Tables
 from warehouse.imports.claims import STALLED_AFTER
 from warehouse.operate.objects import NoSuchObject
@@ -174,7 +174,7 @@ def test_a_snapshot_is_exported_as_it_was(shelf):
     no_snapshot = shelf.ask("parquet", "snapshot")
     shelf.run()
     assert (shelf.state(no_snapshot)["status"], shelf.state(no_snapshot)["failure"]["field"]) == ("failed", "source")
-    found = publish.publish(
+    found = snapshots.publish(
         shelf.place.pool, shelf.desk.company, shelf.place.data_dir, shelf.desk.clock.now(), Rulesets()
     )
     shelf.write("E-4", name="Later")

@@ -401,7 +401,7 @@ def test_a_certificate_must_be_the_hosts(desk: Desk, tmp_path: Path) -> None:
 
 def test_another_companys_webhook_is_none(office: Office, desk: Desk) -> None:
     with desk.pool.company(UUID(int=1)) as conn:
-        assert webhooks_changes.of(conn, office.hook) is None
+        assert webhooks_changes.find(conn, office.hook) is None
         assert webhooks_changes.due(conn, desk.clock.now()) == []
 
 

@@ -7,8 +7,6 @@ from pydantic import BaseModel, ValidationError, create_model
 
 from compliance.grading import GRADED_INPUTS
 from schemas import answers as base_models
-from schemas import rules
-from schemas import rules as grading_models
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
 from schemas.imports import answers as import_models
 from schemas.imports import types
@@ -48,16 +46,6 @@ def members(typed: Any) -> dict[str, Any]:
         (types_skus.SupplierResponse, SupplierDataResponse),
         (types_skus.Component, sku_models.SkuComponent),
         (types_skus.SkuDetail, sku_models.SkuDetail),
-        (rules.SkuCompliance, sku_models.SkuCompliance),
-        (rules.AnnexVFlag, sku_models.AnnexVFlag),
-        (rules.SchemeRating, sku_models.SchemeRating),
-        (rules.OpenFactRecord, sku_models.SchemeOpenFact),
-        (rules.OpenFactRecord, grading_models.OpenFact),
-        (rules.GradeTraceRecord, grading_models.GradeTrace),
-        (rules.GradeUnitRecord, grading_models.GradeUnit),
-        (rules.GradeComponentRecord, grading_models.GradeComponent),
-        (rules.GradeRuleRecord, grading_models.GradeRule),
-        (rules.PreviousGradeRecord, grading_models.PreviousGrade),
         (types.ImportAccepted, import_models.ImportAccepted),
         (types.ImportReport, import_models.ImportStatusResponse),
         (types.ImportSource, import_models.ImportSource),

@@ -10,8 +10,7 @@ import pytest
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
-from warehouse.figures.publish import publish
-from warehouse.figures.snapshots import Snapshot
+from warehouse.figures.snapshots import Snapshot, publish
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
 from warehouse.rules import Rulesets

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -148,7 +148,7 @@ def test_answers_say_how_many_writes_came_since(write: Write, published: Publish
     write({"sku_code": "C"})
     for answer in (overview(snapshot, now()), readiness(snapshot, "FR", now()), missing(snapshot, now())):
         assert answer["newer_writes"] == 2
-        assert answer["as_of"] == "2026-11-21T09:30:00Z"
+        assert answer["as_of"] == datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 
 @pytest.fixture

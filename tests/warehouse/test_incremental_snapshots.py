@@ -21,8 +21,7 @@ from services.skus.write import write_volumes
 from warehouse import conformity
 from warehouse.audit import ledger
 from warehouse.figures import snapshots, source
-from warehouse.figures.publish import publish
-from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current
+from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current, publish
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool

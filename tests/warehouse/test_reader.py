@@ -7,9 +7,8 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from warehouse.figures.publish import publish
 from warehouse.figures.reader import reader
-from warehouse.figures.snapshots import POINTER, Snapshot, current, folder_of
+from warehouse.figures.snapshots import POINTER, Snapshot, current, folder_of, publish
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
 from warehouse.rules import Rulesets

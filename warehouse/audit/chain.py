@@ -237,7 +237,6 @@ def examine(connection: Connection) -> Findings:
     return found
 
 
-_STORED_HEAD: Final = "SELECT links, audit_entries, chain_hash FROM company_counters"
 _HEAD_LINK: Final = "SELECT hash FROM audit_transactions WHERE number = %s"
 _KEPT: Final = "SELECT hash FROM removed_links WHERE company = %s AND number = %s"
 
@@ -261,7 +260,7 @@ def every(pool: Pool) -> list[Head]:
 def of_company(pool: Pool, company_id: UUID) -> Head | None:
     """Return the head of a company; None where it was removed meanwhile."""
     with pool.company(company_id) as connection:
-        row = connection.execute(_STORED_HEAD).fetchone()
+        row = connection.execute("SELECT links, audit_entries, chain_hash FROM company_counters").fetchone()
     if row is None:
         return None
     links, entries, hashed = row

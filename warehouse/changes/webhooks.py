@@ -1,6 +1,6 @@
 """Stores webhooks: their addresses, sealed secrets, place in the company's changes, and how sending goes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast  # Any: a page with what the statement answers beside it
@@ -43,31 +43,11 @@ _COLUMNS: Final = (
     "id, url, description, types, state, secret, old_secret, old_secret_until, position, failures, failing_since"
 )
 _ONE: Final = f"SELECT {_COLUMNS} FROM webhooks WHERE id = %s AND removed_at IS NULL"
-_COUNT: Final = "SELECT count(*) FROM webhooks WHERE removed_at IS NULL"
-_TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || %s, 0))"
-_UPDATE: Final = """
-UPDATE webhooks SET url = %(url)s, description = %(description)s, types = %(types)s, state = %(state)s,
-    disabled_reason = NULL, next_at = NULL, failures = 0, failing_since = NULL, fault = NULL, updated_at = %(at)s
-WHERE id = %(id)s"""
-_ROLL: Final = """
-UPDATE webhooks SET old_secret = secret, secret = %(secret)s, old_secret_until = %(until)s, updated_at = %(at)s
-WHERE id = %(id)s"""
-_REMOVE: Final = """
-UPDATE webhooks SET state = 'removed', removed_at = %(at)s, updated_at = %(at)s, secret = ''::bytea, old_secret = NULL
-WHERE id = %(id)s"""
-_PLACE: Final = "UPDATE webhooks SET position = %(position)s, next_at = NULL, updated_at = %(at)s WHERE id = %(id)s"
 _DUE: Final = f"""
 SELECT {_COLUMNS} FROM webhooks WHERE state = 'active' AND (next_at IS NULL OR next_at <= %s) ORDER BY id FOR UPDATE"""
-_MOVE: Final = "UPDATE webhooks SET position = %s WHERE id = %s"
-_TAKEN: Final = """
-UPDATE webhooks SET failures = 0, failing_since = NULL, fault = %(fault)s, next_at = NULL, delivered_at = %(at)s
-WHERE id = %(id)s AND state = 'active'"""
 _FAILED: Final = """
 UPDATE webhooks SET failures = failures + 1, failing_since = coalesce(failing_since, %(at)s), fault = %(fault)s,
     next_at = %(next_at)s
-WHERE id = %(id)s AND state = 'active'"""
-_DISABLE: Final = """
-UPDATE webhooks SET state = 'disabled', disabled_reason = %(reason)s, updated_at = %(at)s
 WHERE id = %(id)s AND state = 'active'"""
 
 _WAITING: Final = f"""(
@@ -132,46 +112,24 @@ def add(
 
 def count(connection: Connection, company_id: UUID) -> int:
     """Return how many webhooks the session's company has; others wait to add one until the transaction ends."""
-    connection.execute(_TURN, [str(company_id)])
-    row = connection.execute(_COUNT).fetchone()
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || %s, 0))", [str(company_id)])
+    row = connection.execute("SELECT count(*) FROM webhooks WHERE removed_at IS NULL").fetchone()
     return int(row[0]) if row else 0
 
 
-def of(connection: Connection, webhook_id: UUID, *, locking: bool = False) -> Hook | None:
+def find(connection: Connection, webhook_id: UUID, *, locking: bool = False) -> Hook | None:
     """Return a webhook of the session's company; with `locking` others wait to change it until the commit."""
     query = f"{_ONE} FOR UPDATE" if locking else _ONE
     with connection.cursor(row_factory=class_row(Hook)) as cursor:
         return cursor.execute(query, [webhook_id]).fetchone()
 
 
-def update(
-    connection: Connection,
-    webhook_id: UUID,
-    *,
-    url: str,
-    description: str | None,
-    types: list[str] | None,
-    state: str,
-    at: datetime,
-) -> None:
-    """Change a webhook; what was counted of its failures begins anew."""
-    row = {"id": webhook_id, "url": url, "description": description, "types": types, "state": state, "at": at}
-    connection.execute(_UPDATE, row)
-
-
-def roll(connection: Connection, webhook_id: UUID, *, secret: bytes, until: datetime, at: datetime) -> None:
-    """Store another secret; the one before it signs beside it until an instant."""
-    connection.execute(_ROLL, {"id": webhook_id, "secret": secret, "until": until, "at": at})
-
-
-def remove(connection: Connection, webhook_id: UUID, *, at: datetime) -> None:
-    """Take a webhook away, with its secrets."""
-    connection.execute(_REMOVE, {"id": webhook_id, "at": at})
-
-
-def place(connection: Connection, webhook_id: UUID, position: int, *, at: datetime) -> None:
-    """Have a webhook send the changes behind an entry, from now on."""
-    connection.execute(_PLACE, {"id": webhook_id, "position": position, "at": at})
+def change(connection: Connection, webhook_id: UUID, values: Mapping[str, object], *, is_active: bool = False) -> bool:
+    """Set columns of a webhook, with `is_active` only while it is active; return whether they were set."""
+    columns = ", ".join(f"{name} = %({name})s" for name in values)
+    condition = " AND state = 'active'" if is_active else ""
+    statement = f"UPDATE webhooks SET {columns} WHERE id = %(id)s{condition}"
+    return connection.execute(statement, {**values, "id": webhook_id}).rowcount == 1
 
 
 def due(connection: Connection, now: datetime) -> list[Hook]:
@@ -180,24 +138,9 @@ def due(connection: Connection, now: datetime) -> list[Hook]:
         return cursor.execute(_DUE, [now]).fetchall()
 
 
-def move(connection: Connection, webhook_id: UUID, position: int) -> None:
-    """Store the last entry whose change was put among the deliveries."""
-    connection.execute(_MOVE, [position, webhook_id])
-
-
-def taken(connection: Connection, webhook_id: UUID, *, fault: str | None, at: datetime) -> None:
-    """Record that the receiver took something; `fault` says why it did not take something else."""
-    connection.execute(_TAKEN, {"id": webhook_id, "fault": fault, "at": at})
-
-
 def failed(connection: Connection, webhook_id: UUID, *, fault: str, next_at: datetime, at: datetime) -> None:
     """Record that the receiver took nothing, and when the next attempt is."""
     connection.execute(_FAILED, {"id": webhook_id, "fault": fault, "next_at": next_at, "at": at})
-
-
-def disable(connection: Connection, webhook_id: UUID, *, reason: str, at: datetime) -> bool:
-    """Disable a webhook for a reason; return whether it was active."""
-    return connection.execute(_DISABLE, {"id": webhook_id, "reason": reason, "at": at}).rowcount == 1
 
 
 MOST_WAITING: Final = 1_000
@@ -226,8 +169,6 @@ WHERE id = %(id)s AND state = 'waiting'"""
 _AT_ONCE: Final = """
 UPDATE webhook_deliveries SET due_at = %s, tries = 0 WHERE webhook_id = %s AND state = 'waiting'"""
 _TAKE_BACK: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND state = 'waiting' AND number > %s"
-_REMOVE_DELIVERIES: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s"
-_FORGET: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND ended_at < %s"
 
 _DELIVERY: Final = "change_id AS id, type, sku_code, state, tries, status, fault, created_at, due_at, ended_at"
 _NEWEST_DELIVERY: Final = "number DESC, id DESC"
@@ -345,12 +286,12 @@ def take_back(connection: Connection, webhook_id: UUID, position: int) -> None:
 
 def remove_deliveries(connection: Connection, webhook_id: UUID) -> None:
     """Remove everything that was sent or waits."""
-    connection.execute(_REMOVE_DELIVERIES, [webhook_id])
+    connection.execute("DELETE FROM webhook_deliveries WHERE webhook_id = %s", [webhook_id])
 
 
 def forget(connection: Connection, webhook_id: UUID, *, before: datetime) -> None:
     """Remove the deliveries that ended before an instant."""
-    connection.execute(_FORGET, [webhook_id, before])
+    connection.execute("DELETE FROM webhook_deliveries WHERE webhook_id = %s AND ended_at < %s", [webhook_id, before])
 
 
 webhooks = Table(

@@ -5,7 +5,7 @@ which of
 its SKUs may be sold there.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple, TypedDict
@@ -15,6 +15,7 @@ import polars as pl
 from compliance import annex_v, catalogue
 from compliance.filings.document import latest_year
 from compliance.readiness import Finding, findings
+from schemas.figures import MarketFigures, MarketFinding, MarketReadiness
 from schemas.json_values import JsonObject
 from schemas.normalise import market as normalised
 from schemas.pages import Pagination
@@ -59,13 +60,13 @@ class Placed(NamedTuple):
     obligations: list[JsonObject]
 
 
-def covered_packaging(market: str) -> dict[str, object] | None:
+def covered_packaging(market: str) -> JsonObject | None:
     """Return the packaging that the market's duties cover; None where the tables do not have the market."""
     found = catalogue.coverages().get(market)
     return found.as_dict() if found else None
 
 
-def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str, object] | None:
+def figures_in(figures: StoredFigures, market: str, this_year: int) -> MarketFigures | None:
     """Return the market's figures of its `latest_year`; None where nothing is counted or listed.
 
     Tonnes are as they were written, to six places.
@@ -81,7 +82,7 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
     uncounted = listed.filter(of_year)
     verdicts = pl.read_parquet(figures.obligations).filter((pl.col("market") == market) & (pl.col("year") == year))
     return {
-        "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "as_of": figures.origin.as_of,
         "ruleset_version": figures.origin.ruleset_version,
         "year": year,
         "halves": _halves(tonnes.filter(of_year), uncounted),
@@ -128,7 +129,7 @@ def _halves(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[int] | None:
     return rows.row(0)[0] if rows.height else None
 
 
-def _plain(frame: pl.DataFrame) -> list[dict[str, object]]:
+def _plain(frame: pl.DataFrame) -> list[JsonObject]:
     """Return rows for an answer: decimals as numbers."""
     decimals = [name for name, dtype in frame.schema.items() if dtype.base_type() == pl.Decimal]
     return frame.with_columns(pl.col(decimals).cast(pl.Float64)).to_dicts()
@@ -177,7 +178,7 @@ class MarketItems(TypedDict):
     pagination: Pagination
 
 
-def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, object]:
+def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> MarketReadiness:
     """Count the SKUs of which the market is one in effect, by class, and list each finding with its SKUs.
 
     `market` is a jurisdiction code; a country counts its subdivisions. Units are of the calendar year `period`. Each
@@ -200,6 +201,10 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         places[_place(findings_here)] += group["skus"]
         for found in findings_here:
             by_key.setdefault(found.key, []).append(group)
+    rows = defaultdict[str, list[MarketFinding]](list)
+    for found in asked:
+        if found.key in by_key:
+            rows[found.kind].append(_row(found, by_key[found.key]))
     jurisdiction = now.jurisdictions.get(code)
     return {
         **now.head(snapshot),
@@ -210,11 +215,14 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         "period": units_of,
         "figures": figures_in(figures, code, now.today.year) if figures else None,
         "skus": places.total(),
-        **{place: places[place] for place in (*_PLACES.values(), "ready")},
-        **{
-            kind: [_row(found, by_key[found.key]) for found in asked if found.kind == kind and found.key in by_key]
-            for kind in ("blocks", "decide", "missing", "upcoming")
-        },
+        "blocked": places["blocked"],
+        "to_decide": places["to_decide"],
+        "incomplete": places["incomplete"],
+        "ready": places["ready"],
+        "blocks": rows["blocks"],
+        "decide": rows["decide"],
+        "missing": rows["missing"],
+        "upcoming": rows["upcoming"],
         "indicative": True,
     }
 
@@ -260,7 +268,7 @@ def _place(found: Sequence[Finding]) -> str:
     return next((place for kind, place in _PLACES.items() if kind in kinds), "ready")
 
 
-def _row(found: Finding, groups: Sequence[_Group]) -> dict[str, object]:
+def _row(found: Finding, groups: Sequence[_Group]) -> MarketFinding:
     """Return a finding with the SKUs that have it; units are null where none of them has units of the period."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {

@@ -112,7 +112,7 @@ def _tonnes(figures: StoredFigures) -> PortfolioTonnes:
     rows = pl.read_parquet(figures.tonnes)
     halves = {tuple(period): there for *period, there in rows.select("market", "year", "half", "halves").rows()}
     return {
-        "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "as_of": figures.origin.as_of,
         "by_market": [_market_tonnes(each, halves) for each in totals_by_period(rows)],
     }
 

@@ -1,15 +1,23 @@
 """Stores a company's portfolio as Parquet files of one instant, for figures and answers that read all of it.
 
-A snapshot never changes; a newer one replaces it. It is under `snapshots/<company id>/` in the data directory
+A snapshot never changes; a newer one replaces it: `publish` writes all rows of a company at one instant under a new
+name, then moves the pointer. Changed rows are read, the rest is taken over from the snapshot before; where that is not
+reliable, all is read. Both give the same rows. A kill at any instant leaves the last complete snapshot in place: the
+pointer is moved, in one atomic step of the file system, when everything that it points to is on the disk. A later sweep
+removes unfinished files. A snapshot is under `snapshots/<company id>/` in the data directory
 and has no other company's rows. `warehouse.figures` and `pipelines.figures` compute from it.
 """
 
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import Final, NamedTuple, Self, TypeAlias, TypedDict
 from uuid import UUID
 
@@ -17,11 +25,15 @@ import orjson
 import polars as pl
 from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table, Text
 
+from schemas.json_values import instant_text
 from schemas.vocabularies import actions_of
 from warehouse.base import company, instant, metadata
-from warehouse.figures.source import ARCHIVED, NOTHING, PART_SKUS, Tables
-from warehouse.operate.sessions import Connection
+from warehouse.figures import source
+from warehouse.figures.source import ARCHIVED, COUNTED, HOLDS_UNTIL, NOTHING, PART_SKUS, Tables
+from warehouse.operate import whole_files
+from warehouse.operate.sessions import Connection, Pool
 from warehouse.operate.whole_files import POINTER, are_whole
+from warehouse.rules import Rulesets
 
 TABLES: Final = ("skus", "components", "volumes")
 FOLDER: Final = "snapshots"
@@ -42,10 +54,6 @@ class SnapshotEntry(TypedDict):
     path: str
     as_of: str
     rows: dict[str, int]
-
-
-class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours)
-    """Another release wrote the snapshot, with other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +113,7 @@ class Snapshot:
         return {
             "company_id": str(self.company_id),
             "path": self.path,
-            "as_of": self.as_of.isoformat().replace("+00:00", "Z"),
+            "as_of": instant_text(self.as_of),
             "rows": self.rows,
         }
 
@@ -123,11 +131,14 @@ class Snapshot:
         return orjson.dumps({**self.as_dict(), **content})
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Read the snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` for any other."""
+    def read(cls, folder: Path) -> Self | None:
+        """Read the snapshot of a complete folder; None where another release wrote it, with other columns.
+
+        Raises `OSError` or `ValueError` for any other folder.
+        """
         manifest = orjson.loads((folder / MANIFEST).read_bytes())
         if manifest.get("form") != FORM:
-            raise OtherForm(f"{folder.name} was written by another release; publish again.")
+            return None
         return cls(
             UUID(manifest["company_id"]),
             manifest["name"],
@@ -160,7 +171,9 @@ def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     folder = folder_of(data_dir, company_id)
     try:
         found = Snapshot.read(folder / (folder / POINTER).read_text(encoding="ascii"))
-    except (FileNotFoundError, orjson.JSONDecodeError, OtherForm):
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return None
+    if found is None:
         return None
     if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
         raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
@@ -259,7 +272,8 @@ def sweep_folder(folder: Path) -> int:
     named = pointer.read_text(encoding="ascii") if pointer.exists() else ""
     snapshots = sorted((path for path in folder.iterdir() if path.is_dir()), key=_written_at, reverse=True)
     finished = [path for path in snapshots if (path / MANIFEST).exists()]
-    oldest = _now(folder) - KEPT_FOR.total_seconds()
+    os.utime(folder)
+    oldest = _written_at(folder) - KEPT_FOR.total_seconds()
     old = [path for path in finished[KEPT:] if path.name != named and _written_at(path) < oldest]
     removed = [*old, *(path for path in snapshots if path not in finished)]
     for path in removed:
@@ -269,11 +283,6 @@ def sweep_folder(folder: Path) -> int:
 
 def _written_at(path: Path) -> float:
     return path.stat().st_mtime
-
-
-def _now(folder: Path) -> float:
-    os.utime(folder)
-    return _written_at(folder)
 
 
 _STALE: Final = """
@@ -357,6 +366,103 @@ def changed_since(conn: Connection, before: Snapshot, today: date) -> Sequence[U
     asked = {"last_entry": link[0], "actions": _ACTIONS, "since": before.as_of.date(), "today": today, "most": most + 1}
     found = [row[0] for row in conn.execute(_CHANGED, asked)]
     return None if len(found) > most else found
+
+
+_RELEASE: Final = version("packaging-compliance-data-service")
+_RECORD: Final = """
+INSERT INTO snapshots (company_id, name, number, as_of, holds_until)
+VALUES (%(company_id)s, %(name)s, %(number)s, %(as_of)s, %(holds_until)s)
+ON CONFLICT (company_id) DO UPDATE
+SET name = excluded.name, number = excluded.number, as_of = excluded.as_of, holds_until = excluded.holds_until
+"""
+
+
+def publish(
+    pool: Pool,
+    company_id: UUID,
+    data_dir: Path,
+    now: datetime,
+    rulesets: Rulesets,
+    *,
+    proceed: Callable[[], None] = lambda: None,
+) -> Snapshot:
+    """Publish the company's portfolio as it is now, and return the snapshot, which is then current.
+
+    `now` is the instant of the service's clock; DoC statuses are those of its UTC day. Where two publish a company at
+    once, the second waits for the first. Memory does not grow with the company. `proceed` is called before each part
+    and raises where the process has to end; the last snapshot then stays current.
+    """
+    folder = folder_of(data_dir, company_id)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with whole_files.lock_folder(folder), _at_one_instant(pool, company_id) as conn:
+        number, link_hash, skus = conn.execute(COUNTED).fetchone() or (0, "", 0)
+        holds_until = conn.execute(HOLDS_UNTIL, {"today": now.date()}).fetchone()
+        rules = rulesets.active(conn)
+        made_by = f"{_RELEASE}/{rules.version}"
+        name = f"{now:%Y%m%dT%H%M%SZ}-{number}-{token_hex(3)}"
+        read = partial(source.tables, conn, now.date(), rules)
+        before = _before(data_dir, company_id, made_by, now)
+        ids = None if before is None else changed_since(conn, before, now.date())
+        (folder / name).mkdir(mode=0o700)
+        if before is None or ids is None:
+            made = write(folder / name, read(), proceed)
+        else:
+            made = write_over(folder / name, before, ids, read(ids), proceed)
+            if sum(part["skus"] for part in made) != skus:  # some row was written without a ledger entry
+                shutil.rmtree(folder / name)
+                (folder / name).mkdir(mode=0o700)
+                made = write(folder / name, read(), proceed)
+        size = sum(file.stat().st_size for file in (folder / name).iterdir())
+        snapshot = Snapshot(company_id, name, now, number, link_hash, made_by, made, size, folder / name)
+        (snapshot.folder / MANIFEST).write_bytes(snapshot.manifest())
+        whole_files.point(folder, snapshot.folder)
+        sweep_folder(folder)
+    with pool.company(company_id) as conn:
+        conn.execute(
+            _RECORD,
+            {
+                "company_id": company_id,
+                "name": name,
+                "number": number,
+                "as_of": now,
+                "holds_until": holds_until and holds_until[0],
+            },
+        )
+    return snapshot
+
+
+def _before(data_dir: Path, company_id: UUID, made_by: str, now: datetime) -> Snapshot | None:
+    """Return the snapshot whose rows can be taken over.
+
+    None where another release, rule-set or later day made it, and where a file of it is cut off.
+    """
+    snapshot = current(data_dir, company_id)
+    if snapshot is None or snapshot.made_by != made_by or snapshot.as_of.date() > now.date():
+        return None
+    return snapshot if snapshot.is_whole() else None
+
+
+def sweep(data_dir: Path) -> int:
+    """Remove old and unfinished snapshots of every company, and return how many; one that is being published stays."""
+    removed = 0
+    for folder in (data_dir / FOLDER).glob("*/"):
+        with suppress(BlockingIOError), whole_files.lock_folder(folder, wait=False):
+            removed += sweep_folder(folder)
+    return removed
+
+
+@contextmanager
+def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[Connection]:
+    """Open a read-only transaction of the company in which every statement sees the same rows.
+
+    A transaction of the pool has already run a statement, and can no longer become repeatable.
+    """
+    with pool.company(company_id) as conn:
+        conn.execute("ROLLBACK")
+        conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        conn.execute("SELECT set_config('app.company_id', %s, true)", (str(company_id),))
+        conn.execute("SET LOCAL statement_timeout = 0")  # a statement lasts as long as its rows are written here
+        yield conn
 
 
 snapshots = Table(

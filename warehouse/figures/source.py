@@ -267,8 +267,14 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
     """
     query = ROWS if ids is None else NAMED_ROWS
     for rows in parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}, _TYPES):
-        components, volumes = _components(rows), _volumes(rows)
-        skus = _skus(_in_effect(rows, volumes), components, rules)
+        components = _components(rows)
+        archived = rows.select("sku_code", "archived")
+        volumes = volumes_of(rows).join(archived, on="sku_code", maintain_order="left").select(VOLUMES.names())
+        placed = _in_effect(rows, volumes)
+        instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
+        lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
+        by_rules = (flags(placed, components, rules), _fired(placed, rules))
+        skus = placed.with_columns(*by_rules, *lists, instant).select(SKUS.names())
         yield Tables(skus, components.select(COMPONENTS.names()), volumes)
 
 
@@ -286,13 +292,6 @@ def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
         .with_columns(both.list.unique().list.sort().alias("markets_in_effect"))
         .drop("placed")
     )
-
-
-def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
-    lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
-    by_rules = (flags(rows, components, rules), _fired(rows, rules))
-    return rows.with_columns(*by_rules, *lists, instant).select(SKUS.names())
 
 
 def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
@@ -318,12 +317,6 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
         *(declared.field(name).struct.field("status").alias(f"{name}_status") for name in SUBSTANCES),
         line.field("additives"),
     )
-
-
-def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the volumes in the columns of a snapshot."""
-    marked = volumes_of(rows).join(rows.select("sku_code", "archived"), on="sku_code", maintain_order="left")
-    return marked.select(VOLUMES.names())
 
 
 def volumes_of(rows: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from uuid import UUID
 import orjson
 import polars as pl
 
+from schemas.figures import MarketObligation, TonnesFigure, UncountedSku, UndecidedSku
 from schemas.json_values import JsonObject
 from warehouse.figures import snapshots
 from warehouse.figures.snapshots import Snapshot
@@ -154,43 +155,10 @@ def _sweep(folder: Path, named: Path) -> None:
 Table = Literal["tonnes", "uncounted", "scope_missing", "obligations"]
 _PERIOD: Final = ("market", "year", "half")
 COLUMNS: Final[Mapping[Table, tuple[str, ...]]] = {
-    "tonnes": (
-        *_PERIOD,
-        "halves",
-        "category_code",
-        "category_name",
-        "basis",
-        "tonnes",
-        "in_scope_tonnes",
-        "undecided_tonnes",
-        "out_of_scope_tonnes",
-        "units",
-        "skus",
-        "scope_key",
-        "confidence",
-    ),
-    "uncounted": (*_PERIOD, "halves", "sku_code", "units", "reason", "fields", "archived"),
-    "scope_missing": (*_PERIOD, "halves", "sku_code", "units", "category_codes", "fields", "archived"),
-    "obligations": (
-        "market",
-        "year",
-        "halves",
-        "obligation",
-        "material",
-        "operator",
-        "threshold_tonnes",
-        "tonnes",
-        "tonnes_upper",
-        "verdict",
-        "reason",
-        "fields",
-        "group",
-        "group_verdict",
-        "source_url",
-        "confidence",
-        "scope_key",
-        "scope_confidence",
-    ),
+    "tonnes": tuple(TonnesFigure.__annotations__),
+    "uncounted": tuple(UncountedSku.__annotations__),
+    "scope_missing": tuple(UndecidedSku.__annotations__),
+    "obligations": tuple(MarketObligation.__annotations__),
 }
 """The columns of each table as they are published; grams stay in the files."""
 
@@ -210,15 +178,11 @@ def figure_rows(
     for column, value in filters.items():
         if value is not None:
             rows = rows.filter(pl.col(column) == value)
-    found, counted = pl.collect_all(
-        [rows.slice(offset, limit).select(COLUMNS[table]).with_columns(_whole(table)), rows.select(pl.len())]
-    )
+    page = rows.slice(offset, limit).select(COLUMNS[table])
+    if table == "tonnes":  # sums of tonnes count units in a decimal without places
+        page = page.with_columns(pl.col("units").cast(pl.Int64))
+    found, counted = pl.collect_all([page, rows.select(pl.len())])
     return Rows(found.to_dicts(), counted.item())
-
-
-def _whole(table: Table) -> list[pl.Expr]:
-    """Return units as integers: sums of tonnes count them in a decimal without places."""
-    return [pl.col("units").cast(pl.Int64)] if table == "tonnes" else []
 
 
 def periods(figures: StoredFigures) -> list[tuple[str, int, int]]:

@@ -278,12 +278,9 @@ async def _imported(assistant: Assistant, origin: Origin) -> None:
 def _declared(assistant: Assistant, origin: Origin) -> None:
     service, company = assistant.service, assistant.company
     wanted = DeclarationInput.model_validate({"market": "GB", "year": 2026, "half": 1, "format": "json"})
-    with service.writes.company(company) as conn:
-        prepared = filing.prepare(conn, company, wanted, data_dir=service.settings.data_dir, rulesets=service.rulesets)
+    actor = Actor(company, origin, service.clock.now())
+    data_dir, rulesets = service.settings.data_dir, service.rulesets
+    prepared = filing.prepare(service.writes, actor, wanted, data_dir=data_dir, rulesets=rulesets)
     made = filing.make(prepared.inputs, wanted)
     with service.writes.company(company) as conn:
-        filing.keep(
-            conn,
-            Actor(company, origin, service.clock.now()),
-            made,
-        )
+        filing.keep(conn, actor, made)

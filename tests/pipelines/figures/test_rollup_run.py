@@ -15,7 +15,7 @@ from pipelines import filings
 from pipelines.commands import publish_company
 from pipelines.definitions import defs
 from pipelines.figures import blocks, loaded_catalogue
-from services.filings import explain
+from services.filings import figures
 from tests.pipelines.conftest import Desk
 from tests.pipelines.shown import lines
 from warehouse.figures import stored
@@ -74,8 +74,8 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     assert snapshot is not None
     with desk.pool.company(desk.company) as conn:
         at = filings.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
-        found = explain.figure(at, "FR", 2026, 0, "verre")
-        [row] = explain.with_origins(conn, found)
+        found = figures.figure(at, "FR", 2026, 0, "verre")
+        [row] = figures.with_origins(conn, found)
     assert row == {
         "sku_code": "R2",
         "units": 1000,
@@ -93,7 +93,7 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     }
     desk.run(desk.send("sku_code,name\nR2,Jam jar\n", filename="names.csv"))
     with desk.pool.company(desk.company) as conn:
-        [row] = explain.with_origins(conn, found)
+        [row] = figures.with_origins(conn, found)
     assert (row["version"], row["filename"], row["import_line"]) == (2, "names.csv", 2)
     assert row["earlier_versions"] == "1 autumn.csv line 3", "the weight came with a file before"
 

@@ -20,7 +20,7 @@ from services.audit import verify
 from services.imports.undo import undo
 from services.skus.write import write_records, write_resting_volumes, write_volumes
 from warehouse.companies import queries as queries_companies
-from warehouse.figures.publish import publish
+from warehouse.figures.snapshots import publish
 from warehouse.imports import queries
 from warehouse.rules import Rulesets
 from warehouse.skus import archive

@@ -1,19 +1,77 @@
-"""Parses requests to a token or revocation endpoint: a form's parameters, and the client from HTTP Basic or the form.
+"""What the authorization server's endpoints share: their addresses, how a request is parsed, and how one is refused.
 
-Only the form of the request is checked here (RFC 6749, sections 2.3.1 and 3.2).
+Addresses are all made from the service's base address. Clients compare the issuer letter by letter: everywhere it is
+the base address without a slash at its end. A request to the token or revocation endpoint is a form's parameters, and
+the client from HTTP Basic or the form; only its form is checked here (RFC 6749, sections 2.3.1 and 3.2). A refusal is a
+code of RFC 6749 (section 5.2), 7591, 8707 or 9728, and a sentence in plain ASCII, as the section requires; its body
+also has the `correlationId` of all errors.
 """
 
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 from urllib.parse import parse_qsl, unquote_plus
 
+import orjson
 from fastapi import Depends
 from starlette.requests import Request
+from starlette.responses import Response
 
-from connector.oauth.refusals import OAuthRefused, invalid_client
 from schemas.texts import control_in
+
+AUTHORIZE: Final = "/oauth/authorize"
+TOKEN: Final = "/oauth/token"  # noqa: S105  (a path)
+REGISTER: Final = "/oauth/register"
+REVOKE: Final = "/oauth/revoke"
+RESOURCE: Final = "/api/mcp"
+RESOURCE_METADATA: Final = f"/.well-known/oauth-protected-resource{RESOURCE}"
+"""With the resource's path inserted (RFC 9728, section 3.1)."""
+SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
+SCOPES: Final = ("read", "write")
+"""Scopes of a connection: `read` to see records, `write` to file drafts and proposals for review."""
+
+
+def resource(base: str) -> str:
+    """Return the only resource of the tokens."""
+    return base + RESOURCE
+
+
+NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*"}
+"""These endpoints accept no cookie, so any page may call them (Fetch, section 3.2)."""
+_CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="oauth"'}
+
+
+class OAuthRefused(Exception):  # noqa: N818  (an answer, not a fault of the program)
+    """An endpoint refuses; `code` is the error code."""
+
+    def __init__(
+        self, code: str, sentence: str, *, status: int = 400, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Make the refusal; `sentence` says what would be right."""
+        super().__init__(sentence)
+        self.code, self.status, self.headers = code, status, dict(headers or {})
+
+
+def invalid_grant() -> OAuthRefused:
+    """Return the only answer for every invalid code and refresh token (interface v1, Errors)."""
+    return OAuthRefused("invalid_grant", "The code or refresh token does not count; ask the person again.")
+
+
+def invalid_client() -> OAuthRefused:
+    """Return the same answer for an unknown client and a wrong secret."""
+    sentence = "The client is unknown or its secret is wrong; register again."
+    return OAuthRefused("invalid_client", sentence, status=401, headers=_CHALLENGE)
+
+
+async def answer_refused(request: Request, error: Exception) -> Response:
+    """Handle the exception."""
+    assert isinstance(error, OAuthRefused)
+    body = {"error": error.code, "error_description": str(error), "correlationId": request.state.correlation_id}
+    headers = {**NO_STORE, **ANY_ORIGIN, **error.headers}
+    return Response(orjson.dumps(body), error.status, headers, media_type="application/json")
+
 
 _MAX_BYTES: Final = 16 * 2**10
 _FORM: Final = "application/x-www-form-urlencoded"
