@@ -170,15 +170,35 @@ Writer = Annotated[Key, Depends(_writer)]
 
 async def read_page(request: Request, credential: Credential, listing: Listing[T]) -> Page[T]:
     """Return a page of a list, read as the key's company in the statement that admits it; raise as `accept_key`."""
-    asked = {**listing.parameters, **admit_parameters(request, credential)}
+    columns, rows = await _rows(request, credential, listing.sql, listing.parameters)
+    return listing.page(columns, rows, skip=CALLER_COLUMNS)
+
+
+async def _rows(
+    request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return names of columns and rows of a query with those of its caller, who is admitted by the same statement."""
+    asked = {**parameters, **admit_parameters(request, credential)}
 
     async def ask(connection: AsyncConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
-        cursor = await connection.execute(with_caller(listing.sql), asked)
+        cursor = await connection.execute(with_caller(query), asked)
         return names_of(cursor), await cursor.fetchall()
 
     columns, rows = await service_of(request).reading(ask)
     accept_key(request, rows[0][:CALLER_COLUMNS] if rows else None, credential, "read")
-    return listing.page(columns, rows, skip=CALLER_COLUMNS)
+    return columns, rows
+
+
+async def read_record(
+    request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the one record of a query, read as `read_page` reads; None where the key's company has no such record.
+
+    The first column of the query is never null.
+    """
+    columns, rows = await _rows(request, credential, query, parameters)
+    record = rows[0][CALLER_COLUMNS:]
+    return None if record[0] is None else dict(zip(columns[CALLER_COLUMNS:], record, strict=True))
 
 
 async def read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -186,12 +206,5 @@ async def read(request: Request, credential: Credential, query: str, parameters:
 
     Raise the refusals of `api.http.auth`.
     """
-    asked = {**parameters, **admit_parameters(request, credential)}
-
-    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(with_caller(query), asked)).fetchone()
-
-    row = await service_of(request).reading(ask)
-    accept_key(request, row and row[:CALLER_COLUMNS], credential, "read")
-    assert row is not None, "a credential that does not count was refused above"
-    return row[CALLER_COLUMNS:]
+    _, rows = await _rows(request, credential, query, parameters)
+    return rows[0][CALLER_COLUMNS:]

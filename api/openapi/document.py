@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from threading import Lock
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final  # Any: a model or the TypedDict of its rows
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -129,7 +129,7 @@ WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "idempotency_key_reus
 def operation(
     summary: str,
     *,
-    answers: Mapping[int, type[BaseModel]] = MappingProxyType({}),
+    answers: Mapping[int, type[Any]] = MappingProxyType({}),
     files: Sequence[str] = (),
     errors: Sequence[str] = (),
     body: JsonMapping | None = None,

@@ -38,8 +38,8 @@ from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
 from pipelines.reading.unit_columns import is_shared, judge_units, own_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
 from schemas.fields import SKU_CODE
-from schemas.imports.types import Asked, QuestionKind
-from schemas.issues import Issue
+from schemas.imports.types import Asked
+from schemas.issues import Issue, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 from schemas.normalise import shown

@@ -11,8 +11,8 @@ from typing import Final
 
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import ReadingRefused, letter
-from schemas.imports.types import Asked, ImportSource, QuestionKind
-from schemas.issues import Issue
+from schemas.imports.types import Asked, ImportSource
+from schemas.issues import Issue, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 

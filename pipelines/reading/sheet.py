@@ -44,7 +44,8 @@ from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.published import Samples, published_mapping, published_table, samples_of
 from pipelines.reading.questions import question
 from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
-from schemas.imports.types import Asked, QuestionKind, SourceSheet
+from schemas.imports.types import Asked, SourceSheet
+from schemas.issues import QuestionKind
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.texts import INVISIBLE, control_in

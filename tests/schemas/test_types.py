@@ -10,7 +10,6 @@ from schemas import answers as base_models
 from schemas import rules
 from schemas import rules as grading_models
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
-from schemas.imports import answers as import_models
 from schemas.imports import types
 from schemas.skus import answers as sku_models
 from schemas.skus import types as types_skus
@@ -58,15 +57,6 @@ def members(typed: Any) -> dict[str, Any]:
         (rules.GradeComponentRecord, grading_models.GradeComponent),
         (rules.GradeRuleRecord, grading_models.GradeRule),
         (rules.PreviousGradeRecord, grading_models.PreviousGrade),
-        (types.ImportAccepted, import_models.ImportAccepted),
-        (types.ImportReport, import_models.ImportStatusResponse),
-        (types.ImportSource, import_models.ImportSource),
-        (types.SourceSheet, import_models.SourceSheet),
-        (types.Asked, import_models.Asked),
-        (types.SkippedLine, import_models.SkippedLine),
-        (types.ImportRowError, import_models.ImportRowError),
-        (types.ImportFailure, import_models.ImportFailure),
-        (types.Pagination, base_models.Pagination),
     ],
 )
 def test_a_type_has_the_fields_of_its_model(typed: Any, model: type[BaseModel]) -> None:

@@ -23,8 +23,7 @@ from pipelines.engine.resources import Resources
 from pipelines.engine.tags import company_of, company_partitions
 from pipelines.imports import process
 from pipelines.imports import report as report_imports
-from pipelines.imports.answers import rows_due
-from pipelines.imports.process import RunTotals
+from pipelines.imports.process import RunTotals, rows_due
 from pipelines.readers import requests
 from pipelines.readers.requests import ReadingStopped
 from pipelines.reading.rows import TypedRows
@@ -205,7 +204,8 @@ def _import(resources: Resources, taken: ClaimedImport) -> Generator[dg.Material
         skus = counters(conn).skus
     graded = shown.graded_skus(sent, written, skus=skus, seconds=seconds)
     yield dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)])
-    found = status(pool, sent.company_id, sent.id, limit=preview.PREVIEW_ROWS, offset=0)
+    with pool.company(sent.company_id) as conn:
+        found = status(conn, sent.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
     report, counted = shown.import_report(sent, found), _counts_add_up(rows, found)
     yield dg.MaterializeResult(asset_key="import_report", metadata=report, check_results=[counted])
