@@ -28,7 +28,6 @@ from api.filings import routes as routes_filings
 from api.http import refusals
 from api.http.middleware import Correlation, LoggedRoute
 from api.http.service import open_service
-from api.imports import corrections, words
 from api.imports import routes as routes_imports
 from api.library import routes as routes_library
 from api.openapi import document
@@ -129,9 +128,8 @@ _PUBLISHED: Final = (
     routes_skus.router,
     routes_files.router,
     routes_imports.router,
-    corrections.router,
     routes_exports.router,
-    words.router,
+    routes_imports.words_router,
     routes_library.router,
     routes_conformity.docs_router,
     routes_figures.router,

@@ -1,15 +1,14 @@
 """Base model, common types, issues and the error body, shared by all answers."""
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, get_args  # Any: pydantic's annotations, made from vocabularies
+from typing import Annotated, Any, Literal  # Any: pydantic's annotations, made from vocabularies
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
-from schemas.imports import types
-from schemas.issues import ISSUE_CODES
+from schemas.issues import ISSUE_CODES, QuestionKind
 from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import VOCABULARIES
 
@@ -53,9 +52,6 @@ WrittenVersion = Annotated[
 Grade: Any = code("recyclability_grade")
 DocStatus: Any = code("doc_status")
 Outcome: Any = code("outcome")
-
-
-QuestionKind: Any = Literal[get_args(types.QuestionKind)]
 
 
 class Issue(Answer):

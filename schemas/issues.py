@@ -6,10 +6,14 @@ answers (`invalid_body`, `not_found`, …) are in `schemas.refusals`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from schemas.imports.types import QuestionKind
 from schemas.messages import Message
+
+QuestionKind: TypeAlias = Literal[
+    "column", "unit", "value", "quantity", "fraction", "list", "lines", "sheet", "encoding"
+]
+"""What a question about a file is about (decisions §13)."""
 
 
 @dataclass(frozen=True, slots=True)

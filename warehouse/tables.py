@@ -32,7 +32,8 @@ from warehouse.conformity import issued_declarations, issued_translations, kept_
 from warehouse.exports import exports
 from warehouse.figures.snapshots import snapshots
 from warehouse.files import technical_files
-from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
+from warehouse.imports.queries import import_errors, imports
+from warehouse.imports.words import import_mappings, own_words
 from warehouse.library import brands, library_components, sites, suppliers
 from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions

@@ -273,7 +273,7 @@ def _portfolio_page(request: Request, session: Session) -> Response:
         expiring = conformity.expiring_docs(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
         rules = service.rulesets.active(conn)
         ban = partial(translated_reason, rules=rules, lang=language_of(request))
-        recent, _ = imports.newest(conn, limit=_SHOWN // 2)
+        recent = imports.recent(_SHOWN // 2).read(conn)["data"]
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     stored = stored_figures.current(service.settings.data_dir, session.company_id)
     overview = missing = tonnes = None

@@ -225,6 +225,8 @@ class Stopping(HttpRefusal):
         super().__init__("internal_error", message, headers={"Retry-After": "5"})
 
 
+_AGAIN_SECONDS: Final = 5
+"""After which a company may ask again for what it has under way; undoing an import takes two to three seconds."""
 REFUSALS: Final = (HttpRefusal, Refused, NotThere)
 """Every refusal that a handler may raise."""
 
@@ -235,6 +237,8 @@ def http_refusal(error: Exception) -> HttpRefusal:
         return error
     if not isinstance(error, Refused):
         return HttpRefusal("not_found")
+    if error.code == "rate_limited":
+        return RateLimited(_AGAIN_SECONDS)
     answer = HttpRefusal(error.code, error.sentence, details=[each.as_dict() for each in first_hundred(error.issues)])
     if any(issue.code == "unsupported_media_type" for issue in error.issues):
         answer.status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE  # interface v1, Errors: under the code of an invalid body

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal
 
-from api.imports.submit import sheets_mapping
+from api.imports.submissions import sheets_mapping
 from api.pages.render import rows, text
 from pipelines.reading.columns import field_column
 from pipelines.reading.fields import fields_of

@@ -1,6 +1,6 @@
 """`pcds import`: send a file to the service, follow the import, and print what was rejected and how to correct it.
 
-The command calls the service like any caller, with a key, and needs no data directory. `pipelines.imports.corrections`
+The command calls the service like any caller, with a key, and needs no data directory. `pipelines.imports.rejections`
 writes the report as a file to correct.
 """
 
@@ -28,12 +28,11 @@ from api.operate.program import (
     locale_language,
     show,
 )
-from pipelines.imports.corrections import as_csv, as_workbook
-from pipelines.imports.rejections import rejected_tables
+from pipelines.imports.rejections import as_csv, as_workbook, rejected_tables
 from pipelines.reading.mapping import merged
 from schemas.actors import Actor
 from schemas.imports.inputs import OwnWordsInput
-from schemas.imports.types import ImportAccepted, ImportReport, ImportRowError, ImportSource
+from schemas.imports.types import ImportAccepted, ImportRowError, ImportSource, ImportStatusResponse
 from schemas.json_values import JsonObject
 from schemas.messages import LANGUAGES, Message, translate
 from schemas.refusals import Refused
@@ -197,12 +196,12 @@ def _read_key(given: str) -> str:
     return key
 
 
-def _poll_until_ended(service: Client, accepted: ImportAccepted) -> ImportReport:
+def _poll_until_ended(service: Client, accepted: ImportAccepted) -> ImportStatusResponse:
     """Poll the import and return it when it is completed. Raise `Refusal` where it has failed."""
     with _progress("Rows", accepted["rows"]) as bar:
         while True:
             time.sleep(_POLL_SECONDS)
-            now = cast(ImportReport, service.get(accepted["poll_url"], limit=1))
+            now = cast(ImportStatusResponse, service.get(accepted["poll_url"], limit=1))
             bar.update(now["progress"]["done"] - bar.pos)
             if now["status"] == "completed":
                 return now
@@ -252,7 +251,9 @@ def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportR
     return list(files)
 
 
-def _how_to_resend(written: list[Path], finished: ImportReport, mapping_fields: Mapping[str, str], lang: str) -> str:
+def _how_to_resend(
+    written: list[Path], finished: ImportStatusResponse, mapping_fields: Mapping[str, str], lang: str
+) -> str:
     """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
         no_sheet = Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")

@@ -16,20 +16,12 @@ from starlette.responses import Response
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.service import service_of
 from api.http.writing import Write
-from api.imports.corrections import (
-    corrected_name,
-    file_answer,
-    rejected_file,
-    rejected_rows,
-    submit_corrected,
-    with_faults,
-)
-from api.imports.pages import import_address, sentences_of
-from api.imports.submit import stored_import
+from api.imports.pages import answer_with_id, sentences_of, to_import
+from api.imports.submissions import rejected_file, rejected_rows, stored_import, submit_corrected
 from api.pages.forms import Form, offset_of, path_id, read_form, write_of
-from api.pages.render import language_of, page, redirect, said
+from api.pages.render import language_of, page, said
 from api.pages.sessions import Editor, Session, Viewer
-from pipelines.imports.corrections import Edit
+from pipelines.imports.rejections import Edit
 from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Table
 from schemas.imports.inputs import OwnWordInput, OwnWordsInput
@@ -38,6 +30,7 @@ from schemas.messages import header, word
 from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
 from services.imports.words import change_words
+from services.run import run
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
 from warehouse.operate.sessions import Connection
@@ -61,11 +54,9 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     """Return the rejected rows with their reasons as a workbook, to correct and send on the page Imports."""
     import_id, lang = path_id(request), language_of(request)
     try:
-        data = await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
-        found = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
+        return await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
     except (HttpRefusal, Refused) as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused))
-    return file_answer(data, corrected_name(found.filename, "xlsx"), "xlsx")
 
 
 @router.post("/{id}/rejected")
@@ -75,9 +66,9 @@ async def post_rejected(request: Request, session: Editor) -> Response:
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
         answer = await submit_corrected(
-            request, write, path_id(request), list(_edits(form)), dry_run=_said(form), sender_id=session.user_id
+            request, write, path_id(request), list(_edits(form)), answer_with_id, dry_run=_said(form)
         )
-        return redirect(import_address(request, answer))
+        return to_import(request, answer)
     except (HttpRefusal, Refused) as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused), given=form)
 
@@ -95,10 +86,8 @@ async def post_values(request: Request, session: Editor) -> Response:
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
         await run_in_threadpool(_keep_words, write, path_id(request), form)
-        answer = await submit_corrected(
-            request, write, path_id(request), (), dry_run=_said(form), sender_id=session.user_id
-        )
-        return redirect(import_address(request, answer))
+        answer = await submit_corrected(request, write, path_id(request), (), answer_with_id, dry_run=_said(form))
+        return to_import(request, answer)
     except (HttpRefusal, Refused) as refused:
         return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), given=form)
 
@@ -109,15 +98,15 @@ async def _rejected_page(
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     try:
         stored = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
-        found, report = await rejected_rows(
-            request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
+        found = await rejected_rows(
+            request, session.company_id, stored, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
         )
     except Refused as gone:  # the file is no longer stored
         return await run_in_threadpool(_page, request, session, "rejected.html", http_refusal(gone), rows=[], total=0)
-    headers = {each["sheet"]: each["cells"] for each in found.headers}
-    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in with_faults(found.rows, report)]
-    shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE, "total": found.total}
-    shown["dry_run"] = stored.dry_run
+    headers = {each["sheet"]: each["cells"] for each in found["headers"]}
+    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in found["data"]]
+    shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE}
+    shown |= {"total": found["pagination"]["total"], "dry_run": stored.dry_run}
     return await run_in_threadpool(_page, request, session, "rejected.html", refusal, given, **shown)
 
 
@@ -189,13 +178,9 @@ def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
 
     def keep(conn: Connection) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
-        change_words(
-            conn,
-            write.actor,
-            OwnWordsInput(words=chosen),
-        )
+        change_words(conn, write.actor, OwnWordsInput(words=chosen))
 
-    write.service.writes.run(write.actor.company_id, keep)
+    run(write.service.writes, write.actor, keep, lambda done: done)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:

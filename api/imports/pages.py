@@ -5,11 +5,10 @@ back.
 """
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID, uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,9 +16,9 @@ from starlette.responses import Response
 
 from api.audit import pages
 from api.http.errors import HttpRefusal, http_refusal
-from api.http.requests import Upload, form_with_file
+from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
-from api.http.writing import Write
+from api.http.writing import with_reason
 from api.imports.columns_pages import (
     Table,
     apart,
@@ -31,8 +30,7 @@ from api.imports.columns_pages import (
     open_questions,
     shown_columns,
 )
-from api.imports.routes import answer_undo
-from api.imports.submit import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
+from api.imports.submissions import kept_mapping, mapping_name, repeat, stored_import, submit
 from api.pages import forms
 from api.pages.forms import Form, offset_of, path_id, read_form, write_of
 from api.pages.refusals import PageRefused
@@ -40,15 +38,18 @@ from api.pages.render import language_of, link, page, redirect, said
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
-from schemas.imports.types import ImportSource, SourceColumn, has_counts
+from schemas.actors import Actor
+from schemas.imports.types import ImportSource, ImportUndoResult, SourceColumn, has_counts
 from schemas.issues import ISSUE_CODES, Issue
-from schemas.json_values import JsonObject
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused
+from services.imports.submissions import Submission
+from services.imports.undo import undo
 from services.imports.workbook import template
+from services.run import run
 from warehouse.imports import queries, words
 from warehouse.imports.queries import Reason
-from warehouse.imports.report import linked
+from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix="/imports")
 
@@ -79,18 +80,18 @@ def list_page(
     """
     offset, lang = offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
+        recent = queries.recent(PAGE_SIZE, offset).read(conn)
         kept = words.names(conn, session.company_id, _MOST_MAPPINGS)
     return page(
         request,
         "imports.html",
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
-        recent=recent,
+        recent=recent["data"],
         asks_columns=asked_for_columns,
         counted=has_counts,
         kept=[(name, name) for name in kept],
-        total=total,
+        total=recent["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
         faults=[("rows" if rows else "file", sentence) for sentence in sentences_of(refusal, lang)],
@@ -102,21 +103,16 @@ def import_page(
     request: Request, session: Session, *, is_staff: bool = False, refusal: HttpRefusal | None = None
 ) -> Response:
     """Return the page of one import; with a `refusal` of what was asked of it, its reasons above it."""
-    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), path_id(request)
-    found = queries.status(
-        service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
-    )
-    if found is None:
-        raise NotThere
-    templates = found["templates"]
-    with service.writes.company(session.company_id) as conn:
-        reasons, undone_at = queries.reasons(conn, import_id), queries.undone_at(conn, import_id)
-        answers, answered_by = linked(conn, import_id)
+    lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        found = queries.status(conn, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True)
+        if found is None:
+            raise NotThere
+        templates = found["templates"]
+        reasons, relatives = queries.reasons(conn, import_id), queries.relatives(conn, import_id)
         chosen = _chosen_reason(request, reasons)
         if chosen is not None:
-            faults = queries.faults(
-                conn, import_id, code=chosen.code, field=chosen.field, limit=PAGE_SIZE, offset=offset
-            )
+            faults = queries.faults(conn, import_id, chosen, limit=PAGE_SIZE, offset=offset)
             templates |= {fault["message"]: fault["template"] for fault in faults if fault["template"]}
             found["errors"] = [*faults]
     failure = found["failure"]
@@ -137,9 +133,9 @@ def import_page(
         found=found,
         counted=has_counts(found["status"], found["progress"]["done"]),
         reasons=reasons,
-        undone_at=undone_at,
-        answers=answers,
-        answered_by=answered_by,
+        undone_at=relatives.undone_at,
+        answers=relatives.answers,
+        answered_by=relatives.answered_by,
         meaning=_meaning_of,
         warned=[(_meaning_of_code(code), number) for code, number in found["warning_counts"].items()],
         field_name=lambda field: pages.path_in_words(field, lang) if field else "",
@@ -234,13 +230,10 @@ async def post_upload(request: Request, session: Editor) -> Response:
             dry_run=True,
             mapping=mapping,
             mapping_name=name,
-            keeps_mapping=False,
-            fingerprint=b"",
-            sender_id=session.user_id,
             asks_columns=True,
             keep_archived=file.fields.get("archived") == "keep",
         )
-        return redirect(import_address(request, await submit(request, write, sent)))
+        return to_import(request, await submit(request, write, sent, answer_with_id))
     except (HttpRefusal, Refused) as refused:
         return await run_in_threadpool(list_page, request, session, refusal=http_refusal(refused), rows=rows)
 
@@ -254,31 +247,23 @@ async def post_columns(request: Request, session: Editor) -> Response:
     form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
-        submission = await run_in_threadpool(_chosen, write, path_id(request), form, session.user_id)
-        answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
-        return redirect(import_address(request, answer))
+        found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, path_id(request))
+        dry_run, archived = form.get("step") != "import", form.get("archived")
+        name = form.get("mapping_name", "").strip()
+        answer = await repeat(
+            request,
+            write,
+            found,
+            answer_with_id,
+            mapping=merged(chosen_mapping(found.source, form), chosen_answers(found.source, form)),
+            dry_run=dry_run,
+            keep_as=mapping_name(name) if name and not dry_run else None,
+            asks_columns=dry_run,
+            keep_archived=archived == "keep" if archived else None,
+        )
+        return to_import(request, answer)
     except (HttpRefusal, Refused) as refused:
         return await run_in_threadpool(import_page, request, session, refusal=http_refusal(refused))
-
-
-def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
-    """Return the submission of the import's file with the columns and answers of the form; `step` says what for."""
-    found = stored_import(write.service, write.actor.company_id, import_id)
-    mapping = merged(chosen_mapping(found.source, form), chosen_answers(found.source, form))
-    dry_run = form.get("step") != "import"
-    name = form.get("mapping_name", "").strip()
-    keep_as = mapping_name(name) if name and not dry_run else None
-    archived = form.get("archived")
-    return repeated(
-        write,
-        found,
-        mapping=mapping,
-        dry_run=dry_run,
-        sender_id=sender_id,
-        keep_as=keep_as,
-        asks_columns=dry_run,
-        keep_archived=archived == "keep" if archived else None,
-    )
 
 
 async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | None]:
@@ -299,11 +284,15 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
     return Upload(rows.encode(), _PASTED_NAME, fields), rows
 
 
-def import_address(request: Request, answer: Response) -> str:
-    """Return the address of the page of an accepted import, in the language of this one."""
-    accepted = orjson.loads(answer.body)
+def answer_with_id(import_id: UUID, _: object) -> Response:
+    """Return what is kept of a form that made an import, so that the form sent twice leads to the one import."""
+    return Response(str(import_id), 202, media_type="text/plain")
+
+
+def to_import(request: Request, answer: Response) -> Response:
+    """Lead to the page of the import that `answer_with_id` names, in the language of this one."""
     lang = request.query_params.get("lang")
-    return f"/imports/{accepted['id']}" + (f"?lang={lang}" if lang else "")
+    return redirect(f"/imports/{bytes(answer.body).decode()}" + (f"?lang={lang}" if lang else ""))
 
 
 @router.get("/{id}/undo")
@@ -320,17 +309,21 @@ async def post_undo(request: Request, session: Editor) -> Response:
 
 
 def _preview_page(request: Request, session: Session) -> Response:
-    import_id = path_id(request)
-    with service_of(request).writes.company(session.company_id) as conn:
-        filename = queries.filename_of(conn, import_id)
-    if filename is None:
-        raise NotThere
-    tried: JsonObject = orjson.loads(answer_undo(write_of(request, session), {}, import_id, dry_run=True).body)
+    service = service_of(request)
+    filename = stored_import(service, session.company_id, path_id(request)).filename
+    actor = write_of(request, session).actor
+    tried = run(service.writes, actor, _undoing(request, actor, dry_run=True), lambda undone: undone)
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 
 
 def _undo(request: Request, session: Session, form: Form) -> Response:
-    import_id = path_id(request)
     body = {"reason": form.get("reason", "").strip() or None}
-    answer_undo(write_of(request, session, form.get("once")), body, import_id, dry_run=False)
-    return redirect(link(request, f"/imports/{import_id}"))
+    write = with_reason(write_of(request, session, form.get("once")), body)
+    write.answer(fingerprint(body), _undoing(request, write.actor, dry_run=False), lambda _: Response())
+    return redirect(link(request, f"/imports/{path_id(request)}"))
+
+
+def _undoing(request: Request, actor: Actor, *, dry_run: bool) -> Callable[[Connection], ImportUndoResult]:
+    """Return the operation that undoes the import of the page."""
+    rulesets = service_of(request).rulesets
+    return lambda conn: undo(conn, actor, path_id(request), rules=rulesets.active(conn), dry_run=dry_run)

@@ -1,10 +1,12 @@
-"""Import endpoints: accept or refuse a file as a whole; a run writes its rows after the answer."""
+"""Import endpoints: accept or refuse a file as a whole; a run writes its rows after the answer.
+
+Beside them the rejected rows, undoing, and what the company's imports remember: own words, and mappings by their names.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
-from functools import partial
 from typing import Annotated, Final, TypeVar, get_args
 from uuid import UUID
 
@@ -15,9 +17,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, in_language, json_of, json_text, revalidated
-from api.http.auth import Presented, Writer, read
-from api.http.errors import RateLimited
+from api.http.answers import accepted_language, in_language, json_of, revalidated
+from api.http.auth import Presented, Reader, Writer, read_page, read_record
 from api.http.parameters import (
     INSTANT_OR_DAY,
     ArchivedValues,
@@ -39,21 +40,43 @@ from api.http.parameters import (
 )
 from api.http.parameters import archived as read_archived
 from api.http.requests import Upload, fingerprint, json_body, upload
+from api.http.service import service_of
 from api.http.writing import JsonWrite, Write, with_reason
-from api.imports.submit import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
+from api.imports.submissions import (
+    MEDIA_TYPES,
+    Form,
+    kept_mapping,
+    mapping_name,
+    rejected_file,
+    rejected_rows,
+    repeat,
+    stored_import,
+    submit,
+    submit_corrected,
+)
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from schemas.imports.answers import ImportAccepted, ImportListResponse, ImportStatusResponse
-from schemas.imports.inputs import ImportRepeat
+from pipelines.imports.rejections import Edit
+from schemas.imports.inputs import ImportCorrections, ImportRepeat, OwnWordsInput
+from schemas.imports.types import (
+    ImportAccepted,
+    ImportListResponse,
+    ImportStatusResponse,
+    ImportUndoResult,
+    KeptMappingListResponse,
+    KeptMappingRemoval,
+    OwnWordListResponse,
+    OwnWordsWriteResult,
+    RejectedRowListResponse,
+)
 from schemas.issues import Issue
-from schemas.json_values import Json, JsonObject
+from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL, Message
 from schemas.refusals import NotThere, Refused
-from schemas.skus.answers import ImportUndoResult
 from schemas.skus.inputs import Archived, ReasonInput, parse_body, validator
-from services.imports.undo import NotEnded, UnderWay, Undone, undo
-from warehouse.accounts.keys import Key
-from warehouse.imports import queries
-from warehouse.imports.queries import poll_query
+from services.imports.submissions import Submission
+from services.imports.undo import undo
+from services.imports.words import change_words, remove_mapping
+from warehouse.imports import queries, words
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
@@ -137,8 +160,12 @@ async def post_import(
     file = await upload(request, filename)
     write = await run_in_threadpool(Write.by_key, request, key)
     sent = _Sent(dry_run or [], mapping or [], mapping_name or [], archived or [])
-    asked = await run_in_threadpool(_submission, write, key, file, sent)
-    return asked if isinstance(asked, Response) else await submit(request, write, asked)
+    submission = await run_in_threadpool(_submission, write, file, sent)
+    return submission if isinstance(submission, Response) else await submit(request, write, submission, _accepted)
+
+
+def _accepted(_: UUID, accepted: ImportAccepted | None) -> Response:
+    return json_of(accepted, 202)
 
 
 @router.post(
@@ -173,35 +200,28 @@ async def post_repeat(
     dry = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")]) or False
     write = await run_in_threadpool(Write.by_key, request, key)
     found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, import_id)
-    submission = await run_in_threadpool(
-        repeated,
-        write,
-        found,
-        mapping=sent.mapping,
-        dry_run=dry,
-        sender_id=key.client_id,
-        keep_archived=None if archived is None else archived[0] == "keep",
+    keep_archived = None if archived is None else archived[0] == "keep"
+    return await repeat(
+        request, write, found, _accepted, mapping=sent.mapping, dry_run=dry, keep_archived=keep_archived
     )
-    return submission if isinstance(submission, Response) else await submit(request, write, submission)
 
 
-def _submission(write: Write, key: Key, file: Upload, sent: _Sent) -> Submission | Response:
+def _submission(write: Write, file: Upload, sent: _Sent) -> Submission | Response:
     """Return what the request submits, or the answer that an equal request has already had."""
     digest = _fingerprint(file, sent)
     dry_run = _with_part("dry_run", truth, sent.dry_run, file) or False
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
-    given, name = _mapping(file, sent), _mapping_name(file, sent)
-    mapping = kept_mapping(write, name) if given is None and name is not None else given
+    given, name = _mapping(file, sent), _with_part("mapping_name", sent_once, sent.mapping_name, file)
+    name = None if name is None else mapping_name(name)
     return Submission(
         file.data,
         file.filename,
         dry_run,
-        mapping,
+        kept_mapping(write, name) if given is None and name is not None else given,
         name,
         keeps_mapping=given is not None,
         fingerprint=digest,
-        sender_id=key.client_id,
         keep_archived=_with_part("archived", read_archived, sent.archived, file) == "keep",
     )
 
@@ -235,14 +255,6 @@ def _mapping(file: Upload, sent: _Sent) -> JsonObject | None:
     return mapping
 
 
-def _mapping_name(file: Upload, sent: _Sent) -> str | None:
-    """Return the caller's name for the mapping; white space around it does not count."""
-    given = _with_part("mapping_name", sent_once, sent.mapping_name, file)
-    if given is None:
-        return None
-    return mapping_name(given)
-
-
 @router.get("", **operation("List imports", answers={200: ImportListResponse}, errors=READ_ERRORS, preview=True))
 async def list_imports(
     request: Request,
@@ -256,10 +268,9 @@ async def list_imports(
     offset: Offset = 0,
 ) -> Response:
     """The company's imports, newest first, each with its counts; dry runs among them."""
-    asked = {"status": status, "since": since, "until": until, "dry_run": dry_run}
-    filters = {name: value for name, value in asked.items() if value is not None}
-    (page,) = await read(request, presented, queries.page(limit, offset, tuple(filters)), filters)
-    return json_text(page)
+    filters = {"status": status, "since": since, "until": until, "dry_run": dry_run}
+    listing = queries.page(limit, offset, {name: value for name, value in filters.items() if value is not None})
+    return json_of(await read_page(request, presented, listing))
 
 
 @router.get(
@@ -276,17 +287,15 @@ async def get_import(
 ) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
     lang = accepted_language(request)
-    query = poll_query(limit, offset, with_templates=lang != ORIGINAL)
-    answer, *templates = await read(request, presented, query, {"import_id": import_id})
-    if answer is None:
+    query = queries.poll_query(limit, offset, with_templates=lang != ORIGINAL)
+    row = await read_record(request, presented, query, {"import_id": import_id})
+    if row is None:
         raise NotThere
-    return revalidated(request, in_language(json_text(answer), lang, *map(orjson.loads, templates)))
+    report = queries.polled(row)
+    templates = row.pop("templates", {})
+    return revalidated(request, in_language(json_of(report), lang, templates))
 
 
-_SHOWN: Final = 100
-"""SKUs that an answer names of those that stay as they are."""
-_AGAIN_SECONDS: Final = 5
-"""After which a company whose import is being undone may ask again; 50 000 SKUs take two to three seconds."""
 _ERRORS: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
 
 
@@ -304,31 +313,156 @@ def post_undo(received: JsonWrite, import_id: RecordId, dry_run: DryRun) -> Resp
     import of the company is being undone.
     """
     write, body = received.admitted()
-    return answer_undo(write, body, import_id, dry_run=dry_run)
+    write = with_reason(write, body)
+
+    def undone(conn: Connection) -> ImportUndoResult:
+        return undo(conn, write.actor, import_id, rules=write.service.rulesets.active(conn), dry_run=dry_run)
+
+    return write.answer(fingerprint(body), undone, json_of, dry_run=dry_run)
 
 
-def answer_undo(write: Write, body: Json, import_id: UUID, *, dry_run: bool) -> Response:
-    """Undo an import, for the reason of the body; return ImportUndoResult. Raise `NotThere` and `Refused`."""
-    work = partial(_undone, with_reason(write, body), import_id, dry_run=dry_run)
-    return write.answer(fingerprint(body), work, partial(_shown, dry_run=dry_run), dry_run=dry_run)
+_REJECTED_ERRORS: Final = (*READ_ERRORS, "not_found", "not_implemented")
+FileForm = Annotated[Form, Query(alias="format", description="The form of the file.")]
 
 
-def _undone(write: Write, import_id: UUID, conn: Connection, *, dry_run: bool) -> Undone:
-    try:
-        return undo(
-            conn,
-            write.actor,
-            import_id,
-            rules=write.service.rulesets.active(conn),
-            dry_run=dry_run,
-        )
-    except UnderWay:
-        raise RateLimited(_AGAIN_SECONDS) from None
-    except NotEnded:
-        sentence = Message("Only an import that has written and has ended can be undone; this one has not.")
-        raise Refused([Issue("invalid_format", sentence, "id")]) from None
+@router.get(
+    "/{id}/rejected",
+    **operation(
+        "List the rejected rows of an import",
+        answers={200: RejectedRowListResponse},
+        errors=_REJECTED_ERRORS,
+        preview=True,
+    ),
+)
+async def list_rejected(
+    request: Request, key: Reader, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """A page of the rows with their cells as they were sent, by column letter, and their faults as in the report.
+
+    Where a SKU is rejected as a whole, its other rows are among them, without faults. Refused with `invalid_format`
+    where the file is no longer stored.
+    """
+    lang = accepted_language(request)
+    found = await run_in_threadpool(stored_import, service_of(request), key.company_id, import_id)
+    return json_of(await rejected_rows(request, key.company_id, found, lang=lang, offset=offset, limit=limit))
 
 
-def _shown(done: Undone, *, dry_run: bool) -> Response:
-    counts = {name: getattr(done, name) for name in ("restored", "archived", "unchanged")} | {"kept": len(done.kept)}
-    return json_of({"dry_run": dry_run, "counts": counts, "kept": [sku._asdict() for sku in done.kept[:_SHOWN]]})
+@router.get(
+    "/{id}/rejected/file",
+    **operation(
+        "Download the rejected rows of an import",
+        files=(*MEDIA_TYPES.values(),),
+        errors=_REJECTED_ERRORS,
+        preview=True,
+    ),
+)
+async def get_rejected_file(request: Request, key: Reader, import_id: RecordId, form: FileForm = "xlsx") -> Response:
+    """The rejected rows in a file like the one that was sent, with line, column and reason behind their cells.
+
+    Corrected, it is imported like any other. A CSV of rows of two sheets is refused: choose `xlsx`.
+    """
+    return await rejected_file(request, key.company_id, import_id, form, lang=accepted_language(request))
+
+
+@router.post(
+    "/{id}/corrections",
+    **operation(
+        "Import the rejected rows again with corrected cells",
+        body=body_of(ImportCorrections),
+        answers={202: ImportAccepted},
+        errors=(*WRITE_ERRORS, "not_found", "not_implemented"),
+        preview=True,
+    ),
+)
+async def post_corrections(
+    request: Request, key: Writer, import_id: RecordId, *, dry_run: DryRunValues = None
+) -> Response:
+    """Makes a file of the rejected rows with these cells, and imports it as `POST /imports` does.
+
+    Corrections of a dry run make the whole file with these cells, and a dry run again unless `dry_run` is false. It is
+    read with the columns of the first one. Rows that are still wrong are in the report of the new import; a row that
+    was rejected as a duplicate is, until its code differs.
+    """
+    body = await json_body(request)
+    sent = parse_body(ImportCorrections, body)
+    asked = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
+    write = await run_in_threadpool(Write.by_key, request, key)
+    edits = [Edit(cell.sheet, cell.line, cell.column, cell.value) for cell in sent.cells]
+    return await submit_corrected(request, write, import_id, edits, _accepted, dry_run=asked)
+
+
+words_router = APIRouter(prefix=V1, tags=["Imports"])
+
+
+@words_router.get(
+    "/words",
+    **operation(
+        "List the company's own words",
+        answers={200: OwnWordListResponse},
+        errors=READ_ERRORS,
+        preview=True,
+    ),
+)
+async def list_words(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of words, sorted by field and word: in a file, `text` in the field's column is read as `value`.
+
+    A null value is an empty cell. Every import reads them; the values of a mapping count before them.
+    """
+    return json_of(await read_page(request, presented, words.page(limit, offset)))
+
+
+@words_router.put(
+    "/words",
+    **operation(
+        "Store and remove own words",
+        body=body_of(OwnWordsInput),
+        answers={200: OwnWordsWriteResult},
+        errors=(*READ_ERRORS, "idempotency_key_reuse", "payload_too_large"),
+        preview=True,
+    ),
+)
+def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Stores `words`, each in place of an earlier one of its field and text, and removes those of `remove`.
+
+    A value is checked like one of a mapping. Words that are not sent stay; rows that are stored already do not change.
+    """
+    write, body = received.admitted()
+
+    def change(conn: Connection) -> OwnWordsWriteResult:
+        sent = parse_body(OwnWordsInput, body)
+        return {"dry_run": dry_run, "data": change_words(conn, write.actor, sent, dry_run=dry_run)}
+
+    return write.answer(fingerprint(body), change, json_of, dry_run=dry_run)
+
+
+@words_router.get(
+    "/mappings",
+    **operation(
+        "List kept mappings",
+        answers={200: KeptMappingListResponse},
+        errors=READ_ERRORS,
+        preview=True,
+    ),
+)
+async def list_mappings(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of the mappings that imports recall by their `mapping_name`, the last kept first."""
+    return json_of(await read_page(request, presented, words.page_of_mappings(limit, offset)))
+
+
+@words_router.delete(
+    "/mappings/{id}",
+    **operation(
+        "Remove a kept mapping",
+        answers={200: KeptMappingRemoval},
+        errors=(*READ_ERRORS, "idempotency_key_reuse", "not_found"),
+        preview=True,
+    ),
+)
+def delete_mapping(request: Request, key: Writer, mapping_id: RecordId, dry_run: DryRun) -> Response:
+    """No later import can use the mapping; earlier ones stay. The answer contains it, to be stored again."""
+    write = Write.by_key(request, key)
+
+    def remove(conn: Connection) -> KeptMappingRemoval:
+        return {"dry_run": dry_run, "data": remove_mapping(conn, write.actor, mapping_id, dry_run=dry_run)}
+
+    return write.answer(fingerprint(None), remove, json_of, dry_run=dry_run)

@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from pipelines.reading.published import answer_with
-from schemas.imports.types import Asked, ForeseenGrades, ImportReport, ImportRowError
+from schemas.imports.types import Asked, ForeseenGrades, ImportRowError, ImportStatusResponse
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
 from schemas.normalise import shown
@@ -18,7 +18,7 @@ _NAMED: Final = 5
 _WIDTH: Final = 100
 
 
-def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str) -> str:
+def summary(finished: ImportStatusResponse, faults: Sequence[ImportRowError], lang: str) -> str:
     """Return the summary. `finished` is the import's status, `faults` its whole report in `lang`.
 
     A dry run says the same of the same file, and what would become of the grades.
@@ -56,7 +56,7 @@ def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str)
     return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *readings, *warned, *reasons])
 
 
-def _describe_questions(finished: ImportReport, lang: str) -> list[str]:
+def _describe_questions(finished: ImportStatusResponse, lang: str) -> list[str]:
     """Return how many questions are open, each with the options that settle it, and the command that answers them."""
     questions = finished["source"].get("asked") or ()
     if not questions:
@@ -75,7 +75,7 @@ def _describe_questions(finished: ImportReport, lang: str) -> list[str]:
     return [*lines, translate(Message("Answer with the options that are right: {command}", command=command), lang)]
 
 
-def _describe_readings(finished: ImportReport, lang: str) -> list[str]:
+def _describe_readings(finished: ImportStatusResponse, lang: str) -> list[str]:
     """Return a paragraph for each column: what its first texts became, those that lose something before the others."""
     by_column: dict[tuple[str, str], list[str]] = {}
     for each in finished["source"].get("readings") or ():  # a service of before has none
@@ -122,7 +122,7 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
-def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
+def _lines_by_code(finished: ImportStatusResponse, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
     """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
     main = finished["source"]["sheet"] if "sheets" not in finished["source"] else None
     found: dict[str, dict[str, str]] = {}

@@ -4,6 +4,7 @@ A form asks for the value as the edit form does, so the field is chosen first. I
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Final
@@ -21,14 +22,15 @@ from api.pages.sessions import Editor, Session, Viewer
 from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Column, Table, fields_of
 from schemas.imports.inputs import OwnWordsInput
+from schemas.imports.types import KeptMapping
 from schemas.issues import Issue
 from schemas.messages import header
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body
 from schemas.words import fold
 from services.imports.words import change_words, remove_mapping
+from services.run import run
 from warehouse.imports import words
-from warehouse.imports.words import KeptMapping
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix="/words")
@@ -57,7 +59,7 @@ def _list_page(
     """Return the list, with the form that was `sent` and its `faults`, or with the one that the address asks for."""
     offset, lang = offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        every, kept = words.load(conn), words.last_kept(conn, _MOST_MAPPINGS)
+        every, kept = words.load(conn), words.page_of_mappings(_MOST_MAPPINGS).read(conn)["data"]
     listed = [(field, word, value) for field, texts in every.items() for word, value in texts.items()]
     given = sent or _asked_form(
         request.query_params.get("field", ""), request.query_params.get("text", ""), every, lang
@@ -105,7 +107,7 @@ def _key(field: str, word: str) -> str:
 
 def _mapped(kept: KeptMapping, lang: str) -> Iterator[tuple[str, str | None]]:
     """Yield each field that a mapping names with its headers in the file; None where no column is read as it."""
-    for part in (kept.mapping, kept.mapping.get("components")):
+    for part in (kept["mapping"], kept["mapping"].get("components")):
         columns = part.get("columns") if isinstance(part, Mapping) else None
         for field, headers in columns.items() if isinstance(columns, Mapping) else ():
             named = headers if isinstance(headers, list) else [headers]
@@ -143,21 +145,14 @@ def _change(request: Request, session: Session, form: Form) -> Response:
     if "field" in form and "empty" not in form and not form.get("value", "").strip():
         return _list_page(request, session, sent=form, faults=[("value", text("words.value.missing", lang))])
 
-    def work(conn: Connection) -> None:
-        change_words(
-            conn,
-            write.actor,
-            _input_of(form, lang),
-        )
+    def change(conn: Connection) -> None:
+        change_words(conn, write.actor, _input_of(form, lang))
         for mapping_id in chosen:
-            remove_mapping(
-                conn,
-                write.actor,
-                mapping_id,
-            )
+            with suppress(NotThere):  # gone already
+                remove_mapping(conn, write.actor, mapping_id)
 
     try:
-        write.service.writes.run(write.actor.company_id, work)
+        run(write.service.writes, write.actor, change, lambda done: done)
     except Refused as refused:
         return _list_page(request, session, sent=form, faults=_faults(refused.issues, lang))
     return redirect(link(request, "/words"))

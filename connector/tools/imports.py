@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated, Any, Final, TypeVar, cast  # Any: rows as the assistant sends them
+from typing import Annotated, Any, Final, TypeVar  # Any: rows as the assistant sends them
 from uuid import UUID
 
 import orjson
@@ -19,12 +18,12 @@ from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.mapping import Words
 from pipelines.reading.rows import TypedRows
 from pipelines.reading.upload import Upload
-from schemas.imports.types import ImportSource
+from schemas.actors import Actor
+from schemas.imports.types import ImportPreview, PolledReport, RecentImport
 from schemas.issues import Issue
 from services.imports import preview
 from warehouse.catalogue import served_markets
 from warehouse.imports import queries, words
-from warehouse.imports import queries as imports
 
 T = TypeVar("T")
 
@@ -50,7 +49,6 @@ def _sentence(issue: Issue) -> str:
 
 
 _RECENT: Final = 5
-_OF_RECENT: Final = ("id", "status", "dry_run", "filename", "created_at", "created", "updated", "unchanged", "rejected")
 MOST_ROWS: Final = 1000
 """Rows of one call, as many as of a batch (interface v1, Limits); more are sent as an import."""
 
@@ -120,20 +118,17 @@ class RowTools:
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
         named, recent = uuid_of(import_id), list[dict[str, object]]()
-        if import_id == "latest":
-            with self._service.writes.company(current_principal().company_id) as conn:
-                newest, _ = imports.newest(conn, limit=_RECENT)
-            recent = [{name: getattr(each, name) for name in _OF_RECENT} for each in newest]
-            named = newest[0].id if newest else None
-        found = named and queries.status(
-            self._service.writes, current_principal().company_id, named, limit=limit, offset=offset
-        )
+        with self._service.writes.company(current_principal().company_id) as conn:
+            if import_id == "latest":
+                newest = queries.recent(_RECENT).read(conn)["data"]
+                recent = [_in_short(each) for each in newest]
+                named = newest[0]["id"] if newest else None
+            found = named and queries.status(conn, named, limit=limit, offset=offset)
         if not found:
             raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
         page = Page.of(found["pagination"], len(found["errors"]))
-        return self._answer(
-            {**found, **({"recent": recent} if recent else {})}, page, f"The import is {found['status']}.", limit
-        )
+        beside = {"recent": recent} if recent else {}
+        return self._answer(found, page, f"The import is {found['status']}.", limit=limit, beside=beside)
 
     async def _preview(
         self,
@@ -143,36 +138,39 @@ class RowTools:
         limit: int,
         offset: int,
     ) -> BulkCheck:
-        company_id, now = current_principal().company_id, self._service.clock.now()
+        principal = current_principal()
+        actor = Actor(principal.company_id, principal.origin, self._service.clock.now())
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
-        served = await to_thread.run_sync(self._served_markets)
-        own_words = await to_thread.run_sync(self._own_words, company_id)
-        order = preview.reading_order(text, now=now, served_markets=served, words=own_words, mapping=mapping)
-        read = await read_apart(self._service, company_id, order)
-        return await to_thread.run_sync(self._previewed, company_id, read, now, limit, offset)
+        served, own_words = await to_thread.run_sync(self._known, actor.company_id)
+        order = preview.reading_order(text, now=actor.now, served_markets=served, words=own_words, mapping=mapping)
+        read = await read_apart(self._service, actor.company_id, order)
+        return await to_thread.run_sync(self._previewed, actor, read, limit, offset)
 
-    def _served_markets(self) -> frozenset[str]:
-        with self._service.writes.system() as conn:
-            return served_markets(conn)
-
-    def _own_words(self, company_id: UUID) -> Words:
+    def _known(self, company_id: UUID) -> tuple[frozenset[str], Words]:
+        """Return the codes of the served markets, and the company's own words."""
         with self._service.writes.company(company_id) as conn:
-            return words.for_reading(conn)
+            return served_markets(conn), words.for_reading(conn)
 
-    def _previewed(
-        self, company_id: UUID, read: tuple[Upload, TypedRows], now: datetime, limit: int, offset: int
-    ) -> BulkCheck:
-        with self._service.writes.company(company_id) as conn:
-            found = preview.preview(conn, company_id, *read, now=now, rulesets=self._service.rulesets)
+    def _previewed(self, actor: Actor, read: tuple[Upload, TypedRows], limit: int, offset: int) -> BulkCheck:
+        with self._service.writes.company(actor.company_id) as conn:
+            found = preview.preview(conn, actor, *read, self._service.rulesets)
         errors = found["errors"]
         found["errors"] = errors[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
-        return self._answer({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.", limit)
+        beside = {"status": "not_sent", "dry_run": True}
+        return self._answer(found, page, "Nothing was created.", limit=limit, beside=beside)
 
-    def _answer(self, found: Mapping[str, object], page: Page, state: str, limit: int) -> BulkCheck:
+    def _answer(
+        self,
+        found: PolledReport | ImportPreview,
+        page: Page,
+        state: str,
+        *,
+        limit: int,
+        beside: Mapping[str, object],
+    ) -> BulkCheck:
         """Return the answer with as many warnings as errors; `warning_counts` counts all of them."""
-        warnings = cast(list[object], found["warnings"])
-        questions = len(cast(ImportSource, found["source"]).get("asked", ()))
+        questions = len(found["source"].get("asked", ()))
         if questions:
             are_open = "1 question is open" if questions == 1 else f"{questions} questions are open"
             state += (
@@ -189,8 +187,14 @@ class RowTools:
             sources=["The import's own reading of the rows"],
             next_step=f"{state} {page.way_on(done)}",
             page=page,
-            **{"import": orjson.loads(orjson.dumps({**found, "warnings": warnings[:limit]}))},
+            **{"import": {**beside, **found, "warnings": found["warnings"][:limit]}},
         )
+
+
+def _in_short(recent: RecentImport) -> dict[str, object]:
+    """Return an import of the list without its progress; its counts stand beside its name."""
+    named: dict[str, object] = {name: recent[name] for name in ("id", "status", "dry_run", "filename", "created_at")}
+    return named | {name: number for name, number in recent["counts"].items() if name != "total"}
 
 
 def _csv_of(rows: list[dict[str, Any]]) -> str:

@@ -24,8 +24,7 @@ from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.resources import Resources
 from pipelines.engine.tags import company_of, company_partitions
 from pipelines.imports import endings, process, report
-from pipelines.imports.answers import rows_due
-from pipelines.imports.process import RunTotals
+from pipelines.imports.process import RunTotals, rows_due
 from pipelines.imports.report import Work
 from pipelines.metadata import imports as metadata
 from pipelines.metadata.tables import PREVIEW_ROWS
@@ -291,7 +290,8 @@ def _import(resources: Resources, taken: ClaimedImport) -> Generator[dg.Material
         skus = counters(conn).skus
     graded = metadata.graded_skus(sent, written, skus=skus, seconds=seconds)
     yield dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)])
-    polled = status(pool, sent.company_id, sent.id, limit=PREVIEW_ROWS, offset=0)
+    with pool.company(sent.company_id) as conn:
+        polled = status(conn, sent.id, limit=PREVIEW_ROWS, offset=0)
     assert polled is not None, "an import that was just completed is there"
     reported, counted = metadata.import_report(sent, polled), _counts_add_up(rows, polled)
     yield dg.MaterializeResult(asset_key="import_report", metadata=reported, check_results=[counted])

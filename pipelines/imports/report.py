@@ -29,8 +29,6 @@ from schemas.messages import Message, from_json, stored_template, templates, to_
 from warehouse import library
 from warehouse.audit import ledger
 from warehouse.imports import queries
-from warehouse.imports import report as report_imports
-from warehouse.imports import report as warnings_of_imports
 from warehouse.imports.claims import STALLED_AFTER
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.skus.queries import existing_codes
@@ -277,7 +275,7 @@ def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:
         pl.col("template").map_elements(_visible, pl.String),
         number=pl.int_range(pl.len()).over("sheet_position", "line"),
     )
-    report_imports.insert(conn, work.company_id, work.id, rows.select(report_imports.COLUMNS).to_dicts())
+    queries.insert_faults(conn, work.company_id, work.id, rows.select(queries.COLUMNS).to_dicts())
 
 
 def _visible(template: str) -> str:
@@ -344,10 +342,10 @@ def add(
     of_file = of_source(work.source) if first else {"warnings": [], "warning_counts": {}}
     if not issues and not of_file["warnings"]:
         return
-    before = warnings_of_imports.stored(conn, work.id) or of_file
+    before = queries.stored_warnings(conn, work.id) or of_file
     room = max(MOST_LISTED - len(before["warnings"]), 0)
     new = listed(issues, values, upload, work, room)
-    warnings_of_imports.store(conn, work.id, together([before, new]), templates(new["warnings"]))
+    queries.store_warnings(conn, work.id, together([before, new]), templates(new["warnings"]))
 
 
 _ROLES: Final = {"manufacturing_site_id": ["manufacturing"], "packing_site_id": ["packing"]}

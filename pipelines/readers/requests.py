@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, Literal, NamedT
 
 import polars as pl
 
-from pipelines.imports.corrections import Edit, RejectedRow
+from pipelines.imports.rejections import Edit
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.mapping import Words
 from pipelines.reading.rows import TypedRows
 from pipelines.reading.upload import PackedUpload, Upload
-from schemas.imports.types import ImportRowError, ImportSource
+from schemas.imports.types import ImportRowError, ImportSource, RejectedHeader
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message, stored_message
@@ -108,8 +108,8 @@ T_co = TypeVar("T_co", covariant=True)
 class RejectedRows(NamedTuple):
     """A page of the rejected rows of all sheets, with the header of each; `total` counts the rows of all pages."""
 
-    headers: list[RejectedRow]
-    rows: list[RejectedRow]
+    headers: list[RejectedHeader]
+    rows: list[RejectedHeader]
     total: int
 
 

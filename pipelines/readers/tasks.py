@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, BinaryIO, Final, TypeAlias  # Any: the mapping, which is checked where the file is read
 
-from pipelines.imports import corrections
-from pipelines.imports.corrections import Edit, as_csv, as_workbook
-from pipelines.imports.rejections import rejected_tables
+from pipelines.imports import rejections
+from pipelines.imports.rejections import Edit, as_csv, as_workbook, rejected_tables
 from pipelines.readers import requests
 from pipelines.reading.grid import refuse
 from pipelines.reading.media import detect_media_type
@@ -59,8 +58,8 @@ def rejected_rows(source: BinaryIO, *, offset: int, limit: int) -> Answer:
     tables = rejected_tables(data, about["source"], about["report"], about["lang"], with_reasons=False)
     if not any(table.lines for table in tables):
         raise refuse("no_rows", _NONE_REJECTED)
-    page, total = corrections.rows(tables, offset, limit), sum(len(table.lines) for table in tables)
-    return {"headers": corrections.headers(tables), "rows": page, "total": total}, []
+    page, total = rejections.rows(tables, offset, limit), sum(len(table.lines) for table in tables)
+    return {"headers": rejections.headers(tables), "rows": page, "total": total}, []
 
 
 def corrected_file(
@@ -83,8 +82,8 @@ def corrected_file(
     before = rejected_tables(data, place, report, about["lang"], with_reasons=with_reasons, whole=whole)
     if not any(table.lines for table in before):
         raise refuse("no_rows", _NONE_REJECTED)
-    tables = corrections.with_edits(before, [Edit(**change) for change in changes])
-    taken = taken_codes if whole else corrections.taken_codes(before, tables, place, report, taken_codes)
+    tables = rejections.with_edits(before, [Edit(**change) for change in changes])
+    taken = taken_codes if whole else rejections.taken_codes(before, tables, place, report, taken_codes)
     if form == "csv" and len(tables) > 1:
         message = Message("The rejected rows have several sheets, which a CSV cannot have; choose xlsx.")
         raise refuse("invalid_format", message, "format")

@@ -20,8 +20,8 @@ import polars as pl
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.grid import Grid, ReadingRefused, letter
 from pipelines.reading.mapping import SheetMapping
-from schemas.imports.types import Asked, FileFormat, ImportSource, QuestionKind, SourceSheet
-from schemas.issues import Issue
+from schemas.imports.types import Asked, FileFormat, ImportSource, SourceSheet
+from schemas.issues import Issue, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 

@@ -44,7 +44,8 @@ from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.published import Off, Samples, published_table, question, samples_of
 from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
-from schemas.imports.types import Asked, QuestionKind, SourceSheet
+from schemas.imports.types import Asked, SourceSheet
+from schemas.issues import QuestionKind
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.texts import INVISIBLE, control_in

@@ -439,7 +439,7 @@ def read_upload(
     """Read the tables of an uploaded file by its content; `filename` only names it in a refusal.
 
     `mapping` is the caller's (decisions §4), `mapping_name` is its name; `words` are the company's own;
-    `taken_codes` are codes that no row may have (`pipelines.imports.corrections`); `today` is the day of submission,
+    `taken_codes` are codes that no row may have (`pipelines.imports.rejections`); `today` is the day of submission,
     for volumes that name no year.
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """

@@ -1,17 +1,21 @@
-"""Types of an import's answers: what was read from the file, how far the import is, and what it rejects.
+"""Shapes of an import's answers: what was read from the file, how far the import is, what it rejects and remembers.
 
-They are JSON objects under the contract's field names: the reader makes them, Postgres stores them, and the pages, the
-tools and `pcds import` read them. Those without a vocabulary are published as they are here; of the others
-`schemas.imports.answers` publishes Pydantic models of the same fields, and a test compares both.
+Each is written once: the reader makes them, Postgres stores them, REST publishes and answers them, and the pages, the
+tools and `pcds import` read them.
 
 What belongs here: the shape of the answers. What does not: reading a file (`pipelines.reading`), and finding its faults
 (`pipelines.imports.report`).
 """
 
-from typing import Literal, NotRequired, TypeAlias
+from typing import Annotated, Any, Literal, NotRequired  # Any: codes that a vocabulary or a reader names
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # Pydantic publishes no other before Python 3.12
 
+from schemas.answers import Grade, Identifier, Instant, Number, code
+from schemas.issues import ISSUE_CODES, QuestionKind
+from schemas.json_values import JsonObject
 from schemas.pages import Pagination
 
 
@@ -30,17 +34,11 @@ class IgnoredColumn(TypedDict):
     header: str
 
 
-QuestionKind: TypeAlias = Literal[
-    "column", "unit", "value", "quantity", "fraction", "list", "lines", "sheet", "encoding"
-]
-"""What a question is about (decisions §13)."""
-
-
 class Asked(TypedDict):
-    """What was not read because it was not understood, or can mean several things.
+    """What was not read because it was not understood, or can mean several things (`could_be`).
 
-    `lines` is one line or a range, `text` what was not understood; `answer` is the piece of mapping that settles the
-    question by the first of `could_be`.
+    `lines` is one line or a range, `12-18`; `text` is what was not understood; `answer` is the piece of mapping that
+    settles the question by the first of `could_be`.
     """
 
     kind: QuestionKind
@@ -51,7 +49,7 @@ class Asked(TypedDict):
     text: str | None
     could_be: list[str]
     message: str
-    answer: dict[str, object]
+    answer: JsonObject
 
 
 class Reading(TypedDict):
@@ -102,19 +100,21 @@ class SkippedLine(TypedDict):
 
     line: int
     reason: str
-    sheet: NotRequired[str | None]
+    sheet: NotRequired[str | SkipJsonSchema[None]]
 
 
 class MappedBy(TypedDict, total=False):
     """What the caller's mapping has settled of a table; absent from imports of earlier releases.
 
-    `sheets` are there where it is read from several, of which `sheet` is the first.
+    `mapped` are the fields whose column it names, `constants` the values that every line has, `values` what the texts
+    of a field's cells mean, as the mapping says it. `header_row_mapped` is true where it names the header's line.
+    `sheets` are there where the table is read from several, of which `sheet` is the first.
     """
 
     mapped: list[str]
     switched_off: list[SwitchedOff]
     constants: dict[str, str]
-    values: dict[str, dict[str, object]]
+    values: dict[str, JsonObject]
     header_row_mapped: bool
     sheets: list[ReadSheet]
 
@@ -129,7 +129,7 @@ class SourceSheet(MappedBy):
     decimal_marks: dict[str, str]
     hidden: NotRequired[HiddenPlaces | None]
     samples: NotRequired[dict[str, list[str]]]
-    words: NotRequired[dict[str, dict[str, object]]]
+    words: NotRequired[dict[str, JsonObject]]
 
 
 class FileFormat(TypedDict):
@@ -140,6 +140,9 @@ class FileFormat(TypedDict):
     delimiter: str | None
 
 
+Layout: Any = Literal["rows", "long", "wide", "materials"]
+
+
 class ImportSource(FileFormat, MappedBy):
     """Which sheet, header row and column each field was read from; `header_row` counts from 1."""
 
@@ -148,23 +151,23 @@ class ImportSource(FileFormat, MappedBy):
     columns: list[SourceColumn]
     ignored: list[IgnoredColumn]
     components: SourceSheet | None
-    layout: str
+    layout: Layout
     decimal_marks: dict[str, str]
-    volume_year: int | None
+    volume_year: Annotated[int | None, Field(description="Year of volume columns that name none.")]
     skipped: list[SkippedLine]
     mapping_name: str | None
     hidden: NotRequired[HiddenPlaces | None]
     unread_sheets: NotRequired[list[UnreadSheet]]
     asked: NotRequired[list[Asked]]
     samples: NotRequired[dict[str, list[str]]]
-    words: NotRequired[dict[str, dict[str, object]]]
+    words: NotRequired[dict[str, JsonObject]]
     readings: NotRequired[list[Reading]]
 
 
 class ImportAccepted(TypedDict):
-    """The file is queued."""
+    """The file is queued; poll `poll_url` until its status is completed or failed."""
 
-    id: str
+    id: Identifier
     status: Literal["queued"]
     poll_url: str
     dry_run: bool
@@ -199,7 +202,7 @@ class ImportRowError(TypedDict):
     field: str | None
     column: str | None
     value: str | None
-    code: str
+    code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
     message: str
 
 
@@ -216,60 +219,131 @@ class StoredRowError(ImportRowError):
     template: str | None
 
 
-class ImportFailure(TypedDict):
-    """Why the import as a whole failed."""
+class RejectedHeader(TypedDict):
+    """The header of a sheet, by column letter."""
 
-    field: str | None
-    row: NotRequired[int]
-    code: str
+    sheet: str | None
+    line: int
+    cells: dict[str, str]
+
+
+class RejectedRow(RejectedHeader):
+    """A rejected row of the file: `line` is its line there, `cells` are its texts by column letter."""
+
+    errors: list[ImportRowError]
+
+
+class RejectedRowListResponse(TypedDict):
+    """A page of an import's rejected rows, in the order of the file, with the headers of their sheets.
+
+    A row without errors belongs to a SKU that is rejected as a whole.
+    """
+
+    headers: list[RejectedHeader]
+    data: list[RejectedRow]
+    pagination: Pagination
+
+
+class ImportFailure(TypedDict):
+    """Why the import as a whole failed; support finds it by `correlationId`, that of the request that sent the file."""
+
+    field: Annotated[str | None, Field(description="Dotted path in the body, or null for the whole.")]
+    row: NotRequired[Annotated[int, Field(description="Zero-based index in an array body.")]]
+    code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
     message: str
+    kind: NotRequired[Annotated[QuestionKind, Field(description="What the file asks about.")]]
+    could_be: NotRequired[Annotated[list[str], Field(description="What it could be, the likeliest first.")]]
+    answer: NotRequired[
+        Annotated[JsonObject, Field(description="The piece of mapping that settles it by the first of could_be.")]
+    ]
     correlationId: NotRequired[str]
-    kind: NotRequired[QuestionKind]
-    could_be: NotRequired[list[str]]
-    answer: NotRequired[dict[str, object]]
+
+
+class ImportListItem(TypedDict):
+    """An import of the list; `GET /imports/{id}` has its source and its report."""
+
+    id: Identifier
+    status: code("import_status")  # type: ignore[valid-type]
+    dry_run: bool
+    filename: str
+    created_at: Instant
+    started_at: Instant | None
+    finished_at: Instant | None
+    progress: ImportProgress
+    counts: ImportCounts
+    undone_at: Annotated[Instant | None, Field(description="When its writes were last taken back.")]
+
+
+class RecentImport(ImportListItem):
+    """An import of the list as the company's people see it, with the name of its sender.
+
+    `questions` counts those that are open; `failure_kind` is the kind of the one for which the file was refused.
+    """
+
+    key_name: str
+    failure_code: str | None
+    failure_kind: str | None
+    questions: int
+
+
+class ImportListResponse(TypedDict):
+    """A page of imports, newest first."""
+
+    data: list[ImportListItem]
+    pagination: Pagination
 
 
 class GradeChange(TypedDict):
-    """How many SKUs a dry run would bring from one grade to another; `before` is null for new ones."""
+    """How many SKUs a dry run would bring from one grade to another."""
 
-    before: str | None
-    after: str | None
+    before: Grade | None
+    after: Grade | None
     skus: int
 
 
 class ChangedGrade(TypedDict):
     """A stored SKU whose grade a dry run would change."""
 
-    sku_id: str
+    sku_id: Annotated[str, Field(json_schema_extra={"format": "uuid"})]
     sku_code: str
-    before: str | None
-    after: str | None
+    before: Grade | None
+    after: Grade | None
 
 
 class ForeseenGrades(TypedDict):
-    """What a dry run would do to grades: counts of all SKUs that it accepts, and the first whose grade changes."""
+    """What a dry run would do to grades: every SKU that it accepts is counted once."""
 
     grades: list[GradeChange]
     changed: list[ChangedGrade]
 
 
-class ImportReport(ImportWarnings):
-    """How far an import is, with one page of its faults: ImportStatusResponse."""
+class ImportStatusResponse(TypedDict):
+    """How far an import is, with one page of its error report."""
 
-    id: str
-    status: str
+    id: Identifier
+    status: code("import_status")  # type: ignore[valid-type]
     dry_run: bool
     filename: str
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
+    created_at: Instant
+    started_at: Instant | None
+    finished_at: Instant | None
     progress: ImportProgress
     counts: ImportCounts
     source: ImportSource
     failure: ImportFailure | None
     errors: list[ImportRowError]
+    warnings: Annotated[
+        list[ImportRowError], Field(description="The first 200 warnings; a row that is warned about is stored.")
+    ]
+    warning_counts: Annotated[dict[str, int], Field(description="Number of warnings by code, of all rows.")]
     pagination: Pagination
     preview: NotRequired[ForeseenGrades]
+
+
+class PolledReport(ImportStatusResponse, total=False):
+    """A report with the templates of its messages by their English text, where they were asked for."""
+
+    templates: dict[str, str]
 
 
 def has_counts(status: str, rows_done: int) -> bool:
@@ -280,12 +354,6 @@ def has_counts(status: str, rows_done: int) -> bool:
     return status in ("completed", "failed") or rows_done > 0
 
 
-class PolledReport(ImportReport, total=False):
-    """A report with the templates of its messages by their English text, where they were asked for."""
-
-    templates: dict[str, str]
-
-
 class ImportPreview(ImportWarnings):
     """What an import of rows would answer that are not sent yet."""
 
@@ -293,3 +361,87 @@ class ImportPreview(ImportWarnings):
     counts: ImportCounts
     source: ImportSource
     errors: list[ImportRowError]
+
+
+class OwnWord(TypedDict):
+    """A text in a column of the company's files, and the value that it means."""
+
+    field: str
+    text: str
+    value: Annotated[
+        str | Number | bool | list[str] | None,
+        Field(description="The value that the text means, written as in a mapping; null is an empty cell."),
+    ]
+    updated_at: Instant
+
+
+class OwnWordListResponse(TypedDict):
+    """A page of words, by field and word."""
+
+    data: list[OwnWord]
+    pagination: Pagination
+
+
+class OwnWordsChange(TypedDict):
+    """How many words were stored and removed."""
+
+    stored: int
+    removed: int
+
+
+class OwnWordsWriteResult(TypedDict):
+    """What a write of words did; with `dry_run` what it would do."""
+
+    dry_run: bool
+    data: OwnWordsChange
+
+
+class KeptMapping(TypedDict):
+    """A mapping that an import recalls by its `mapping_name`."""
+
+    id: Identifier
+    name: str
+    mapping: JsonObject
+    updated_at: Instant
+
+
+class KeptMappingListResponse(TypedDict):
+    """A page of mappings, the last kept first."""
+
+    data: list[KeptMapping]
+    pagination: Pagination
+
+
+class KeptMappingRemoval(TypedDict):
+    """The mapping that was removed; with `dry_run` the one that would be."""
+
+    dry_run: bool
+    data: KeptMapping
+
+
+class UndoCounts(TypedDict):
+    """Number of SKUs that the import had written, by what became of them."""
+
+    restored: Annotated[int, Field(description="SKUs that were put back to the version before the import.")]
+    archived: Annotated[int, Field(description="SKUs that the import had created, now archived and without its units.")]
+    unchanged: Annotated[int, Field(description="SKUs that already were as before the import.")]
+    kept: Annotated[int, Field(description="SKUs that were left as they are; `kept` of the answer says why.")]
+
+
+UndoCode: Any = Literal["changed_since", "archived_since", "pfas_food_contact_prohibited"]
+
+
+class UndoKept(TypedDict):
+    """A SKU that was left as it is."""
+
+    sku_code: str
+    code: UndoCode
+    message: str
+
+
+class ImportUndoResult(TypedDict):
+    """What undoing an import did, or with `dry_run` would do."""
+
+    dry_run: bool
+    counts: UndoCounts
+    kept: Annotated[list[UndoKept], Field(description="SKUs that were left as they are; the first 100, by sku_code.")]

@@ -286,13 +286,13 @@ def ratings(path: Path | None) -> pl.DataFrame:
     Raises `Refused`, and `FileRefused` with error 100 for an unknown rating.
     """
     found: dict[tuple[str, ...], str] = {}
-    for line, (sku_code, component_type, rating) in _lines(path, ("sku_code", "component_type", "rating")):
+    for line, (sku_code, component_type, colour) in _lines(path, ("sku_code", "component_type", "rating")):
         if component_type not in VOCABULARIES["component_type"]:
             raise _refused(path, line, f"component_type is one of {', '.join(VOCABULARIES['component_type'])}")
-        if rating not in codes("ram_rag_rating"):
-            raise FileRefused(["100"], f"Line {line} of the ratings says {rating or 'nothing'}.")
-        _add(found, (sku_code, component_type), rating, path, line)
-    return pl.DataFrame([(*key, rating) for key, rating in found.items()], schema=RATINGS, orient="row")
+        if colour not in codes("ram_rag_rating"):
+            raise FileRefused(["100"], f"Line {line} of the ratings says {colour or 'nothing'}.")
+        _add(found, (sku_code, component_type), colour, path, line)
+    return pl.DataFrame([(*key, colour) for key, colour in found.items()], schema=RATINGS, orient="row")
 
 
 def drinks(path: Path | None) -> pl.DataFrame:

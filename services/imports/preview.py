@@ -24,6 +24,7 @@ from pipelines.reading.upload import Upload
 from pipelines.writing.patch import Patch, from_typed
 from pipelines.writing.refuse import warnings_of
 from pipelines.writing.write import prepare
+from schemas.actors import Actor
 from schemas.imports.types import ImportCounts, ImportPreview, ImportRowError
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
@@ -59,12 +60,7 @@ def _cell(value: object) -> str:
 
 
 def reading_order(
-    text: str,
-    *,
-    now: datetime,
-    served_markets: Set[str],
-    words: Words,
-    mapping: Mapping[str, object] | None = None,
+    text: str, *, now: datetime, served_markets: Set[str], words: Words, mapping: Mapping[str, object] | None = None
 ) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Return the reader's order for a CSV text; it raises `pipelines.reading.grid.ReadingRefused` as an import would.
 
@@ -81,21 +77,13 @@ def reading_order(
     )
 
 
-def preview(
-    conn: Connection,
-    company_id: UUID,
-    upload: Upload,
-    typed: TypedRows,
-    *,
-    now: datetime,
-    rulesets: Rulesets,
-) -> ImportPreview:
+def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, rulesets: Rulesets) -> ImportPreview:
     """Return counts, source and faults of an import of these rows, in a session that has the company set."""
-    work = _work(company_id, upload, now)
+    work = _work(actor, upload)
     rules = rulesets.active(conn)
     rows = from_typed(typed.values, typed.given, rules)
     patch = Patch.of(rows.values, rows.given).without([fault.row for fault in rows.issues])
-    found = prepare(conn, patch, now=now, rules=rules, whole_rows=False, locking=False)
+    found = prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
     written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
     unnamed = report.missing_names(conn, typed, faults)
@@ -123,11 +111,11 @@ def _counts(typed: TypedRows, outcomes: Sequence[str]) -> ImportCounts:
     }
 
 
-def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:
+def _work(actor: Actor, upload: Upload) -> Work:
     """Return the import that this would be, for the report."""
     return Work(
         id=UUID(str(uuid7())),
-        company_id=company_id,
+        company_id=actor.company_id,
         company_name="",
         filename=FILENAME,
         size_bytes=0,
@@ -135,7 +123,7 @@ def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:
         dry_run=True,
         upload_key="",
         table_key="",
-        default_year=now.year,
+        default_year=actor.now.year,
         source=upload.source,
         rows_total=upload.rows,
         position=0,

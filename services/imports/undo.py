@@ -7,8 +7,7 @@ caller's; a second call finds nothing left to do.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -16,25 +15,21 @@ from compliance.ruleset import RuleSet
 from pipelines.writing.merge import grade
 from pipelines.writing.refuse import judge, refuse
 from schemas.actors import Actor
+from schemas.imports.types import ImportUndoResult, UndoCounts, UndoKept
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
-from schemas.refusals import NotThere
+from schemas.refusals import NotThere, Refused
 from warehouse.audit import ledger
 from warehouse.imports import queries
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, earlier
-from warehouse.skus.earlier import State, Touched
+from warehouse.skus.earlier import State
 from warehouse.skus.store import stage, store
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
 
 
 def restore(
-    conn: Connection,
-    actor: Actor,
-    wanted: Mapping[UUID, tuple[int, int]],
-    *,
-    rules: RuleSet,
-    dry_run: bool,
+    conn: Connection, actor: Actor, wanted: Mapping[UUID, tuple[int, int]], *, rules: RuleSet, dry_run: bool
 ) -> list[tuple[str, Issue]]:
     """Store the values of earlier versions as the next ones; return code and fault of each SKU that the law refuses.
 
@@ -72,23 +67,11 @@ _KEPT: Final[Mapping[State, Message]] = {
     "changed_since": Message("The SKU has been changed since the import; its values stay."),
     "archived_since": Message("The SKU has been archived since the import; bring it back first."),
 }
+_NOT_ENDED: Final = Message("Only an import that has written and has ended can be undone; this one has not.")
+_UNDER_WAY: Final = Message("More requests than the limit allows; wait for the seconds in Retry-After.")
 _REASON: Final = "Undo of the import {filename}."
-
-
-class NotEnded(Exception):  # noqa: N818  (a state, not a fault of the program)
-    """The import has written nothing, or may still write."""
-
-
-class UnderWay(Exception):  # noqa: N818  (a state, not a fault of the program)
-    """An import of the company is being undone: another call would only wait, with a connection, for its locks."""
-
-
-class Kept(NamedTuple):
-    """A SKU that stays as it is: changed or archived since the import, or refused by law as it was before."""
-
-    sku_code: str
-    code: str
-    message: Message
+_NAMED: Final = 100
+"""SKUs that an answer names of those that stay as they are."""
 
 
 class _Import(NamedTuple):
@@ -97,73 +80,47 @@ class _Import(NamedTuple):
     filename: str
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """What undoing an import did: SKUs put back, archived, and already as before; those that stay as they are."""
-
-    restored: int
-    archived: int
-    unchanged: int
-    kept: Sequence[Kept]
-
-
-def undo(
-    conn: Connection,
-    actor: Actor,
-    import_id: UUID,
-    *,
-    rules: RuleSet,
-    dry_run: bool,
-) -> Undone:
+def undo(conn: Connection, actor: Actor, import_id: UUID, *, rules: RuleSet, dry_run: bool) -> ImportUndoResult:
     """Undo an import in the caller's transaction; with `dry_run` only say what it would do.
 
-    Raise `NotThere`, `NotEnded` for a dry run or an import that is worked on, and `UnderWay`.
+    Raise `NotThere`, and `Refused` for a dry run or an import that is worked on, and while an import of the company is
+    being undone: another call would only wait, with a connection, for its locks.
     """
     found = queries.one(conn, import_id, _Import, _Import._fields)
     if found is None:
         raise NotThere
     if found.dry_run or found.status not in ("completed", "failed"):
-        raise NotEnded
+        raise Refused([Issue("invalid_format", _NOT_ENDED, "id")])
     if not queries.take_undo_turn(conn, actor.company_id):
-        raise UnderWay
+        raise Refused([Issue("invalid_format", _UNDER_WAY)], "rate_limited")
     actor = actor.with_reason(actor.origin.reason or _REASON.format(filename=found.filename))
     touched = earlier.touched_by(conn, import_id, lock=not dry_run)
-    counts = Counter(sku.state for sku in touched)
-    refused = _restore(conn, actor, touched, rules=rules, dry_run=dry_run)
-    gone = {sku.sku_id: sku.version_before for sku in touched if sku.state == "archive"}
-    resting = {sku.sku_id: sku.volumes_before for sku in touched if sku.state == "take_units"}
-    kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
-        Kept(code, issue.code, message_of(issue.message)) for code, issue in refused
-    ]
-    done = Undone(counts["restore"] - len(refused), len(gone) + len(resting), counts["undone"], sorted(kept))
-    if not dry_run and (done.restored or done.archived):
-        archive.take_back(
-            conn,
-            actor,
-            gone,
-        )
-        archive.write_units(
-            conn,
-            actor,
-            resting,
-        )
-        queries.undone(conn, import_id, actor.now)
-        after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
-        ledger.enter(conn, actor, "import.undone", import_id, before=None, after=after)
-    return done
-
-
-def _restore(
-    conn: Connection,
-    actor: Actor,
-    touched: Sequence[Touched],
-    *,
-    rules: RuleSet,
-    dry_run: bool,
-) -> list[tuple[str, Issue]]:
+    states = Counter(sku.state for sku in touched)
     wanted = {
         sku.sku_id: (sku.version, sku.version_before)
         for sku in touched
         if sku.state == "restore" and sku.version is not None and sku.version_before is not None
     }
-    return restore(conn, actor, wanted, rules=rules, dry_run=dry_run) if wanted else []
+    refused = restore(conn, actor, wanted, rules=rules, dry_run=dry_run) if wanted else []
+    gone = {sku.sku_id: sku.version_before for sku in touched if sku.state == "archive"}
+    resting = {sku.sku_id: sku.volumes_before for sku in touched if sku.state == "take_units"}
+    kept: list[UndoKept] = [
+        {"sku_code": sku.sku_code, "code": sku.state, "message": _KEPT[sku.state]}
+        for sku in touched
+        if sku.state in _KEPT
+    ]
+    kept += [{"sku_code": code, "code": issue.code, "message": message_of(issue.message)} for code, issue in refused]
+    counts: UndoCounts = {
+        "restored": states["restore"] - len(refused),
+        "archived": len(gone) + len(resting),
+        "unchanged": states["undone"],
+        "kept": len(kept),
+    }
+    if not dry_run and (counts["restored"] or counts["archived"]):
+        archive.take_back(conn, actor, gone)
+        archive.write_units(conn, actor, resting)
+        queries.undone(conn, import_id, actor.now)
+        after = {name: number for name, number in counts.items() if name != "unchanged"}
+        ledger.enter(conn, actor, "import.undone", import_id, before=None, after=after)
+    kept.sort(key=lambda sku: (sku["sku_code"], sku["code"]))
+    return {"dry_run": dry_run, "counts": counts, "kept": kept[:_NAMED]}

@@ -5,7 +5,6 @@ they are.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -15,53 +14,48 @@ from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.mapping import check_rewriting
 from schemas.actors import Actor
 from schemas.imports.inputs import OwnWordInput, OwnWordsInput
+from schemas.imports.types import KeptMapping, OwnWordsChange
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.refusals import Refused
+from schemas.refusals import NotThere, Refused
 from schemas.words import fold
 from warehouse.audit import ledger
-from warehouse.imports import words as words_imports
-from warehouse.imports.words import KeptMapping, OwnWord
+from warehouse.imports import words
+from warehouse.imports.words import Word
 from warehouse.operate.sessions import Connection
 
 MOST_WORDS: Final = 5_000
 """Most words of a company: each import reads all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedWords:
-    """How many words were stored and removed."""
-
-    stored: int
-    removed: int
-
-
-def change_words(conn: Connection, actor: Actor, sent: OwnWordsInput, *, dry_run: bool = False) -> ChangedWords:
+def change_words(conn: Connection, actor: Actor, sent: OwnWordsInput, *, dry_run: bool = False) -> OwnWordsChange:
     """Store and remove words, in the caller's transaction. Raises `Refused` with every fault.
 
     A word replaces the company's earlier one of its field and text; removing one that does not exist does nothing.
     """
     checked = _checked(sent.words)
     gone = [(word.field, fold(word.text)) for word in sent.remove]
+    change: OwnWordsChange = {"stored": len(checked), "removed": len(gone)}
     if dry_run:
-        return ChangedWords(len(checked), len(gone))
-    before = {**words_imports.remove(conn, gone), **words_imports.keep(conn, actor.company_id, checked, actor.now)}
-    if words_imports.count(conn) > MOST_WORDS:
+        return change
+    before = {**words.remove(conn, gone), **words.keep(conn, actor.company_id, checked, actor.now)}
+    if words.count(conn) > MOST_WORDS:
         message = Message("A company has at most {most} words of its own.", most=MOST_WORDS)
         raise Refused([Issue("out_of_range", message, "words")])
     after = {f"{word.field}: {word.text}": word.value for word in checked}
     if before or after:
         ledger.enter(conn, actor, "own_words.updated", actor.company_id, before=before, after=after)
-    return ChangedWords(len(checked), len(gone))
+    return change
 
 
-def _checked(sent: Iterable[OwnWordInput]) -> list[OwnWord]:
+def _checked(sent: Iterable[OwnWordInput]) -> list[Word]:
     """Return the words as they are stored, the last of each field and text."""
-    found: dict[tuple[str, str], OwnWord] = {}
+    found: dict[tuple[str, str], Word] = {}
     issues: list[Issue] = []
     for at, word in enumerate(sent):
-        table = _table_of(word.field)
+        tables: tuple[Table, ...] = ("sku", "component")
+        table = next((table for table in tables if field_column(word.field, table) is not None), None)
         if table is None:
             message = Message("There is no field {name} that a file can have.", name=shown(word.field))
             issues.append(Issue("not_in_vocabulary", message, f"words[{at}].field"))
@@ -72,23 +66,19 @@ def _checked(sent: Iterable[OwnWordInput]) -> list[OwnWord]:
             issues += [Issue("invalid_format", each.message, f"words[{at}].value") for each in refused.issues]
             continue
         name, [folded] = rewriting.column.name, rewriting.cells
-        found[name, folded] = OwnWord(name, folded, word.text, word.value)
+        found[name, folded] = Word(name, folded, word.text, word.value)
     if issues:
         raise Refused(issues)
     return list(found.values())
 
 
-def _table_of(field: str) -> Table | None:
-    tables: tuple[Table, ...] = ("sku", "component")
-    return next((table for table in tables if field_column(field, table) is not None), None)
-
-
-def remove_mapping(conn: Connection, actor: Actor, mapping_id: UUID, *, dry_run: bool = False) -> KeptMapping | None:
-    """Remove a mapping in the caller's transaction, and return it; None where the company keeps none of the id."""
-    found = words_imports.find(conn, mapping_id)
-    if found is None or dry_run:
-        return found
-    words_imports.remove_mapping(conn, mapping_id)
-    before = {found.name: found.mapping}
-    ledger.enter(conn, actor, "import_mapping.removed", mapping_id, before=before, after={})
-    return found
+def remove_mapping(conn: Connection, actor: Actor, mapping_id: UUID, *, dry_run: bool = False) -> KeptMapping:
+    """Remove a mapping in the caller's transaction, and return it. Raise `NotThere`."""
+    kept = words.find(conn, mapping_id)
+    if kept is None:
+        raise NotThere
+    if not dry_run:
+        words.remove_mapping(conn, mapping_id)
+        before = {kept["name"]: kept["mapping"]}
+        ledger.enter(conn, actor, "import_mapping.removed", mapping_id, before=before, after={})
+    return kept

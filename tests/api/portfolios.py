@@ -10,8 +10,7 @@ from pipelines import figures
 from pipelines.exports import Place, export_waiting
 from pipelines.figures import blocks
 from pipelines.imports import report
-from pipelines.imports.answers import rows_due
-from pipelines.imports.process import Job, write_rows
+from pipelines.imports.process import Job, rows_due, write_rows
 from pipelines.reading.rows import TypedRows, type_rows
 from pipelines.reading.upload import Upload
 from warehouse.figures import snapshots

@@ -10,9 +10,17 @@ from functools import cache
 from typing import Any
 
 import jsonschema_rs
+from pydantic import create_model
+
+from schemas.answers import Answer
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DOCUMENTS = ("OpenApiDocument", "JsonSchemaDocument")  # what may stand in these is another specification's to say
+
+
+def published(shape: Any, value: Any) -> None:
+    """Hold an answer against the type that it is published from: strictly, and with nothing that it does not name."""
+    create_model("Answering", __base__=Answer, value=(shape, ...)).model_validate({"value": value}, extra="forbid")
 
 
 class Published:

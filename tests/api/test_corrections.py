@@ -3,8 +3,9 @@
 import fastexcel
 import pytest
 
-from schemas.imports.answers import ImportAccepted, RejectedRowListResponse
+from schemas.imports.types import ImportAccepted, RejectedRowListResponse
 from tests.api.portfolios import run
+from tests.api.published import published
 from tests.pipelines.reading.writing import workbook
 
 FILE = (
@@ -23,7 +24,7 @@ def imported(caller, data=FILE, filename="liste.csv", **query):
 def rejected(caller, import_id, **query):
     answer = caller.get(f"/imports/{import_id}/rejected", params=query)
     assert answer.status_code == 200, answer.text
-    RejectedRowListResponse.model_validate(answer.json(), extra="forbid")
+    published(RejectedRowListResponse, answer.json())
     return answer.json()
 
 
@@ -44,7 +45,7 @@ def test_corrected_cells_are_imported_like_the_first_file(caller):
     first = imported(caller)
     answer = corrected(caller, first, (3, "C", "2,5"), (4, "D", "Glas"))
     assert answer.status_code == 202, answer.text
-    ImportAccepted.model_validate(answer.json(), extra="forbid")
+    published(ImportAccepted, answer.json())
     assert answer.json()["filename"] == "liste.corrected.csv"
     run(caller, answer.json()["id"])
     report = caller.get(f"/imports/{answer.json()['id']}").json()

@@ -4,8 +4,9 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.imports.answers import ImportAccepted
+from schemas.imports.types import ImportAccepted
 from tests.api.portfolios import run
+from tests.api.published import published
 
 CSV = b"Ours;What\nI-1;Bottle\nI-2;Tray\n"
 MAPPING = {"columns": {"sku_code": "A", "name": "What"}}
@@ -28,7 +29,7 @@ def repeat(caller, import_id, body, **headers):
 def test_a_dry_run_is_imported_with_the_right_columns(caller, first):
     answer = repeat(caller, first, {"mapping": MAPPING})
     assert answer.status_code == 202, answer.text
-    ImportAccepted.model_validate(answer.json(), extra="forbid")
+    published(ImportAccepted, answer.json())
     accepted = answer.json()
     assert (accepted["dry_run"], accepted["filename"], accepted["rows"]) == (False, "list.csv", 2)
     assert accepted["id"] != first

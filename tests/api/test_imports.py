@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.imports.answers import ImportAccepted, ImportStatusResponse
+from schemas.imports.types import ImportAccepted, ImportStatusResponse
+from tests.api.published import published
 
 CSV = b"sku_code;name;weight_grams\nI-1;Bottle;12,5\nI-2;Tray;8\n"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
@@ -24,12 +25,12 @@ def _refused(answer):
 def test_a_raw_file_is_accepted_and_polled(caller):
     answer = _raw(caller, CSV)
     assert answer.status_code == 202, answer.text
-    ImportAccepted.model_validate(answer.json(), extra="forbid")
+    published(ImportAccepted, answer.json())
     accepted = answer.json()
     assert (accepted["filename"], accepted["rows"], accepted["dry_run"]) == ("file.csv", 2, False)
     assert accepted["poll_url"] == f"/api/v1/imports/{accepted['id']}"
     poll = caller.http.get(accepted["poll_url"], headers={"X-API-Key": caller.key})
-    ImportStatusResponse.model_validate(poll.json(), extra="forbid")
+    published(ImportStatusResponse, poll.json())
     assert poll.json()["progress"] == {"done": 0, "total": 2}
 
 
@@ -53,7 +54,7 @@ def test_components_on_the_lines_of_a_csv_stand_in_no_sheet(caller, data):
 def test_a_multipart_file_is_accepted(caller):
     answer = caller.request("POST", "/imports?dry_run=1", files={"file": ("p.xlsx", EXAMPLE.read_bytes())})
     assert answer.status_code == 202, answer.text
-    ImportAccepted.model_validate(answer.json(), extra="forbid")
+    published(ImportAccepted, answer.json())
     assert (answer.json()["filename"], answer.json()["dry_run"]) == ("p.xlsx", True)
 
 
@@ -220,7 +221,7 @@ def test_a_kept_mapping_keeps_all_that_it_says(caller):
     )
     sent = _raw(caller, strange, mapping=mapping, mapping_name="Till").json()["source"]
     again = _raw(caller, strange, mapping_name="Till")
-    ImportAccepted.model_validate(again.json(), extra="forbid")
+    published(ImportAccepted, again.json())
     assert again.json()["source"] == sent
     assert sent["mapped"] == ["sku_code", "gtin", "name"]
     assert sent["switched_off"] == [{"field": "material", "column": "D", "header": "Material"}]

@@ -4,8 +4,9 @@ from html import unescape
 
 import pytest
 
-from schemas.imports.answers import KeptMappingListResponse, KeptMappingRemoval
+from schemas.imports.types import KeptMappingListResponse, KeptMappingRemoval
 from tests.api.people import Browser, added, hidden
+from tests.api.published import published
 
 FILE = b"Code;Titel\nA-1;Bottle\n"
 MAPPING = '{"columns": {"sku_code": "Code", "name": "Titel"}}'
@@ -17,7 +18,7 @@ def sent(caller, **query):
 
 def kept(caller):
     answer = caller.get("/mappings")
-    KeptMappingListResponse.model_validate_json(answer.content, extra="forbid")
+    published(KeptMappingListResponse, answer.json())
     return answer.json()["data"]
 
 
@@ -35,7 +36,7 @@ def test_it_is_listed_and_removed_and_recalled_no_more(caller, join):
     assert caller.request("DELETE", path, params={"dry_run": True}).json() == {"dry_run": True, "data": works}
     again = [caller.request("DELETE", path, headers={"Idempotency-Key": "gone"}) for _ in range(2)]
     assert [(each.status_code, each.json()) for each in again] == [(200, {"dry_run": False, "data": works})] * 2
-    KeptMappingRemoval.model_validate_json(again[0].content, extra="forbid")
+    published(KeptMappingRemoval, again[0].json())
     assert caller.request("DELETE", path).status_code == 404
     assert [each["name"] for each in kept(caller)] == ["a/b ü"]
     refused = sent(caller, mapping_name="Works")

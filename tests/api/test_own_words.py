@@ -2,8 +2,9 @@
 
 import pytest
 
-from schemas.imports.answers import ImportAccepted, OwnWordListResponse, OwnWordsWriteResult
+from schemas.imports.types import ImportAccepted, OwnWordListResponse, OwnWordsWriteResult
 from tests.api.portfolios import run
+from tests.api.published import published
 
 FILE = b"sku_code,name,material,weight_grams\nA-1,Bottle,Kunststoff X,12.5\nA-2,Lid,KUNSTSTOFF  x,2\n"
 WORDS = {
@@ -30,9 +31,9 @@ def test_an_import_reads_the_companys_words(caller):
     assert before["counts"]["rejected"] > 0
     answer = put(caller, WORDS)
     assert answer.status_code == 200, answer.text
-    OwnWordsWriteResult.model_validate(answer.json(), extra="forbid")
+    published(OwnWordsWriteResult, answer.json())
     accepted, after = imported(caller)
-    ImportAccepted.model_validate(accepted, extra="forbid")
+    published(ImportAccepted, accepted)
     assert after["counts"]["rejected"] == 0, after["errors"]
     assert accepted["source"]["words"]["material"] == {"Kunststoff X": "plastic"}
 
@@ -41,7 +42,7 @@ def test_they_are_listed_changed_and_removed(caller):
     put(caller, WORDS)
     put(caller, {"words": [{"field": "material", "text": "kunststoff x", "value": "glass"}]})
     listed = caller.get("/words").json()
-    OwnWordListResponse.model_validate(listed, extra="forbid")
+    published(OwnWordListResponse, listed)
     assert [(word["field"], word["text"], word["value"]) for word in listed["data"]] == [
         ("colour", "schwarz", "dark"),
         ("material", "kunststoff x", "glass"),

@@ -46,7 +46,7 @@ def test_a_fault_of_ours_is_a_page_with_its_number_and_nothing_else(caller, pool
     def broken(*_args, **_kwargs):
         raise RuntimeError("SELECT secret FROM nowhere")
 
-    monkeypatch.setattr("api.imports.pages.queries.newest", broken)
+    monkeypatch.setattr("api.imports.pages.queries.recent", broken)
     page = visitor.get("/imports?lang=fr", headers=PEOPLE)
     assert (page.status_code, "Une erreur s’est produite chez nous" in page.text) == (500, True)
     assert page.headers["x-correlation-id"] in page.text

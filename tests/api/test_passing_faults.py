@@ -76,7 +76,7 @@ def test_a_person_is_told_in_words(caller, pool, monkeypatch):
     def full(*_args, **_kwargs):
         raise DiskFull("could not extend file")
 
-    monkeypatch.setattr("api.imports.pages.queries.newest", full)
+    monkeypatch.setattr("api.imports.pages.queries.recent", full)
     page = person.get("/imports?lang=de", headers=HTML)
     assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
     assert "in einigen Sekunden noch einmal" in page.text

@@ -14,7 +14,7 @@ from api.imports.summary import options_of
 from api.pages.render import _FOR_PEOPLE
 from pipelines.reading.mapping import merged
 from pipelines.reading.published import answer_with
-from schemas.imports.types import QuestionKind
+from schemas.issues import QuestionKind
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.api.test_import_answers import stored

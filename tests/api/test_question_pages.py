@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 
 from pipelines.reading import published
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from schemas.messages import Message
-from services.imports import submit
+from services.imports import submissions
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, service_behind
 from tests.api.test_import_answers import ASKING, imported, stored
@@ -99,19 +99,13 @@ def test_a_refused_file_is_kept_and_a_choice_is_enough(caller, browser):
     )
     refused, service = published.refused(asked), service_behind(caller)
     assert refused.outline is not None
-    file = submit.keep_file(service.objects, caller.company, "SKU;Name\nK-1;Pudełko\n".encode("cp1250"))
+    file = submissions.keep_file(service.objects, caller.company, "SKU;Name\nK-1;Pudełko\n".encode("cp1250"))
     with service.writes.company(caller.company) as conn:
-        kept = submit.ask_columns(
-            conn,
-            service.objects,
-            file,
-            refused.outline,
-            refused.issues,
-            filename="kody.csv",
-            origin=Origin("user", str(uuid4()), "A", "c"),
-            key_id=uuid4(),
-            now=datetime.now(UTC),
-        )
+        actor = Actor(caller.company, Origin("user", str(uuid4()), "A", "c"), datetime.now(UTC))
+        sent = submissions.Submission(b"", "kody.csv", dry_run=True)
+        outline, issues = refused.outline, refused.issues
+        submissions.ask_columns(conn, actor, service.objects, file, sent, outline=outline, issues=issues)
+    kept = file.import_id
     page = unescape(browser.get(f"/imports/{kept}?lang=de").text)
     assert questions(page) == {"answer.0": ["windows-1250", "iso-8859-2"]}
     assert "sku.header_row" not in page

@@ -19,8 +19,8 @@ from pipelines.engine.tags import partition_of
 from pipelines.readers.pool import Readers
 from pipelines.reading.upload import PackedUpload, read_upload
 from pipelines.writing.write import PlanLimitReached
-from schemas.actors import Origin
-from services.imports import submit
+from schemas.actors import Actor, Origin
+from services.imports import submissions
 from tests.pipelines.stocked import Stocked, stock
 from warehouse.imports import queries
 from warehouse.operate.clock import StoppedClock
@@ -49,24 +49,16 @@ class Desk(Stocked):
         data = content.encode() if isinstance(content, str) else content
         now = self.clock.now()
         read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
-        kept = submit.keep_file(self.objects, self.company, data, read.table)
+        kept = submissions.keep_file(self.objects, self.company, data, read.table)
         try:
             with self.pool.company(self.company) as conn:
-                accepted = submit.submit(
-                    conn,
-                    self.objects,
-                    kept,
-                    read,
-                    origin=ORIGIN,
-                    now=now,
-                    filename=filename,
-                    dry_run=dry_run,
-                    key_id=uuid4(),
-                )
-        except PlanLimitReached:  # as the doors do (`api.imports.submit`)
+                sent = submissions.Submission(data, filename, dry_run)
+                actor = Actor(self.company, ORIGIN, now)
+                accepted = submissions.submit(conn, actor, self.objects, kept, sent, upload=read)
+        except PlanLimitReached:  # as the doors do (`api.imports.submissions`)
             kept.remove(self.objects)
             raise
-        return UUID(accepted["id"])
+        return accepted["id"]
 
     def run(self, import_id: UUID) -> bool:
         """Process an import; whether the run succeeded."""
@@ -98,7 +90,8 @@ class Desk(Stocked):
             )
 
     def poll(self, import_id: UUID) -> dict[str, Any]:
-        found = queries.status(self.pool, self.company, import_id, limit=50, offset=0)
+        with self.pool.company(self.company) as conn:
+            found = queries.status(conn, import_id, limit=50, offset=0)
         assert found is not None
         return found
 

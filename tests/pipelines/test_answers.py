@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipelines.imports.answers import held_back
+from pipelines.imports.process import held_back
 from pipelines.reading.rows import ERRORS, TypedRows
 
 

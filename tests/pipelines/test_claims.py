@@ -204,4 +204,5 @@ def test_the_queue_shows_other_companies_identifiers_only_through_its_functions(
 
 def test_the_status_of_another_companys_import_is_not_there(desk: Desk, new_company: Any) -> None:
     import_id, other = desk.send(FILE), new_company("enterprise")
-    assert queries.status(desk.pool, other, import_id, limit=50, offset=0) is None
+    with desk.pool.company(other) as conn:
+        assert queries.status(conn, import_id, limit=50, offset=0) is None

@@ -10,8 +10,7 @@ import xlsxwriter
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipelines.imports.corrections import as_csv, as_workbook
-from pipelines.imports.rejections import rejected_tables
+from pipelines.imports.rejections import as_csv, as_workbook, rejected_tables
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
 from pipelines.reading.values import unescaped

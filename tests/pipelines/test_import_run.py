@@ -229,7 +229,8 @@ def test_undoing_an_import_does_not_bring_a_forbidden_record_back(desk: Desk) ->
         rules, now = desk.rulesets.active(conn), desk.clock.now()
         for dry_run in (True, False):
             done = undo(conn, Actor(desk.company, ORIGIN, now), last, rules=rules, dry_run=dry_run)
-            assert (done.restored, [(kept.sku_code, kept.code) for kept in done.kept]) == (0, [("A1", REFUSED)])
+            kept = [(sku["sku_code"], sku["code"]) for sku in done["kept"]]
+            assert (done["counts"]["restored"], kept) == (0, [("A1", REFUSED)])
     assert desk.rows("SELECT volumes::text FROM skus WHERE company_id = %s") == [('{"DE/2026/0":0}',)]
 
 

@@ -1,17 +1,25 @@
 """A report is stored in English with templates and parameters beside it, and read in any language."""
 
+from uuid import UUID
+
 from api.http.answers import translated
+from schemas.imports.types import PolledReport
 from tests.pipelines.conftest import Desk
 from warehouse.imports import queries
 
 FILE = b"sku_code,name,weight_grams\nL-1,Bottle,about 12\nL-2,Tray,8\nL-2,Tray,8\nL-3,Cup,1\x01 stone\n"
 
 
+def _polled(desk: Desk, import_id: UUID) -> PolledReport | None:
+    with desk.pool.company(desk.company) as conn:
+        return queries.status(conn, import_id, limit=50, offset=0, with_templates=True)
+
+
 def test_a_report_is_read_in_every_language_and_one_from_before_in_english(desk: Desk) -> None:
     import_id = desk.send(FILE)
     assert desk.run(import_id)
     english = [error["message"] for error in desk.poll(import_id)["errors"]]
-    found = queries.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
+    found = _polled(desk, import_id)
     assert found is not None
     templates = found.pop("templates")
     assert found == desk.poll(import_id)
@@ -24,6 +32,6 @@ def test_a_report_is_read_in_every_language_and_one_from_before_in_english(desk:
     french = [error["message"] for error in translated(found, "fr", templates)["errors"]]
     assert not set(french) & {*english, *german}
     desk.rows("UPDATE import_errors SET template = NULL WHERE company_id = %s RETURNING 1")
-    found = queries.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
+    found = _polled(desk, import_id)
     assert found is not None
     assert [error["message"] for error in translated(found, "fr", found.pop("templates"))["errors"]] == english

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ValidationError, create_model
 from compliance.grading import GRADED_INPUTS
 from schemas import answers as base_models
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
-from schemas.imports import answers as import_models
 from schemas.imports import types
 from schemas.skus import answers as sku_models
 from schemas.skus import types as types_skus
@@ -46,14 +45,6 @@ def members(typed: Any) -> dict[str, Any]:
         (types_skus.SupplierResponse, SupplierDataResponse),
         (types_skus.Component, sku_models.SkuComponent),
         (types_skus.SkuDetail, sku_models.SkuDetail),
-        (types.ImportAccepted, import_models.ImportAccepted),
-        (types.ImportReport, import_models.ImportStatusResponse),
-        (types.ImportSource, import_models.ImportSource),
-        (types.SourceSheet, import_models.SourceSheet),
-        (types.Asked, import_models.Asked),
-        (types.SkippedLine, import_models.SkippedLine),
-        (types.ImportRowError, import_models.ImportRowError),
-        (types.ImportFailure, import_models.ImportFailure),
     ],
 )
 def test_a_type_has_the_fields_of_its_model(typed: Any, model: type[BaseModel]) -> None:

@@ -1,76 +1,129 @@
-"""Reads imports for their company's people: the list, newest first, and the report of one import by its reasons.
+"""Stores imports with the rows of their reports, and reads them: polls, the list, the report of one by its reasons.
 
-Polls are answered by `warehouse.imports.queries`.
+What belongs here: rows. What does not: their content (`pipelines.imports.report`), and the claims of runs
+(`warehouse.imports.claims`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast  # Any: columns of a new import's row
 from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Json
+from sqlalchemy import JSON, Boolean, Column, DateTime, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
 
-from schemas.imports.types import ImportSource, PolledReport, StoredRowError
+from schemas.imports.types import (
+    ForeseenGrades,
+    ImportListItem,
+    ImportSource,
+    ImportWarnings,
+    PolledReport,
+    RecentImport,
+    StoredRowError,
+)
 from warehouse import pages
-from warehouse.operate.sessions import Connection, Pool
-from warehouse.pages import instant
+from warehouse.base import company, identity, instant, metadata
+from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
+from warehouse.skus import archive, portfolio
 
-_NEWEST: Final = """
-SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,
-    unchanged, rejected, failure ->> 'code' AS failure_code, failure ->> 'kind' AS failure_kind,
-    coalesce(json_array_length(source -> 'asked'), 0) AS questions, count(*) OVER () AS total
-FROM imports ORDER BY created_at DESC, id LIMIT %s OFFSET %s"""
+imports = Table(
+    "imports",
+    metadata,
+    identity(),
+    company(),
+    Column("status", Text, nullable=False),
+    Column("dry_run", Boolean, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of the uploaded bytes, hexadecimal"),
+    Column("upload_key", Text, nullable=False, comment="the uploaded bytes in the object store"),
+    Column("table_key", Text, nullable=False, comment="the table read from them, in the object store"),
+    Column("default_year", Integer, nullable=False, comment="of volume columns that name no year"),
+    Column("source", JSON, nullable=False, comment="ImportSource"),
+    Column("rows_total", Integer, nullable=False, comment="data lines"),
+    Column("rows_done", Integer, nullable=False, server_default="0"),
+    Column("position", Integer, nullable=False, server_default="0", comment="typed rows committed"),
+    Column("created", Integer, nullable=False, server_default="0"),
+    Column("updated", Integer, nullable=False, server_default="0"),
+    Column("unchanged", Integer, nullable=False, server_default="0"),
+    Column("rejected", Integer, nullable=False, server_default="0"),
+    Column("failure", JSON, comment="Issue"),
+    Column(
+        "templates",
+        JSON,
+        comment="templates of messages in source, failure and warnings, by their English",
+    ),
+    Column("claim", Uuid, comment="of the run that may write the next chunk"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("run_id", Text, comment="the Dagster run that holds or held the claim"),
+    Column("key_id", Uuid, nullable=False),
+    Column("key_name", Text, nullable=False),
+    Column("correlation_id", Text, nullable=False),
+    Column("ip", Text),
+    Column("user_agent", Text),
+    instant("created_at"),
+    instant("started_at", nullable=True),
+    instant("heartbeat_at", nullable=True),
+    instant("finished_at", nullable=True),
+    Column(
+        "upload_removed_at", DateTime(timezone=True), comment="of a dry run whose upload made room for another file"
+    ),
+    Column(
+        "keep_archived",
+        Boolean,
+        nullable=False,
+        server_default="false",
+        comment="whether rows of archived SKUs are rejected, not brought back",
+    ),
+    Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
+    Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
+    Column("taken_codes", JSON, comment="codes that no row of this file of corrections may have; null where none"),
+    Column("warnings", JSON, comment="ImportWarnings; null where there are none"),
+    Column("mapping", JSON, comment="the caller's, an earlier one merged with its answers"),
+    Column("answers", Uuid, comment="the import whose held-back values this one writes; null where none"),
+    Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
+    Index("ix_imports_started", "company_id", "started_at"),
+)
+
+import_errors = Table(
+    "import_errors",
+    metadata,
+    company(),
+    Column("import_id", Uuid, nullable=False),
+    Column("sheet_position", Integer, nullable=False, comment="0 the main table, 1 the components sheet"),
+    Column("line", Integer, nullable=False, comment="of the caller's file, from 1"),
+    Column("number", Integer, nullable=False, comment="among the faults of one line"),
+    Column("sheet", Text),
+    Column("sku_code", Text),
+    Column("field", Text),
+    Column("column", Text),
+    Column("value", Text),
+    Column("code", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("template", Text, comment="the message's template and parameters; null where the text is the template"),
+    PrimaryKeyConstraint("import_id", "sheet_position", "line", "number"),
+)
+
 _REASONS: Final = """
 SELECT code, field, count(*) AS faults, min(message) AS message
 FROM import_errors WHERE import_id = %s GROUP BY code, field ORDER BY faults DESC, code, field"""
 _FAULTS: Final = """
 SELECT sheet, line, sku_code, field, "column", value, code, message, template
-FROM import_errors WHERE import_id = %s AND code = %s AND field IS NOT DISTINCT FROM %s
-ORDER BY sheet_position, line, number LIMIT %s OFFSET %s"""
-_ALL_FAULTS: Final = """
-SELECT sheet, line, sku_code, field, "column", value, code, message, template
-FROM import_errors WHERE import_id = %s ORDER BY sheet_position, line, number"""
+FROM import_errors WHERE import_id = %(id)s
+    AND (%(code)s::text IS NULL OR code = %(code)s AND field IS NOT DISTINCT FROM %(field)s::text)
+ORDER BY sheet_position, line, number LIMIT %(limit)s OFFSET %(offset)s"""
 _UNKNOWN_VALUES: Final = """
 SELECT field, value, count(*) AS rows
 FROM import_errors WHERE import_id = %s AND code = 'not_in_vocabulary' AND field IS NOT NULL AND value IS NOT NULL
 GROUP BY field, value ORDER BY rows DESC, field, value LIMIT %s"""
-
-_INSERTED: Final = (
-    "id",
-    "company_id",
-    "status",
-    "dry_run",
-    "keep_archived",
-    "filename",
-    "size_bytes",
-    "sha256",
-    "upload_key",
-    "table_key",
-    "default_year",
-    "source",
-    "templates",
-    "rows_total",
-    "taken_codes",
-    "mapping",
-    "answers",
-    "key_id",
-    "key_name",
-    "correlation_id",
-    "ip",
-    "user_agent",
-    "created_at",
-)
-_INSERT: Final = (
-    f"INSERT INTO imports ({', '.join(_INSERTED)}) VALUES ({', '.join(f'%({name})s' for name in _INSERTED)})"
-)
-_NAMED: Final = """
+_WITH_COMPANY: Final = """
 (SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
 AS named"""
 
-_FAIL_AT_ONCE: Final = "UPDATE imports SET failure = %s, finished_at = %s WHERE id = %s"
 _NEXT_WAITING: Final = """
 SELECT id FROM imports
 WHERE status IN ('queued', 'processing') AND (claim IS NULL OR heartbeat_at < %s)
@@ -81,9 +134,10 @@ _UNDONE: Final = "UPDATE imports SET undone_at = %s WHERE id = %s"
 Row = TypeVar("Row")
 
 
-def insert(connection: Connection, row: Mapping[str, object]) -> None:
+def insert(connection: Connection, row: Mapping[str, Any]) -> None:
     """Add an import's row in the caller's transaction; `row` has every column that a new import has."""
-    connection.execute(_INSERT, row)
+    values = ", ".join(f"%({name})s" for name in row)
+    connection.execute(f"INSERT INTO imports ({', '.join(row)}) VALUES ({values})", row)
 
 
 def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Sequence[str]) -> Row | None:
@@ -92,24 +146,8 @@ def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Seque
     None where there is none.
     """
     with connection.cursor(row_factory=class_row(kind)) as cursor:
-        return cursor.execute(f"SELECT {', '.join(columns)} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
-
-
-def fail_at_once(connection: Connection, import_id: UUID, failure: Mapping[str, object], at: datetime) -> None:
-    """End a new import that no run will work on."""
-    connection.execute(_FAIL_AT_ONCE, [Json(dict(failure)), at, import_id])
-
-
-def filename_of(connection: Connection, import_id: UUID) -> str | None:
-    """Return the name of an import's file; None where the session's company has no such import."""
-    row = connection.execute("SELECT filename FROM imports WHERE id = %s", [import_id]).fetchone()
-    return None if row is None else str(row[0])
-
-
-def undone_at(connection: Connection, import_id: UUID) -> datetime | None:
-    """Return when the writes of an import were last taken back; None where they were not."""
-    row = connection.execute("SELECT undone_at FROM imports WHERE id = %s", [import_id]).fetchone()
-    return None if row is None else row[0]
+        query = f"SELECT {', '.join(columns)} FROM {_WITH_COMPANY} WHERE id = %s"
+        return cursor.execute(query, (import_id,)).fetchone()
 
 
 def take_undo_turn(connection: Connection, company_id: UUID) -> bool:
@@ -126,31 +164,6 @@ def next_waiting(connection: Connection, *, stalled_before: datetime) -> UUID | 
     """Return the oldest import of the session's company that no run works on; None where none waits."""
     row = connection.execute(_NEXT_WAITING, [stalled_before]).fetchone()
     return None if row is None else row[0]
-
-
-class Recent(NamedTuple):
-    """An import of the list, with its counts of SKUs; `total` is the number of all imports of the company.
-
-    `questions` are those that are open, `failure_kind` the kind of the one for which the file was refused.
-    """
-
-    id: UUID
-    status: str
-    dry_run: bool
-    filename: str
-    key_name: str
-    created_at: datetime
-    finished_at: datetime | None
-    rows_done: int
-    rows_total: int
-    created: int
-    updated: int
-    unchanged: int
-    rejected: int
-    failure_code: str | None
-    failure_kind: str | None
-    questions: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +198,6 @@ class Reason(NamedTuple):
     message: str
 
 
-def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[Recent], int]:
-    """Return a page of the company's imports with their counts of SKUs, and the number of all its imports."""
-    with connection.cursor(row_factory=class_row(Recent)) as cursor:
-        found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
-    return found, found[0].total if found else 0
-
-
 def reasons(connection: Connection, import_id: UUID) -> list[Reason]:
     """Return the faults of an import's report by code and field, most frequent first."""
     with connection.cursor(row_factory=class_row(Reason)) as cursor:
@@ -212,64 +218,65 @@ def unknown_values(connection: Connection, import_id: UUID, *, limit: int) -> li
         return cursor.execute(_UNKNOWN_VALUES, [import_id, limit]).fetchall()
 
 
-def all_faults(connection: Connection, import_id: UUID) -> list[StoredRowError]:
-    """Return every fault of an import's report, in the order of the file."""
-    with connection.cursor(row_factory=dict_row) as cursor:
-        return cast(list[StoredRowError], cursor.execute(_ALL_FAULTS, [import_id]).fetchall())
-
-
 def faults(
-    connection: Connection, import_id: UUID, *, code: str, field: str | None, limit: int, offset: int
+    connection: Connection, import_id: UUID, reason: Reason | None = None, *, limit: int | None = None, offset: int = 0
 ) -> list[StoredRowError]:
-    """Return a page of the faults of one reason, in the order of the file."""
+    """Return the faults of an import's report, or a page of those of one reason, in the order of the file."""
+    code, field = (None, None) if reason is None else (reason.code, reason.field)
+    parameters = {"id": import_id, "code": code, "field": field, "limit": limit, "offset": offset}
     with connection.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()
-    return cast(list[StoredRowError], found)
+        return cast(list[StoredRowError], cursor.execute(_FAULTS, parameters).fetchall())
 
 
 _COUNTS: Final = ("created", "updated", "unchanged", "rejected")
-_INSTANTS: Final = ("created_at", "started_at", "finished_at")
-_FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
-_LISTED: Final = f"""
-    id, status, dry_run, filename, {", ".join(f"{instant(name)} AS {name}" for name in _INSTANTS)},
+_STATE: Final = f"""
+    id, status, dry_run, filename, created_at, started_at, finished_at,
     json_build_object('done', rows_done, 'total', rows_total) AS progress,
-    json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}) AS counts,
-    {instant("undone_at")} AS undone_at"""
+    json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}) AS counts"""
 _TEMPLATES: Final = """,
-(coalesce(templates::jsonb, '{{}}') || coalesce((
-    SELECT jsonb_object_agg(message, template) FROM (SELECT message, template {page}) AS error
-    WHERE template IS NOT NULL), '{{}}'))::text AS templates"""
+    coalesce(templates::jsonb, '{{}}') || coalesce((
+        SELECT jsonb_object_agg(message, template) FROM (SELECT message, template {page}) AS error
+        WHERE template IS NOT NULL), '{{}}') AS templates"""
 
 
 def poll_query(limit: int, offset: int, *, with_templates: bool = False) -> str:
     """Build the query of one poll, for the parameter `import_id`; no row where the company has no such import.
 
-    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report; a dry run has `preview`
-    too. `with_templates`, for another language than English, adds the column `templates`: what is stored beside its
+    Its row is what `polled` takes. `with_templates`, for another language than English, adds what is stored beside its
     messages, by their English.
     """
     page = f"""FROM import_errors WHERE import_id = %(import_id)s
         ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}"""
-    templates = _TEMPLATES.format(page=page) if with_templates else ""
     return f"""
-SELECT left(report, -1) || coalesce(', "preview" : ' || preview::text, '') || '}}' AS answer{templates}
-FROM imports, LATERAL (SELECT json_build_object(
-    'id', id, 'status', status, 'dry_run', dry_run, 'filename', filename,
-    {", ".join(f"'{name}', {instant(name)}" for name in _INSTANTS)},
-    'progress', json_build_object('done', rows_done, 'total', rows_total),
-    'counts', json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}),
-    'source', source, 'failure', failure,
-    'errors', coalesce((SELECT json_agg(error) FROM (
-        SELECT {_FAULT} {page}) AS error), '[]'::json),
-    'warnings', coalesce(warnings -> 'warnings', '[]'::json),
-    'warning_counts', coalesce(warnings -> 'warning_counts', '{{}}'::json),
-    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
-        'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
-)::text AS report) AS built
-WHERE id = %(import_id)s"""
+SELECT {_STATE}, source, failure,
+    coalesce((SELECT json_agg(error) FROM (
+        SELECT sheet, line, sku_code, field, "column", value, code, message {page}) AS error), '[]') AS errors,
+    coalesce(warnings -> 'warnings', '[]') AS warnings,
+    coalesce(warnings -> 'warning_counts', '{{}}') AS warning_counts,
+    json_build_object('limit', {limit:d}, 'offset', {offset:d},
+        'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s)) AS pagination,
+    preview{_TEMPLATES.format(page=page) if with_templates else ""}
+FROM imports WHERE id = %(import_id)s"""
 
 
-_NARROWED: Final = {
+def polled(row: dict[str, Any]) -> PolledReport:
+    """Return the row of a poll as the answer; only a dry run has a preview."""
+    if row["preview"] is None:
+        del row["preview"]
+    return cast(PolledReport, row)
+
+
+def status(
+    connection: Connection, import_id: UUID, *, limit: int, offset: int, with_templates: bool = False
+) -> PolledReport | None:
+    """Return the answer to a poll; None where the session's company has no such import."""
+    query = poll_query(limit, offset, with_templates=with_templates)
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query, {"import_id": import_id}).fetchone()
+    return None if row is None else polled(row)
+
+
+_FILTERS: Final = {
     "status": "status = %(status)s",
     "since": "created_at >= %(since)s",
     "until": "created_at <= %(until)s",
@@ -277,33 +284,130 @@ _NARROWED: Final = {
 }
 
 
-def page(limit: int, offset: int, filters: Sequence[str]) -> str:
-    """Build the query of ImportListResponse as one JSON text, `page`, newest first; `filters` have a parameter each."""
-    chosen = f"FROM imports WHERE {' AND '.join(_NARROWED[name] for name in filters) or 'true'}"
-    return pages.page(
-        _LISTED,
+def page(limit: int, offset: int, filters: Mapping[str, object]) -> Listing[ImportListItem]:
+    """Return the question for a page of the company's imports that pass the filters, newest first."""
+    return _page(f"{_STATE}, undone_at", limit, offset, filters)
+
+
+def recent(limit: int, offset: int = 0) -> Listing[RecentImport]:
+    """Return the question for a page of the company's imports as its people see them, newest first."""
+    item = f"""{_STATE}, undone_at, key_name, failure ->> 'code' AS failure_code, failure ->> 'kind' AS failure_kind,
+    coalesce(json_array_length(source -> 'asked'), 0) AS questions"""
+    return _page(item, limit, offset, {})
+
+
+def _page(item: str, limit: int, offset: int, filters: Mapping[str, object]) -> Listing[Any]:
+    chosen = f"FROM imports WHERE {' AND '.join(_FILTERS[name] for name in filters) or 'true'}"
+    return pages.listing(
+        item,
         "imports",
-        order="imports.created_at DESC, imports.id",
+        order="created_at DESC, id",
         limit=limit,
         offset=offset,
         rows=f"SELECT * {chosen} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) {chosen})",
+        parameters=filters,
     )
 
 
-def status(
-    pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int, with_templates: bool = False
-) -> PolledReport | None:
-    """Return the answer to a poll, as values; None where the company has no such import.
+COLUMNS: Final = tuple(
+    column.name for column in import_errors.columns if column.name not in ("company_id", "import_id")
+)
+"""The columns of a report row that the caller gives in each row; import and company are given once."""
 
-    `with_templates` adds `templates` to it.
+_NAMES: Final = ", ".join(f'"{name}"' for name in COLUMNS)
+_TYPED: Final = ", ".join(f'"{name}" {import_errors.c[name].type}' for name in COLUMNS)
+_INSERT: Final = (
+    f"INSERT INTO import_errors (company_id, import_id, {_NAMES}) "
+    f"SELECT %s, %s, {_NAMES} FROM json_to_recordset(%s) AS report ({_TYPED})"
+)
+
+
+def insert_faults(conn: Connection, company_id: UUID, import_id: UUID, rows: Sequence[Mapping[str, object]]) -> None:
+    """Add report rows, each with every column of `COLUMNS`, in the caller's transaction."""
+    conn.execute(_INSERT, (company_id, import_id, orjson.dumps(rows).decode()))
+
+
+_STORE_WARNINGS: Final = """
+UPDATE imports SET warnings = %s, templates = (coalesce(templates::jsonb, '{}') || %s::jsonb)::json WHERE id = %s"""
+
+
+def stored_warnings(conn: Connection, import_id: UUID) -> ImportWarnings | None:
+    """Return the warnings of the chunks so far; None before the first warning."""
+    row = conn.execute("SELECT warnings FROM imports WHERE id = %s", [import_id]).fetchone()
+    return None if row is None else row[0]
+
+
+def store_warnings(conn: Connection, import_id: UUID, warnings: ImportWarnings, templates: Mapping[str, str]) -> None:
+    """Store the warnings of an import in the transaction of a chunk; `templates` are those of new messages."""
+    conn.execute(_STORE_WARNINGS, [Json(warnings), Json(dict(templates)), import_id])
+
+
+def stored_preview(conn: Connection, import_id: UUID) -> ForeseenGrades | None:
+    """Return what the chunks so far foresee; None before the first."""
+    row = conn.execute("SELECT preview FROM imports WHERE id = %s", [import_id]).fetchone()
+    return None if row is None else row[0]
+
+
+def store_preview(conn: Connection, import_id: UUID, foreseen: ForeseenGrades) -> None:
+    """Store what an import foresees, in the transaction of a chunk."""
+    conn.execute("UPDATE imports SET preview = %s WHERE id = %s", [Json(foreseen), import_id])
+
+
+_REJECTED: Final = """
+SELECT DISTINCT sku_code FROM import_errors
+WHERE sku_code IS NOT NULL AND code <> 'version_conflict' AND import_id IN (
+    SELECT before.id FROM imports AS before JOIN imports AS answer ON answer.id = %s
+    WHERE answer.answers IN (before.id, before.answers) AND before.finished_at <= answer.created_at)"""
+_CHANGED_SINCE: Final = """
+WITH present AS (
+    SELECT sku_code, updated_at, import_id FROM skus WHERE sku_code = ANY(%(codes)s)
+    UNION ALL
+    SELECT last.sku_code, last.updated_at, last.import_id
+    FROM archived_skus AS archived
+    JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
+    WHERE archived.sku_code = ANY(%(codes)s) AND archived.returned_at IS NULL
+)
+SELECT present.sku_code FROM present
+WHERE present.updated_at > (SELECT created_at FROM imports WHERE id = %(import)s)
+AND NOT EXISTS (
+    SELECT FROM imports
+    WHERE imports.id = present.import_id AND (imports.id = %(import)s OR imports.answers = %(import)s))"""
+
+
+def rejected_codes(conn: Connection, import_id: UUID) -> set[str]:
+    """Return the SKUs that were rejected by the import that one answers, or by earlier answers to it.
+
+    Those that somebody else had changed are not among them. They stay the same while the answer is worked on.
     """
-    query = poll_query(limit, offset, with_templates=with_templates)
-    with pool.company(company_id) as conn:
-        row = conn.execute(query, {"import_id": import_id}).fetchone()
-    if row is None:
-        return None
-    found: PolledReport = orjson.loads(row[0])
-    if with_templates:
-        found["templates"] = orjson.loads(row[1])
-    return found
+    return {code for (code,) in conn.execute(_REJECTED, [import_id])}
+
+
+def changed_since(conn: Connection, codes: Sequence[str], import_id: UUID) -> set[str]:
+    """Return which of these SKUs somebody has changed or archived since an import was sent; lock all of them.
+
+    What the import itself wrote, and the answers to it, is no change by somebody else.
+    """
+    portfolio.lock_versions(conn, codes)
+    archive.lock_versions(conn, codes)
+    return {code for (code,) in conn.execute(_CHANGED_SINCE, {"codes": list(codes), "import": import_id})}
+
+
+class Relatives(NamedTuple):
+    """When an import's writes were last taken back, the import that it answers, and the newest that answers it."""
+
+    undone_at: datetime | None
+    answers: UUID | None
+    answered_by: UUID | None
+
+
+_RELATIVES: Final = """
+SELECT undone_at, answers,
+    (SELECT id FROM imports AS answer
+     WHERE answer.answers = imports.id AND NOT answer.dry_run ORDER BY answer.created_at DESC, answer.id DESC LIMIT 1)
+FROM imports WHERE id = %s"""
+
+
+def relatives(conn: Connection, import_id: UUID) -> Relatives:
+    """Return what became of an import and which imports belong to it. A dry run is no answer."""
+    return Relatives(*(conn.execute(_RELATIVES, [import_id]).fetchone() or (None, None, None)))

@@ -3,14 +3,43 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
+from psycopg.rows import dict_row
 from psycopg.types.json import Json
+from sqlalchemy import JSON, Column, PrimaryKeyConstraint, Table, Text, Uuid
+from sqlalchemy import text as sql_text
 
+from schemas.imports.types import KeptMapping, OwnWord
 from schemas.words import fold
 from warehouse import pages
+from warehouse.base import company, instant, metadata
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
+
+import_mappings = Table(
+    "import_mappings",
+    metadata,
+    company(),
+    Column("id", Uuid, nullable=False, server_default=sql_text("gen_random_uuid()")),
+    Column("name", Text, nullable=False),
+    Column("mapping", JSON, nullable=False, comment="as the caller sent it with the name last"),
+    instant("updated_at"),
+    PrimaryKeyConstraint("company_id", "name"),
+)
+
+own_words = Table(
+    "own_words",
+    metadata,
+    company(),
+    Column("field", Text, nullable=False),
+    Column("folded", Text, nullable=False, comment="the text without the differences that readers ignore"),
+    Column("text", Text, nullable=False),
+    Column("value", JSON, nullable=False, comment="as in a mapping; JSON null for an empty cell"),
+    instant("updated_at"),
+    PrimaryKeyConstraint("company_id", "field", "folded"),
+)
 
 _ALL: Final = "SELECT field, text, value FROM own_words ORDER BY field, folded"
 _BEFORE: Final = "SELECT value FROM own_words WHERE field = %s AND folded = %s FOR UPDATE"
@@ -31,11 +60,10 @@ _FIELDS_OF: Final = {
     "library_components": ("component_id",),
 }
 """The fields of a file that refer to each kind of record."""
-_COUNT: Final = "SELECT count(*) FROM own_words"
 
 
-class OwnWord(NamedTuple):
-    """A text in the company's files and the value that it means; `value` None is an empty cell."""
+class Word(NamedTuple):
+    """A word to store: a text in the company's files and the value that it means; None is an empty cell."""
 
     field: str
     folded: str
@@ -73,18 +101,17 @@ def for_reading(conn: Connection) -> dict[str, dict[str, object]]:
 
 def count(conn: Connection) -> int:
     """Return how many words the session's company has."""
-    found = conn.execute(_COUNT).fetchone()
-    assert found is not None, "an aggregate has a row"
-    return int(found[0])
+    (number,) = conn.execute("SELECT count(*) FROM own_words").fetchone() or (0,)
+    return int(number)
 
 
-def page(limit: int, offset: int) -> str:
-    """Build a page of the company's words as one JSON text, `page`, sorted by field and word."""
-    shown = f"field, text, value, {pages.instant('updated_at')} AS updated_at"
-    return pages.page(shown, "own_words", order='field, folded COLLATE "C"', limit=limit, offset=offset)
+def page(limit: int, offset: int) -> Listing[OwnWord]:
+    """Return the question for a page of the company's words, sorted by field and word."""
+    item, order = "field, text, value, updated_at", 'field, folded COLLATE "C"'
+    return pages.listing(item, "own_words", order=order, limit=limit, offset=offset)
 
 
-def keep(conn: Connection, company_id: UUID, words: Iterable[OwnWord], now: datetime) -> Mapping[str, object]:
+def keep(conn: Connection, company_id: UUID, words: Iterable[Word], now: datetime) -> Mapping[str, object]:
     """Store words; an earlier value of the same word is replaced. Return the values before, by `field: text`."""
     before: dict[str, object] = {}
     for word in words:
@@ -109,20 +136,9 @@ _KEEP_MAPPING: Final = (
     "ON CONFLICT (company_id, name) DO UPDATE SET mapping = excluded.mapping, updated_at = excluded.updated_at"
 )
 _RECALL: Final = "SELECT mapping FROM import_mappings WHERE company_id = %s AND name = %s"
-_SHOWN: Final = f"id, name, mapping, {pages.instant('updated_at')} AS updated_at"
-_FIND: Final = f"SELECT {_SHOWN} FROM import_mappings WHERE id = %s FOR UPDATE"
-_LAST: Final = f"SELECT {_SHOWN} FROM import_mappings ORDER BY import_mappings.updated_at DESC, id LIMIT %s"
-_REMOVE_MAPPING: Final = "DELETE FROM import_mappings WHERE id = %s"
+_KEPT: Final = "id, name, mapping, updated_at"
+_FIND: Final = f"SELECT {_KEPT} FROM import_mappings WHERE id = %s FOR UPDATE"
 _MAPPING_NAMES: Final = "SELECT name FROM import_mappings WHERE company_id = %s ORDER BY updated_at DESC, name LIMIT %s"
-
-
-class KeptMapping(NamedTuple):
-    """A mapping as it was last sent, under the name that recalls it."""
-
-    id: UUID
-    name: str
-    mapping: Mapping[str, object]
-    updated_at: str
 
 
 def keep_mapping(conn: Connection, company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime) -> None:
@@ -141,22 +157,17 @@ def names(conn: Connection, company_id: UUID, most: int) -> list[str]:
     return [str(row[0]) for row in conn.execute(_MAPPING_NAMES, (company_id, most))]
 
 
-def page_of_mappings(limit: int, offset: int) -> str:
-    """Build a page of the company's mappings as one JSON text, `page`, the last kept first."""
-    return pages.page(_SHOWN, "import_mappings", order="updated_at DESC, id", limit=limit, offset=offset)
-
-
-def last_kept(conn: Connection, most: int) -> list[KeptMapping]:
-    """Return the mappings of the session's company, the last kept first."""
-    return [KeptMapping(*row) for row in conn.execute(_LAST, (most,))]
+def page_of_mappings(limit: int, offset: int = 0) -> Listing[KeptMapping]:
+    """Return the question for a page of the company's mappings, the last kept first."""
+    return pages.listing(_KEPT, "import_mappings", order="updated_at DESC, id", limit=limit, offset=offset)
 
 
 def find(conn: Connection, mapping_id: UUID) -> KeptMapping | None:
     """Return and lock a mapping of the session's company."""
-    found = conn.execute(_FIND, (mapping_id,)).fetchone()
-    return None if found is None else KeptMapping(*found)
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cast(KeptMapping | None, cursor.execute(_FIND, (mapping_id,)).fetchone())
 
 
 def remove_mapping(conn: Connection, mapping_id: UUID) -> None:
     """Remove a mapping of the session's company."""
-    conn.execute(_REMOVE_MAPPING, (mapping_id,))
+    conn.execute("DELETE FROM import_mappings WHERE id = %s", (mapping_id,))

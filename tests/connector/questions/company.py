@@ -14,7 +14,7 @@ from schemas.filings import DeclarationInput
 from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.suppliers import SupplierEnquiryInput
 from services.filings import filing
-from services.imports.submit import keep_file, submit
+from services.imports.submissions import Submission, keep_file, submit
 from services.skus.write import write_records, write_volumes
 from services.suppliers import enquiries
 from tests.api import portfolios
@@ -261,18 +261,10 @@ async def _imported(assistant: Assistant, origin: Origin) -> None:
     read = await read_apart(service, company, order)
     kept = keep_file(service.objects, company, IMPORT.encode(), read.table)
     with service.writes.company(company) as conn:
-        accepted = submit(
-            conn,
-            service.objects,
-            kept,
-            read,
-            filename="night.csv",
-            dry_run=False,
-            origin=origin,
-            now=service.clock.now(),
-            key_id=uuid4(),
-        )
-    portfolios.run(caller_of(assistant), accepted["id"])
+        sent = Submission(IMPORT.encode(), "night.csv", dry_run=False)
+        actor = Actor(company, origin, service.clock.now())
+        submit(conn, actor, service.objects, kept, sent, upload=read)
+    portfolios.run(caller_of(assistant), str(kept.import_id))
 
 
 def _declared(assistant: Assistant, origin: Origin) -> None:

@@ -5,8 +5,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from pipelines.imports.corrections import as_workbook
-from pipelines.imports.rejections import rejected_tables
+from pipelines.imports.rejections import as_workbook, rejected_tables
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import Upload, read_upload

@@ -1,0 +1,214 @@
+"""Accepts a file that was read: checks it against the plan, stores it, queues it. A run writes its rows later.
+
+The bytes and the parsed table are in the object store before the transaction begins that names them, so that a queued
+import never misses its file, and a store that hangs holds no lock. Housekeeping removes what a crash between the two
+leaves behind. Reading the file is not part of this: it needs no database and may take seconds.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NamedTuple  # Any: a column of an import's row
+from uuid import UUID
+
+from psycopg.types.json import Json
+from uuid_utils import uuid7
+
+from pipelines.imports.report import before_key
+from pipelines.reading.mapping import Words
+from pipelines.reading.upload import PackedUpload
+from pipelines.writing import write
+from schemas.actors import Actor
+from schemas.imports.types import ImportAccepted, ImportSource
+from schemas.issues import Issue
+from schemas.messages import templates
+from warehouse.audit import ledger
+from warehouse.imports import queries, words
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """How an import that wrote has read its file: its mapping, the own words that it met, and the day.
+
+    `import_id` is the first import of the file, also where it is an answer that is answered.
+    """
+
+    import_id: UUID
+    mapping: Mapping[str, object]
+    words: Words
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A file to import. `mapping` applies to it; with `keeps_mapping` it is also stored under `mapping_name`.
+
+    With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
+    a person can say what they are. `fingerprint` is the SHA-256 of everything that was sent. With `keep_archived` rows
+    of archived SKUs are rejected instead of bringing them back. `taken_codes` are those that no row may have. `answers`
+    is the import that wrote the file already, with the mapping of then: only what it held back is written.
+    """
+
+    data: bytes
+    filename: str
+    dry_run: bool
+    mapping: Mapping[str, object] | None = None
+    mapping_name: str | None = None
+    keeps_mapping: bool = False
+    fingerprint: bytes = b""
+    asks_columns: bool = False
+    keep_archived: bool = False
+    taken_codes: Sequence[str] = ()
+    answers: Earlier | None = None
+
+
+class Answered(NamedTuple):
+    """The import that an answer is about, its file as that import has read it, packed, and its default year."""
+
+    import_id: UUID
+    table: bytes
+    year: int
+
+
+class KeptFile(NamedTuple):
+    """A file in the object store, under the id of the import that will name it."""
+
+    company_id: UUID
+    import_id: UUID
+    size_bytes: int
+    sha256: str
+
+    @property
+    def upload_key(self) -> str:
+        """Return the key of the file as it was sent."""
+        return f"{self.company_id}/imports/{self.import_id}/upload"
+
+    @property
+    def table_key(self) -> str:
+        """Return the key of the table that was read from it."""
+        return f"{self.company_id}/imports/{self.import_id}/table"
+
+    def remove(self, objects: Objects) -> None:
+        """Remove the objects, where no import names them."""
+        objects.remove(self.upload_key, self.table_key, before_key(self.table_key))
+
+
+def keep_file(
+    objects: Objects, company_id: UUID, data: bytes, table: bytes | None = None, answers: Answered | None = None
+) -> KeptFile:
+    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`."""
+    kept = KeptFile(company_id, UUID(str(uuid7())), len(data), hashlib.sha256(data).hexdigest())
+    with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
+        upload = beside.submit(objects.put, kept.upload_key, data)  # both wait for the disk
+        if table is not None:
+            objects.put(kept.table_key, table)
+        if answers is not None:
+            objects.put(before_key(kept.table_key), answers.table)
+        upload.result()
+    return kept
+
+
+def submit(
+    conn: Connection,
+    actor: Actor,
+    objects: Objects,
+    kept: KeptFile,
+    sent: Submission,
+    *,
+    upload: PackedUpload,
+    answers: Answered | None = None,
+) -> ImportAccepted:
+    """Queue a file that was read and kept, in the caller's transaction.
+
+    `upload` is a reader's result for the file (`pipelines.readers`), read as `sent` says. Raises
+    `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
+    for a dry run).
+    """
+    if sent.keeps_mapping and sent.mapping is not None and sent.mapping_name is not None and not sent.dry_run:
+        words.keep_mapping(conn, actor.company_id, sent.mapping_name, sent.mapping, actor.now)
+    if not sent.dry_run:
+        write.check_codes(conn, actor.company_id, upload.codes, keep_archived=sent.keep_archived)
+    _store(conn, actor, objects, kept, sent, source=upload.source, rows=upload.rows, answers=answers)
+    return {
+        "id": kept.import_id,
+        "status": "queued",
+        "poll_url": f"/api/v1/imports/{kept.import_id}",
+        "dry_run": sent.dry_run,
+        "filename": sent.filename,
+        "rows": upload.rows,
+        "source": upload.source,
+    }
+
+
+def ask_columns(
+    conn: Connection,
+    actor: Actor,
+    objects: Objects,
+    kept: KeptFile,
+    sent: Submission,
+    *,
+    outline: ImportSource,
+    issues: Sequence[Issue],
+) -> None:
+    """Record a kept file that was refused for `issues` as a dry run that failed for the first.
+
+    `outline` describes its columns (`pipelines.reading.published`). With a mapping of them the file is read again, as
+    that of any import. Raises as `submit` does.
+    """
+    failure = issues[0].as_dict() | {"correlationId": actor.origin.correlation_id}
+    _store(conn, actor, objects, kept, sent, source=outline, failure=failure, says=[issue.message for issue in issues])
+    after = {"status": "failed", "failure": failure}
+    ledger.enter(conn, actor, "import.failed", kept.import_id, before=None, after=after)
+
+
+def _store(
+    conn: Connection,
+    actor: Actor,
+    objects: Objects,
+    kept: KeptFile,
+    sent: Submission,
+    *,
+    source: ImportSource,
+    rows: int = 0,
+    answers: Answered | None = None,
+    failure: Mapping[str, object] | None = None,
+    says: Sequence[str] = (),
+) -> None:
+    """Store a new import, queued or at once failed, and enter it in the audit log; `says` are a failure's messages."""
+    write.admit(
+        conn, objects, actor.company_id, new_bytes=kept.size_bytes, now=actor.now, dry_run=sent.dry_run or bool(failure)
+    )
+    row: dict[str, Any] = {
+        "id": kept.import_id,
+        "company_id": actor.company_id,
+        "status": "failed" if failure else "queued",
+        "dry_run": sent.dry_run,
+        "keep_archived": sent.keep_archived,
+        "filename": sent.filename,
+        "size_bytes": kept.size_bytes,
+        "sha256": kept.sha256,
+        "upload_key": kept.upload_key,
+        "table_key": kept.table_key,
+        "default_year": actor.now.year if answers is None else answers.year,
+        "source": Json(source),
+        "templates": Json(templates(says or source)),
+        "rows_total": rows,
+        "failure": Json(dict(failure)) if failure else None,
+        "finished_at": actor.now if failure else None,
+        "taken_codes": Json(list(sent.taken_codes)) if sent.taken_codes else None,
+        "mapping": Json(dict(sent.mapping or {})),
+        "answers": answers and answers.import_id,
+        "key_id": UUID(str(actor.origin.actor_id)),
+        "key_name": actor.origin.actor_name or "",
+        "correlation_id": actor.origin.correlation_id,
+        "ip": actor.origin.ip,
+        "user_agent": actor.origin.user_agent,
+        "created_at": actor.now,
+    }
+    queries.insert(conn, row)
+    after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": rows}
+    ledger.enter(conn, actor, "import.submitted", kept.import_id, before=None, after=after)
