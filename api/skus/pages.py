@@ -28,9 +28,9 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
 from api.skus import words
-from api.skus.archive import answer_archive, answer_return
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, Filters, file_answer, place_of, read_filters
+from api.skus.routes import answer_archive, answer_return
 from compliance.annex_v import translated_reason
 from compliance.grading.questions import rule_text
 from compliance.ruleset import RuleSet, unread_parts

@@ -150,14 +150,7 @@ def _named(placed: PlacedYear) -> Message:
     return Message("{market} {year}: at least {tonnes} t", market=placed.market, year=placed.year, tonnes=tonnes)
 
 
-def return_sku(
-    conn: Connection,
-    actor: Actor,
-    sku_id: UUID,
-    *,
-    rulesets: Rulesets,
-    dry_run: bool,
-) -> WriteOutcome:
+def return_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rulesets: Rulesets, dry_run: bool) -> WriteOutcome:
     """Bring an archived SKU back: a write of its code and nothing else. Raise `NotThere` and `PlanLimitReached`.
 
     The outcome is unchanged where it was not archived, and rejected where the law refuses it by now. Nobody is warned

@@ -140,11 +140,7 @@ class Archived(NamedTuple):
     archived_at: datetime
 
 
-def archive(
-    conn: Connection,
-    actor: Actor,
-    ids: Sequence[UUID],
-) -> int:
+def archive(conn: Connection, actor: Actor, ids: Sequence[UUID]) -> int:
     """Take the SKUs of these ids out of `skus`; return how many there were."""
     found = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
     if found:
@@ -154,11 +150,7 @@ def archive(
     return len(found)
 
 
-def take_back(
-    conn: Connection,
-    actor: Actor,
-    rests_as: Mapping[UUID, int | None],
-) -> None:
+def take_back(conn: Connection, actor: Actor, rests_as: Mapping[UUID, int | None]) -> None:
     """Archive these SKUs, which are locked, as an import found them.
 
     A SKU that had rested as a version has its values again; one that the import created, None, has no units any more.
@@ -174,11 +166,7 @@ def lock_units(conn: Connection, sku_id: UUID) -> RestingUnits | None:
     return None if row is None else RestingUnits(*row)
 
 
-def write_units(
-    conn: Connection,
-    actor: Actor,
-    units: Mapping[UUID, str | None],
-) -> None:
+def write_units(conn: Connection, actor: Actor, units: Mapping[UUID, str | None]) -> None:
     """Store the volumes of archived SKUs, as text by id, None for none; each SKU rests as its next version."""
     if units:
         parameters = _signed(actor.company_id, actor.origin, actor.now, created=0)
