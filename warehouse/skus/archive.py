@@ -4,7 +4,7 @@ An archived SKU is in no list or count because it is not in `skus`. Its newest v
 row of `archived_skus` names that version. Units that were placed of it stay placed (decisions §13): figures read them
 from that version (`warehouse.figures.snapshots`), and they can be written while it rests.
 
-What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.returning`).
+What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.write`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,7 +108,6 @@ _LOCKED: Final = "SELECT id FROM skus WHERE id = ANY(%s::uuid[]) ORDER BY sku_co
 _LOCKED_CODES: Final = """
 SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
 ORDER BY sku_code FOR UPDATE"""
-_ANY: Final = "SELECT EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
 _REST: Final = f"""
 SELECT {SHOWN}, archived.archived_at
@@ -186,11 +185,6 @@ def bring_back(conn: Connection, actor: Actor, codes: Sequence[str], *, import_i
     """Put the archived SKUs of these codes, which are locked, back into `skus`, as their next version."""
     signature = ledger.signature(actor.company_id, actor.origin, actor.now)
     conn.execute(_BRING_BACK, {**signature, "codes": list(codes), "created": len(codes), "import": import_id})
-
-
-def is_any(conn: Connection) -> bool:
-    """Return whether the session's company has archived SKUs."""
-    return conn.execute(_ANY).fetchone() == (True,)
 
 
 def code_of(conn: Connection, sku_id: UUID) -> str | None:
