@@ -38,7 +38,7 @@ from api.operate.routes import Readiness
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
-from api.skus import archive, batch, listing
+from api.skus import batch, listing
 from api.skus import routes as routes_skus
 from api.staff import access
 from api.suppliers import answers
@@ -123,7 +123,7 @@ _PUBLISHED: Final = (
     routes_companies.router,
     batch.router,
     listing.router,
-    archive.router,
+    routes_skus.archive_router,
     routes_skus.what_if_router,
     routes_skus.router,
     routes_files.router,

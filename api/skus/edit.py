@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Self, cast
 from uuid import UUID, uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from api.audit import pages
-from api.http.answers import json_of
 from api.http.errors import HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -29,7 +27,6 @@ from api.pages.sessions import Editor, Session
 from api.skus import form as form_skus
 from api.skus import words as words_skus
 from api.skus.routes import write_one
-from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
@@ -202,25 +199,19 @@ def _written(
         outcome = _write(conn, write, form, opened, dry_run=dry_run)
         return outcome
 
-    def show(written: WriteOutcome) -> Response:
-        return json_of({"id": written.id})
-
     try:
-        answer = write.answer(fingerprint([*form.multi_items()]), work, show, dry_run=dry_run)
+        answer = write.answer(
+            fingerprint([*form.multi_items()]), work, lambda done: PlainTextResponse(done.id or ""), dry_run=dry_run
+        )
     except VersionConflict as conflict:
         return _conflict_page(request, session, form, opened, conflict)
     except (HttpRefusal, Refused) as refused:
         return _page(request, session, opened, form, seen=seen, faults=_faults(http_refusal(refused), form, lang))
     if not dry_run:
-        return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}", saved="yes") + back_to)
+        return redirect(link(request, f"/items/{bytes(answer.body).decode() or opened.sku_id}", saved="yes") + back_to)
     assert outcome is not None, "a dry run is never answered by an earlier one"
     assert outcome.detail is not None, "a refused write has raised"
     return _page(request, session, opened, form, seen=seen, after=outcome.detail(lang=lang), warnings=outcome.warnings)
-
-
-def _id_in(answer: Response) -> str | None:
-    found: str | None = orjson.loads(answer.body)["id"]
-    return found
 
 
 def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_run: bool) -> WriteOutcome:
@@ -240,7 +231,9 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
         seen = version_of(form.get("seen"))
         precondition = Precondition.of_version(seen)
         if "name" not in body and seen is not None and seen != opened.version:
-            named["name"] = _name_at(conn, opened.sku_id, seen) or named["name"]
+            # Each write must send a name, and an untouched one is that of the version seen.
+            row = earlier.of_version(conn, opened.sku_id, seen)
+            named["name"] = row["name"] if row else named["name"]
         written = write_one(conn, write, body | named, precondition, addressed=opened.sku_id, dry_run=dry_run)
     if rows:
         _write_volumes(conn, write, written, rows, dry_run=dry_run)
@@ -256,12 +249,6 @@ def _check_typed(body: JsonMapping, rows: Sequence[tuple[str, JsonMapping]]) -> 
         raise Refused(unread)
 
 
-def _name_at(conn: Connection, sku_id: UUID, version: int) -> str | None:
-    """Return the name in a version: each write must send one, and an untouched one is that of the version seen."""
-    row = earlier.of_version(conn, sku_id, version)
-    return None if row is None else cast(SkuDetail, detail.fields(row))["name"]
-
-
 def _write_volumes(
     conn: Connection,
     write: Write,
@@ -274,15 +261,8 @@ def _write_volumes(
         parsed = parse_volumes([row for _, row in rows])
         if written.id is None:  # a dry run's new item has no row whose volumes could be written
             return
-        now, rulesets = write.actor.now, write.service.rulesets
-        write_volumes(
-            conn,
-            Actor(write.actor.company_id, write.actor.origin, now),
-            written.sku_code,
-            parsed,
-            rulesets=rulesets,
-            dry_run=dry_run,
-        )
+        rulesets = write.service.rulesets
+        write_volumes(conn, write.actor, written.sku_code, parsed, rulesets=rulesets, dry_run=dry_run)
     except Refused as invalid:
         raise Refused([_in_volumes(issue, rows) for issue in invalid.issues]) from None
 

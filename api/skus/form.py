@@ -254,11 +254,6 @@ def without_key(form: Form, name: str, key: str) -> Form:
     return Form([(n, v) for n, v in form.multi_items() if (n, v) != (name, key) and not n.startswith(gone)])
 
 
-def volumes_of(rows: Sequence[tuple[str, Body]]) -> list[Body]:
-    """Return the rows alone, as the write of volumes takes them."""
-    return [row for _, row in rows]
-
-
 _OF_THE_FORM: Final = (CSRF_FIELD, "once", "step", "version")
 """What a question's form sends beside the answer."""
 

@@ -28,9 +28,9 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
 from api.skus import words
-from api.skus.archive import answer_archive, answer_return
 from api.skus.edit import changes_since
-from api.skus.listing import MOST_CHARACTERS, Filters, file_answer, place_of, read_filters
+from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
+from api.skus.routes import answer_archive, answer_return
 from compliance.annex_v import translated_reason
 from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
@@ -131,23 +131,9 @@ def _asked_market(filters: Filters) -> tuple[str, ...]:
 
 def _address(request: Request) -> dict[str, object]:
     """Return the parameters of the list's address, for links to another page, order or form of it."""
-    kept = {name: value for name, value in request.query_params.items() if name in (*_FILTERS, "sort") and value}
+    kept = {name: value for name, value in request.query_params.items() if name in READ and value}
     columns = [column for column in request.query_params.getlist("columns") if column in COLUMNS]
     return {**kept, **({"columns": columns} if columns else {})}
-
-
-_FILTERS: Final = (
-    "q",
-    "market",
-    "grade",
-    "doc_status",
-    "material",
-    "gap",
-    "brand_id",
-    "supplier_id",
-    "flag",
-    "rule",
-)
 
 
 def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:

@@ -1,8 +1,12 @@
-"""SKU endpoints: the list, the detail, and the two writes of one SKU. `api.skus.batch` writes many at once."""
+"""SKU endpoints: the list, the detail, the writes of one SKU, and its way to the archive and back.
 
+`api.skus.batch` writes many at once.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import cast
+from typing import Final, cast
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -16,7 +20,17 @@ from api.http.errors import VersionConflict, WrongMethod
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.http.requests import fingerprint
 from api.http.service import service_of
-from api.http.writing import ETAG, CreateOnly, IfMatch, JsonWrite, Precondition, Write, fingerprint_for, with_etag
+from api.http.writing import (
+    ETAG,
+    CreateOnly,
+    IfMatch,
+    JsonWrite,
+    Precondition,
+    Write,
+    fingerprint_for,
+    with_etag,
+    with_reason,
+)
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
 from api.skus.listing import (
     AskedCursor,
@@ -32,15 +46,22 @@ from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
 from schemas.refusals import NotThere, Refused
-from schemas.skus.answers import SkuDetailResponse, SkuListResponse, SkuWhatIf, SkuWriteResult, VolumesWriteResult
-from schemas.skus.inputs import MAX_VOLUME_ROWS, SkuInput, VolumeRowInput, parse_sku, parse_volumes
-from schemas.skus.types import SkuPatch
+from schemas.skus.answers import (
+    ArchivedSkuListResponse,
+    SkuDetailResponse,
+    SkuListResponse,
+    SkuWhatIf,
+    SkuWriteResult,
+    VolumesWriteResult,
+)
+from schemas.skus.inputs import MAX_VOLUME_ROWS, ReasonInput, SkuInput, VolumeRowInput, parse_sku, parse_volumes
+from schemas.skus.types import SkuDetail, SkuPatch
+from services.skus import archive as archive_skus
 from services.skus import detail as detail_skus
 from services.skus import listing
 from services.skus.write import VolumesWritten, WriteOutcome, write_records, write_resting_volumes, write_volumes
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, queries
-from warehouse.skus import queries as skus
 from warehouse.skus import search as search_skus
 from warehouse.skus.queries import StoredSku
 
@@ -198,7 +219,7 @@ def write_one(
     `addressed` is the id of the path; None where the SKU is found by its code. Raise `Refused`, `NotThere` or
     `VersionConflict` where it is refused.
     """
-    record = _record(body, None if addressed is None else _code_of(conn, addressed))
+    record = _record(conn, body, addressed)
     [row] = write_records(
         conn,
         write.actor,
@@ -209,6 +230,11 @@ def write_one(
     ).values()
     if create_only and row.version_before is not None:
         raise VersionConflict(row.version_before, create_only=True)
+    return _accepted(row, if_match)
+
+
+def _accepted(row: WriteOutcome, if_match: Precondition | None) -> WriteOutcome:
+    """Return a row that was written; raise `VersionConflict` or `Refused` of one that was not."""
     if if_match is not None:
         if_match.check(row.version_before)
     if row.outcome == "rejected":
@@ -216,15 +242,11 @@ def write_one(
     return row
 
 
-def _code_of(conn: Connection, sku_id: UUID) -> str:
-    code = queries.code_of(conn, sku_id) or archive.code_of(conn, sku_id)
-    if code is None:
+def _record(conn: Connection, body: Json, addressed: UUID | None) -> SkuPatch:
+    """Return the valid record of a body, of the addressed SKU where there is one. Raise `Refused` and `NotThere`."""
+    code = None
+    if addressed is not None and (code := queries.code_of(conn, addressed) or archive.code_of(conn, addressed)) is None:
         raise NotThere
-    return code
-
-
-def _record(body: Json, code: str | None) -> SkuPatch:
-    """Return the valid record of a body; `code` is that of the addressed SKU. Raise `Refused`."""
     record = parse_sku(body)
     if code is not None and texts.code(code) == record["sku_code"]:
         record["sku_code"] = code  # stored before codes had one form, and addressed by its id
@@ -236,16 +258,19 @@ def _record(body: Json, code: str | None) -> SkuPatch:
     return record
 
 
+def _result(
+    outcome: str, version: int | None, data: SkuDetail, warnings: Sequence[Issue], *, dry_run: bool
+) -> JsonObject:
+    """Return SkuWriteResult."""
+    told = [warning.as_dict() for warning in warnings]
+    return {"outcome": outcome, "dry_run": dry_run, "version": version, "data": data, "warnings": told}
+
+
 def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
-    shown = {
-        "outcome": row.outcome,
-        "dry_run": dry_run,
-        "version": row.stored_version(dry_run=dry_run),
-        "data": row.detail(lang=lang),
-        "warnings": [warning.as_dict() for warning in row.warnings],
-    }
-    answer = json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)
+    version = row.stored_version(dry_run=dry_run)
+    result = _result(row.outcome, version, row.detail(lang=lang), row.warnings, dry_run=dry_run)
+    answer = json_of(result, 201 if row.outcome == "created" and not dry_run else 200)
     return answer if dry_run else with_etag(answer, row.version)
 
 
@@ -285,7 +310,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
 
 def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_run: bool) -> VolumesWritten:
     """Write the rows of a body to a SKU, archived or not. Raise `NotThere` and `Refused`."""
-    code = skus.code_of(conn, sku_id)
+    code = queries.code_of(conn, sku_id)
     if code is None and archive.code_of(conn, sku_id) is None:
         raise NotThere
     rows = parse_volumes(body)
@@ -293,17 +318,10 @@ def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_ru
         resting = write_resting_volumes(conn, write.actor, sku_id, rows, dry_run=dry_run)
         if resting is not None:
             return resting
-        code = skus.code_of(conn, sku_id)  # it has come back since
+        code = queries.code_of(conn, sku_id)  # it has come back since
         if code is None:
             raise NotThere
-    return write_volumes(
-        conn,
-        write.actor,
-        code,
-        rows,
-        rulesets=write.service.rulesets,
-        dry_run=dry_run,
-    )
+    return write_volumes(conn, write.actor, code, rows, rulesets=write.service.rulesets, dry_run=dry_run)
 
 
 what_if_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -356,15 +374,9 @@ def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Resp
 
 def _what_if_shown(row: WriteOutcome, *, lang: str) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
-    detail = row.detail(lang=lang)
-    shown = {
-        "outcome": row.outcome,
-        "id": detail["id"],
-        "sku_code": detail["sku_code"],
-        "compliance": detail["compliance"],
-        "warnings": [warning.as_dict() for warning in row.warnings],
-    }
-    return json_of(shown)
+    detail, warnings = row.detail(lang=lang), [warning.as_dict() for warning in row.warnings]
+    shown: JsonObject = {name: detail[name] for name in ("id", "sku_code", "compliance")}
+    return json_of({"outcome": row.outcome, **shown, "warnings": warnings})
 
 
 @what_if_router.get("/what-if", include_in_schema=False)
@@ -372,3 +384,101 @@ def _what_if_shown(row: WriteOutcome, *, lang: str) -> Response:
 def wrong_method_of_what_if() -> Response:
     """Refuse GET and PUT; without these routes the path would be read as that of a SKU with the id “what-if”."""
     raise WrongMethod(["POST"])
+
+
+archive_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+
+_ARCHIVE_ERRORS: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
+
+
+@archive_router.get(
+    "/archived",
+    **operation("List archived SKUs", answers={200: ArchivedSkuListResponse}, errors=READ_ERRORS, preview=True),
+)
+async def list_archived(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of the archived SKUs, the last archived first. `GET /skus/{id}` has the whole record of each."""
+    return json_of(await read_page(request, presented, archive.page(limit, offset)))
+
+
+@archive_router.post(
+    "/{id}/archive",
+    **operation(
+        "Archive a SKU",
+        body=body_of(ReasonInput),
+        answers={200: SkuWriteResult},
+        errors=(*_ARCHIVE_ERRORS, "version_conflict"),
+        headers=ETAG,
+        preview=True,
+    ),
+)
+def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
+    """Takes a SKU out of lists, gaps and the plan's count. Its history, files and declarations stay.
+
+    What was placed of it stays in the figures, which is warned of. `GET /skus/{id}` still answers it, with
+    `archived_at`. A write with its `sku_code` brings it back.
+    """
+    write, body = received.admitted()
+    return answer_archive(write, body, sku_id, if_match, dry_run=dry_run)
+
+
+@archive_router.post(
+    "/{id}/return",
+    **operation(
+        "Bring an archived SKU back",
+        body=body_of(ReasonInput),
+        answers={200: SkuWriteResult},
+        errors=(*WRITE_ERRORS, "not_found", "version_conflict"),
+        headers=ETAG,
+        preview=True,
+    ),
+)
+def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
+    """Puts an archived SKU back as it was, graded by the rules of the day; it takes a place of the plan again."""
+    write, body = received.admitted()
+    return answer_return(write, body, sku_id, if_match, dry_run=dry_run)
+
+
+def answer_archive(
+    write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
+) -> Response:
+    """Archive a SKU, for the reason of the body; return SkuWriteResult.
+
+    Raise `NotThere`, `Refused`, and `VersionConflict` where its version is not one of `if_match`.
+    """
+    write = with_reason(write, body)
+    rulesets, actor = write.service.rulesets, write.actor
+
+    def work(conn: Connection) -> JsonObject:
+        done = archive_skus.archive_sku(conn, actor, sku_id, rules=rulesets.active(conn), dry_run=dry_run)
+        if if_match is not None:
+            if_match.check(done.version_before)
+        data = archive_skus.archived_detail(conn, done.found, rulesets, actor.now, actor.lang)
+        version = done.version_before if dry_run else done.found.row["version"]
+        return _result(done.outcome, version, data, done.warnings, dry_run=dry_run)
+
+    def show(result: JsonObject) -> Response:
+        return json_of(result) if dry_run else with_etag(json_of(result), result["version"])
+
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+
+
+def answer_return(
+    write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
+) -> Response:
+    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
+    write = with_reason(write, body)
+
+    def work(conn: Connection) -> WriteOutcome:
+        rulesets = write.service.rulesets
+        row = archive_skus.return_sku(conn, write.actor, sku_id, rulesets=rulesets, dry_run=dry_run)
+        return _accepted(row, if_match)
+
+    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+
+
+@archive_router.post("/archived", include_in_schema=False)
+@archive_router.put("/archived", include_in_schema=False)
+def wrong_method_of_archived() -> Response:
+    """Refuse POST and PUT; without these routes the path would be read as that of a SKU with the id “archived”."""
+    raise WrongMethod(["GET"])

@@ -62,7 +62,7 @@ def _facts(
 ) -> list[Fact]:
     shown = [field for field in fields if field.name not in _SHOWN_APART and not field.deprecated]
     return [
-        Fact(_name(table, field, lang), _value(value, field, names, lang), _is_given(value))
+        Fact(_name(table, field, lang), _value(value, field, names, lang), value is not None and value != [])
         for field, value in ((field, values[field.name]) for field in shown)
     ]
 
@@ -72,10 +72,6 @@ def _name(table: str, field: Field, lang: str) -> str:
     if field.references:
         return text(f"item.of.{field.name}", lang)
     return pages.field_in_words(table, field.name, field, lang)
-
-
-def _is_given(value: object) -> bool:
-    return value is not None and value != []
 
 
 def _value(value: object, field: Field, names: Mapping[str, str], lang: str) -> str:

@@ -77,13 +77,13 @@ def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) 
     weights = zip(merged["weight_grams"], before["weight_grams"], strict=True)
     graphs = zip(merged["components"], before["components"], before["components_weight_g"], strict=True)
     return [
-        None if weight is not None and stated is None and _repeats(weight, *graph) else weight
-        for (weight, stated), graph in zip(weights, graphs, strict=True)
+        None
+        if weight is not None
+        and stated is None
+        and repeats_sum(weight, stored_sum_g, None if graph == stored else json_fields.total_weight_g(graph))
+        else weight
+        for (weight, stated), (graph, stored, stored_sum_g) in zip(weights, graphs, strict=True)
     ]
-
-
-def _repeats(weight_g: float, graph: str | None, stored: str | None, stored_sum_g: float | None) -> bool:
-    return repeats_sum(weight_g, stored_sum_g, None if graph == stored else json_fields.total_weight_g(graph))
 
 
 def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:

@@ -166,7 +166,8 @@ def prepare(
         faults += refuse.admit(patch, merged)
         faults += refuse.refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
         faults += refuse.judge(merged, rules) if set(patch.given.names) - _UNITS else []
-        merged = _without(merged, {fault.row for fault in faults})
+        rejected = {fault.row for fault in faults}
+        merged = merged.where([row not in rejected for row in merged["row"]]) if rejected else merged
     with watch.step("grade"):
         merged = grade(merged, rules)
     versions = dict(stored.rows(("sku_code", "version")))
@@ -323,10 +324,6 @@ def _is_current(conn: Connection, ahead: Prepared) -> bool:
     if ahead.changes_nothing or not ahead.versions:
         return True
     return portfolio.lock_versions(conn, list(ahead.versions)) == ahead.versions
-
-
-def _without(merged: Table, rows: set[int]) -> Table:
-    return merged.where([row not in rows for row in merged["row"]]) if rows else merged
 
 
 def _with_ids(merged: Table) -> Table:

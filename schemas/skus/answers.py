@@ -110,15 +110,6 @@ SkuComponent = create_model(
 )
 
 
-class VolumeRow(Answer):
-    """Units placed on one market in one period."""
-
-    market: str
-    year: int
-    half: Literal[0, 1, 2]
-    units_placed: int | None
-
-
 def _included(kind: Any) -> Any:
     """Return a part of the detail, which an item has only where `include` names it."""
     field = PydanticField(description="Only where `include` names it.", json_schema_extra={"x-stability": "preview"})
@@ -129,7 +120,7 @@ SkuListItem = _model(
     types.SkuListItem,
     types.SkuListItem.__annotations__,
     components=(_included(list[SkuComponent]), None),  # type: ignore[valid-type]
-    volumes=(_included(list[VolumeRow]), None),
+    volumes=(_included(list[types.VolumeRow]), None),
     compliance=(_included(SkuCompliance), None),
 )
 SkuDetail = _model(
@@ -137,7 +128,7 @@ SkuDetail = _model(
     dict.fromkeys(("id", *SKU, *types.SkuDetail.__annotations__)),
     id=(Identifier | None, ...),
     packaging_format_key=(code("packaging_format_key") | None, ...),
-    volumes=(list[VolumeRow], ...),
+    volumes=(list[types.VolumeRow], ...),
     compliance=(SkuCompliance, ...),
 )
 
@@ -231,7 +222,7 @@ class VolumesWriteResult(Answer):
 
     dry_run: bool
     version: WrittenVersion
-    data: list[VolumeRow]
+    data: list[types.VolumeRow]
     warnings: list[Issue]
 
 

@@ -98,11 +98,11 @@ class SupplierResponse(TypedDict, total=False):
 
 
 class VolumeRow(TypedDict):
-    """Units placed on one market in one period; null units clear the row."""
+    """Units placed on one market in one period."""
 
     market: str
     year: int
-    half: int
+    half: Annotated[int, PydanticField(json_schema_extra={"enum": [0, 1, 2]})]
     units_placed: int | None
 
 

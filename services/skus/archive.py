@@ -27,7 +27,7 @@ from schemas.skus.types import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from services.skus import detail
 from services.skus.write import WriteOutcome, write_records
-from warehouse.figures.source import Tables, tables
+from warehouse.figures.source import tables
 from warehouse.operate.sessions import Connection, savepoint
 from warehouse.rules import Rulesets
 from warehouse.skus import archive, queries
@@ -52,12 +52,14 @@ class PlacedYear(NamedTuple):
 
 def placed_years(conn: Connection, sku_id: UUID, today: date, rules: RuleSet) -> list[PlacedYear]:
     """Return what was placed of a SKU of the session's company, the latest year first; none without units."""
-    return [year for found in tables(conn, today, rules, [sku_id]) for year in _years(conn, _portfolio(found), rules)]
-
-
-def _portfolio(found: Tables) -> Portfolio:
     columns = (SKU_COLUMNS, COMPONENT_COLUMNS, VOLUME_COLUMNS)
-    return Portfolio(*(table.select(names.names()) for table, names in zip(found, columns, strict=True)))
+    return [
+        year
+        for found in tables(conn, today, rules, [sku_id])
+        for year in _years(
+            conn, Portfolio(*(t.select(names.names()) for t, names in zip(found, columns, strict=True))), rules
+        )
+    ]
 
 
 def _years(conn: Connection, portfolio: Portfolio, rules: RuleSet) -> Iterator[PlacedYear]:
@@ -150,14 +152,7 @@ def _named(placed: PlacedYear) -> Message:
     return Message("{market} {year}: at least {tonnes} t", market=placed.market, year=placed.year, tonnes=tonnes)
 
 
-def return_sku(
-    conn: Connection,
-    actor: Actor,
-    sku_id: UUID,
-    *,
-    rulesets: Rulesets,
-    dry_run: bool,
-) -> WriteOutcome:
+def return_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rulesets: Rulesets, dry_run: bool) -> WriteOutcome:
     """Bring an archived SKU back: a write of its code and nothing else. Raise `NotThere` and `PlanLimitReached`.
 
     The outcome is unchanged where it was not archived, and rejected where the law refuses it by now. Nobody is warned

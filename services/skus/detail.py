@@ -106,7 +106,8 @@ def sku_detail(
     """
     rules, graded_by, before = graded
     sku, doc_status = sku or record(row), row.get("doc_status") or "missing"
-    inputs = _graded_inputs(row)
+    values: Mapping[str, Any] = row  # the names are those of `Inputs`, in their order
+    inputs: grading.Inputs = tuple(values[name] for name in grading.GRADED_INPUTS)
     trace = grading.explain_row(inputs, sku, graded_by, day=rules, lang=lang)
     if before is not None and (earlier := row["graded_before"]) is not None:
         then = grading.explain_row(inputs, sku, before, day=rules, lang=lang)
@@ -148,11 +149,6 @@ async def sku_detail_on_loop(
     by = await graded(*versions_of(row))
     show = partial(sku_detail, row, by, today=today, lang=lang)
     return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show(), by[0]
-
-
-def _graded_inputs(row: StoredSku) -> grading.Inputs:
-    values: Mapping[str, Any] = row  # the names are those of `Inputs`, in their order
-    return tuple(values[name] for name in grading.GRADED_INPUTS)
 
 
 def instant(at: str | None) -> str | None:

@@ -104,13 +104,7 @@ def write_records(
     )
     patch = patch.with_volumes(volumes)
     written = write_patch(
-        conn,
-        actor,
-        patch,
-        rules=rules,
-        dry_run=dry_run,
-        resource=resource,
-        keep_archived=keep_archived,
+        conn, actor, patch, rules=rules, dry_run=dry_run, resource=resource, keep_archived=keep_archived
     )
     for fault in (*faults, *written.errors):
         outcomes[fault.row].errors.append(fault.issue)
@@ -193,13 +187,7 @@ class VolumesWritten(NamedTuple):
 
 
 def write_volumes(
-    conn: Connection,
-    actor: Actor,
-    sku_code: str,
-    rows: Sequence[VolumeRow],
-    *,
-    rulesets: Rulesets,
-    dry_run: bool,
+    conn: Connection, actor: Actor, sku_code: str, rows: Sequence[VolumeRow], *, rulesets: Rulesets, dry_run: bool
 ) -> VolumesWritten:
     """Write rows of `schemas.skus.inputs.parse_volumes` of a stored SKU, in a session that has its company set.
 
@@ -212,14 +200,7 @@ def write_volumes(
         Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
         Table({"sku_code": [True], "volumes": [True]}),
     )
-    outcome = write_patch(
-        conn,
-        actor,
-        patch,
-        rules=rulesets.active(conn),
-        dry_run=dry_run,
-        resource="sku_volumes",
-    )
+    outcome = write_patch(conn, actor, patch, rules=rulesets.active(conn), dry_run=dry_run, resource="sku_volumes")
     if outcome.errors:
         raise Refused([issue for _, issue in outcome.errors])
     [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
@@ -228,12 +209,7 @@ def write_volumes(
 
 
 def write_resting_volumes(
-    conn: Connection,
-    actor: Actor,
-    sku_id: UUID,
-    rows: Sequence[VolumeRow],
-    *,
-    dry_run: bool,
+    conn: Connection, actor: Actor, sku_id: UUID, rows: Sequence[VolumeRow], *, dry_run: bool
 ) -> VolumesWritten | None:
     """Write validated rows of an archived SKU, which stays archived; None where the company has none of the id.
 
@@ -246,11 +222,7 @@ def write_resting_volumes(
     units = json_fields.merged_volumes(rested.volumes, _as_patch(written))
     changed = units != rested.volumes
     if changed and not dry_run:
-        archive.write_units(
-            conn,
-            actor,
-            {sku_id: units},
-        )
+        archive.write_units(conn, actor, {sku_id: units})
     warnings = _market_warnings(written, rested.markets or [])
     return VolumesWritten(written, warnings, rested.version, rested.version + changed)
 

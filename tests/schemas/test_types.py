@@ -41,7 +41,6 @@ def members(typed: Any) -> dict[str, Any]:
     [
         (types_skus.SkuPatch, SkuInput),
         (types_skus.VolumeRow, VolumeRowInput),
-        (types_skus.VolumeRow, sku_models.VolumeRow),
         (types_skus.SupplierResponse, SupplierDataResponse),
         (types_skus.Component, sku_models.SkuComponent),
         (types_skus.SkuDetail, sku_models.SkuDetail),

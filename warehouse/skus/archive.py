@@ -4,7 +4,7 @@ An archived SKU is in no list or count because it is not in `skus`. Its newest v
 row of `archived_skus` names that version. Units that were placed of it stay placed (decisions §13): figures read them
 from that version (`warehouse.figures.snapshots`), and they can be written while it rests.
 
-What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.returning`).
+What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.write`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,7 +108,6 @@ _LOCKED: Final = "SELECT id FROM skus WHERE id = ANY(%s::uuid[]) ORDER BY sku_co
 _LOCKED_CODES: Final = """
 SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
 ORDER BY sku_code FOR UPDATE"""
-_ANY: Final = "SELECT EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
 _REST: Final = f"""
 SELECT {SHOWN}, archived.archived_at
@@ -140,11 +139,7 @@ class Archived(NamedTuple):
     archived_at: datetime
 
 
-def archive(
-    conn: Connection,
-    actor: Actor,
-    ids: Sequence[UUID],
-) -> int:
+def archive(conn: Connection, actor: Actor, ids: Sequence[UUID]) -> int:
     """Take the SKUs of these ids out of `skus`; return how many there were."""
     found = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
     if found:
@@ -154,11 +149,7 @@ def archive(
     return len(found)
 
 
-def take_back(
-    conn: Connection,
-    actor: Actor,
-    rests_as: Mapping[UUID, int | None],
-) -> None:
+def take_back(conn: Connection, actor: Actor, rests_as: Mapping[UUID, int | None]) -> None:
     """Archive these SKUs, which are locked, as an import found them.
 
     A SKU that had rested as a version has its values again; one that the import created, None, has no units any more.
@@ -174,11 +165,7 @@ def lock_units(conn: Connection, sku_id: UUID) -> RestingUnits | None:
     return None if row is None else RestingUnits(*row)
 
 
-def write_units(
-    conn: Connection,
-    actor: Actor,
-    units: Mapping[UUID, str | None],
-) -> None:
+def write_units(conn: Connection, actor: Actor, units: Mapping[UUID, str | None]) -> None:
     """Store the volumes of archived SKUs, as text by id, None for none; each SKU rests as its next version."""
     if units:
         parameters = _signed(actor.company_id, actor.origin, actor.now, created=0)
@@ -198,11 +185,6 @@ def bring_back(conn: Connection, actor: Actor, codes: Sequence[str], *, import_i
     """Put the archived SKUs of these codes, which are locked, back into `skus`, as their next version."""
     signature = ledger.signature(actor.company_id, actor.origin, actor.now)
     conn.execute(_BRING_BACK, {**signature, "codes": list(codes), "created": len(codes), "import": import_id})
-
-
-def is_any(conn: Connection) -> bool:
-    """Return whether the session's company has archived SKUs."""
-    return conn.execute(_ANY).fetchone() == (True,)
 
 
 def code_of(conn: Connection, sku_id: UUID) -> str | None:

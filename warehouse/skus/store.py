@@ -116,13 +116,7 @@ def _made(written: tuple[str, ...]) -> list[str]:
 
 
 def store(
-    conn: Connection,
-    actor: Actor,
-    rows: Table,
-    columns: Sequence[str],
-    *,
-    import_id: UUID | None,
-    resource: str,
+    conn: Connection, actor: Actor, rows: Table, columns: Sequence[str], *, import_id: UUID | None, resource: str
 ) -> None:
     """Write the created and updated rows of a merged, graded frame, which were staged in the caller's transaction.
 
