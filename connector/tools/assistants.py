@@ -27,7 +27,7 @@ from schemas.json_values import JsonObject
 from warehouse import assistants as confirmations
 from warehouse.operate import objects
 from warehouse.operate.sessions import Connection
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 
 Confirmation = Annotated[
     str | None,

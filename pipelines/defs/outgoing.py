@@ -24,7 +24,7 @@ from warehouse import exports as exports_warehouse
 from warehouse.changes import webhooks as webhooks_changes
 from warehouse.imports.claims import SMALL_ROWS
 from warehouse.operate.sessions import Connection
-from warehouse.suppliers import enquiries
+from warehouse.suppliers import companies_with_due_mails
 
 _ASKED_FOR: Final = timedelta(seconds=4)
 """How long after an export was asked for the request of its run is left to the API."""
@@ -95,7 +95,7 @@ def queued_exports(conn: Connection, now: datetime) -> dict[str, WantedRun]:
 
 def mails_due(conn: Connection, now: datetime) -> dict[str, WantedRun]:
     """Return one run for each company with mails that are due, or are to be tried again."""
-    found = enquiries.companies(conn, now)
+    found = companies_with_due_mails(conn, now)
     return {each.slug: WantedRun(each.work, {tags.COMPANY: str(each.company_id), **tags.FOLLOWED}) for each in found}
 
 

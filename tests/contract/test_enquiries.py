@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from services.review import decide
 from tests.contract.outside import good, refused
 from warehouse.rules import Rulesets
@@ -52,15 +52,8 @@ class Asked:
 
     def decide(self, pool, submission, how, **more):
         with pool.company(UUID(self.caller.company)) as conn:
-            how(
-                conn,
-                UUID(self.caller.company),
-                UUID(submission),
-                origin=PERSON,
-                now=datetime.now(UTC),
-                rulesets=Rulesets(),
-                **more,
-            )
+            actor = Actor(UUID(self.caller.company), PERSON, datetime.now(UTC))
+            how(conn, actor, UUID(submission), rulesets=Rulesets(), **more)
 
 
 @pytest.mark.promise("SUP-60")
