@@ -18,7 +18,7 @@ from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.tags import PARTITION, company_partitions
 from pipelines.figures import are_behind, are_damaged
 from pipelines.imports import endings
-from warehouse import exports, rules
+from warehouse import exports, rules, suppliers
 from warehouse.changes import webhooks
 from warehouse.companies import queries
 from warehouse.figures import snapshots
@@ -28,7 +28,6 @@ from warehouse.imports.claims import SMALL_ROWS, OpenImport
 from warehouse.operate import launches
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
-from warehouse.suppliers import enquiries
 
 RETRY_SECONDS: Final = 60.0
 """How long after a failed run the same partition is requested again; twice as long after each further failure."""
@@ -278,7 +277,7 @@ def queued_exports(conn: Connection, now: datetime) -> dict[str, WantedRun]:
     }
 
 
-def messages(companies: Iterable[enquiries.Due | webhooks.Due]) -> dict[str, WantedRun]:
+def messages(companies: Iterable[suppliers.Due | webhooks.Due]) -> dict[str, WantedRun]:
     """Return one run for each company with mails, or changes for its webhooks, that are due or to be tried again."""
     return {
         company.slug: WantedRun(company.work, {tags.COMPANY: str(company.company_id), **tags.FOLLOWED})

@@ -21,12 +21,13 @@ import structlog
 
 from pipelines.operate import Proceed
 from schemas.messages import Message, day, translate
+from schemas.suppliers import MailText, SupplierEnquiryDetail, SupplierEnquiryItem
+from warehouse import suppliers
 from warehouse.accounts import people
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.operate.settings import Settings
-from warehouse.suppliers import enquiries
-from warehouse.suppliers.enquiries import Enquiry, EnquiryLinks, Item, Mail
+from warehouse.suppliers import EnquiryLinks, Mail
 
 _SECONDS: Final = 20.0
 """How long one step of the conversation may be silent."""
@@ -139,75 +140,58 @@ LISTED_ITEMS: Final = 20
 WAITS_FOR_SUPPLIER: Final = ("open", "rejected")
 
 
-class Text(NamedTuple):
-    """A mail's subject and text."""
-
-    subject: str
-    text: str
-
-
-def write(kind: str, enquiry: Enquiry, items: Sequence[Item], address: str, now: datetime) -> Text | None:
-    """Return the mail of a kind (asked, reminder or rejected); None where it is not needed any more.
+def write(kind: str, enquiry: SupplierEnquiryDetail, company: str, address: str, now: datetime) -> MailText | None:
+    """Return the mail of a kind (asked, reminder or rejected) from a company; None where it is not needed any more.
 
     It is not needed where the enquiry has ended or no item waits for the supplier.
     """
     wanted = ("rejected",) if kind == "rejected" else WAITS_FOR_SUPPLIER
-    named = [item for item in items if item.state in wanted]
-    if not named or enquiry.withdrawn_at is not None or enquiry.expires_at <= now:
+    items = [item for item in enquiry["items"] if item["state"] in wanted]
+    if not items or enquiry["withdrawn_at"] is not None or enquiry["expires_at"] <= now:
         return None
-    return Text(
-        translate(_subject(kind, enquiry), enquiry.language),
-        "\n\n".join(_paragraphs(kind, enquiry, named, f"{address}?lang={enquiry.language}", now)) + "\n",
+    lang, due_on = enquiry["language"], enquiry["due_on"]
+    subject, beginning = _beginning(kind, company, len(items))
+    paragraphs: list[str] = [beginning]
+    if enquiry["message"] and kind != "rejected":
+        paragraphs.append(enquiry["message"])
+    paragraphs += [
+        _list_of(items, lang),
+        Message("Answer at this link; no account is needed: {address}", address=f"{address}?lang={lang}"),
+    ]
+    if due_on is not None and due_on < now.date():
+        paragraphs.append(Message("An answer was asked for by {day}.", day=day(due_on, lang)))
+    elif due_on is not None:
+        paragraphs.append(Message("Please answer by {day}.", day=day(due_on, lang)))
+    last_day = day((enquiry["expires_at"] - timedelta(days=1)).date(), lang)
+    paragraphs.append(Message("The link works until {day} (UTC). Whoever has it can answer for you.", day=last_day))
+    texts = [translate(each, lang) if isinstance(each, Message) else each for each in paragraphs]
+    return {"subject": translate(subject, lang), "text": "\n\n".join(texts) + "\n"}
+
+
+def _beginning(kind: str, company: str, count: int) -> tuple[Message, Message]:
+    """Return the subject and the first paragraph of a mail about so many items."""
+    match kind:
+        case "asked":
+            return Message("{company} asks for packaging data", company=company), Message(
+                "{company} asks you for data on packaging that you supply: materials, weights, recycled content and "
+                "substances. Items: {count}. Regulation (EU) 2025/40 asks {company} to know them.",
+                company=company,
+                count=count,
+            )
+        case "reminder":
+            return Message("Reminder: {company} waits for packaging data", company=company), Message(
+                "{company} waits for your data on packaging. Items without an answer: {count}.",
+                company=company,
+                count=count,
+            )
+    return Message("{company} needs packaging data corrected", company=company), Message(
+        "{company} could not use your answer. Items to correct: {count}.", company=company, count=count
     )
 
 
-def _subject(kind: str, enquiry: Enquiry) -> Message:
-    match kind:
-        case "asked":
-            return Message("{company} asks for packaging data", company=enquiry.company_name)
-        case "reminder":
-            return Message("Reminder: {company} waits for packaging data", company=enquiry.company_name)
-    return Message("{company} needs packaging data corrected", company=enquiry.company_name)
-
-
-def _paragraphs(kind: str, enquiry: Enquiry, named: Sequence[Item], address: str, now: datetime) -> list[str]:
-    """Return the paragraphs; `named` are the items that the mail is about."""
-    said: list[str] = [_beginning(kind, enquiry, len(named))]
-    if enquiry.message and kind != "rejected":
-        said.append(enquiry.message)
-    said += [
-        _list_of(named, enquiry.language),
-        Message("Answer at this link; no account is needed: {address}", address=address),
-    ]
-    if enquiry.due_on is not None:
-        by, is_over = day(enquiry.due_on, enquiry.language), enquiry.due_on < now.date()
-        said.append(
-            Message("An answer was asked for by {day}.", day=by)
-            if is_over
-            else Message("Please answer by {day}.", day=by)
-        )
-    last_day = day((enquiry.expires_at - timedelta(days=1)).date(), enquiry.language)
-    said.append(Message("The link works until {day} (UTC). Whoever has it can answer for you.", day=last_day))
-    return [translate(each, enquiry.language) if isinstance(each, Message) else each for each in said]
-
-
-def _beginning(kind: str, enquiry: Enquiry, count: int) -> Message:
-    named = {"company": enquiry.company_name, "count": count}
-    match kind:
-        case "asked":
-            return Message(
-                "{company} asks you for data on packaging that you supply: materials, weights, recycled content and "
-                "substances. Items: {count}. Regulation (EU) 2025/40 asks {company} to know them.",
-                **named,
-            )
-        case "reminder":
-            return Message("{company} waits for your data on packaging. Items without an answer: {count}.", **named)
-    return Message("{company} could not use your answer. Items to correct: {count}.", **named)
-
-
-def _list_of(items: Sequence[Item], lang: str) -> str:
+def _list_of(items: Sequence[SupplierEnquiryItem], lang: str) -> str:
     lines = [
-        f"- {item.sku_code}: {item.sku_name}" + (f"\n  {item.note}" if item.note else "")
+        f"- {item['sku_code']}: {item['name']}" + (f"\n  {item['note']}" if item["note"] else "")
         for item in items[:LISTED_ITEMS]
     ]
     if len(items) > LISTED_ITEMS:
@@ -242,11 +226,11 @@ def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Pr
     with pool.company(company_id) as conn:
         post.links.check(conn)
     outcomes: Counter[str] = Counter()
-    with pool.turn(enquiries.turn_of(company_id)) as is_ours:
+    with pool.turn(suppliers.turn_of(company_id)) as is_ours:
         while is_ours:
             proceed()
             with pool.company(company_id) as conn:
-                mail = enquiries.next_due(conn, clock.now())
+                mail = suppliers.next_due_mail(conn, clock.now())
                 made = None if mail is None else _message(conn, mail, post, clock.now())
             if mail is None:
                 break
@@ -270,27 +254,26 @@ def _recorded(conn: Connection, mail: Mail, failed: NotSent | None, now: datetim
     """Record what came of a mail; return that."""
     if failed is not None:
         if failed.is_final or mail.tries >= len(TRIES_AFTER):
-            enquiries.end(conn, mail.id, "failed", at=now, fault=failed.fault)
+            suppliers.end_mail(conn, mail.id, "failed", at=now, fault=failed.fault)
             return "failed"
-        due_at = now + TRIES_AFTER[mail.tries]
-        if failed.of_all:  # else hundreds of mails would wait for the same silence, one after the other
-            enquiries.try_all_later(conn, now, due_at=due_at, fault=failed.fault)
-        else:
-            enquiries.try_later(conn, mail.id, due_at=due_at, fault=failed.fault)
+        # where it takes none, hundreds of mails would wait for the same silence, one after the other
+        delayed = None if failed.of_all else mail.id
+        suppliers.delay_mail(conn, delayed, now, due_at=now + TRIES_AFTER[mail.tries], fault=failed.fault)
         return "tried"
     state = "sent" if is_needed else "not_needed"
-    enquiries.end(conn, mail.id, state, at=now)
+    suppliers.end_mail(conn, mail.id, state, at=now)
     return state
 
 
 def _message(conn: Connection, mail: Mail, post: Post, now: datetime) -> EmailMessage | None:
     """Return the mail as it is sent; None where it is not needed any more."""
-    enquiry = enquiries.of(conn, mail.enquiry_id)
-    if enquiry is None or enquiry.supplier_email is None:
+    enquiry = suppliers.find_enquiry(conn, mail.enquiry_id, now)
+    if enquiry is None or enquiry["supplier_email"] is None:
         return None
+    sender = suppliers.sender_of(conn, mail.enquiry_id)
     address = post.links.address_of(conn, mail.enquiry_id)
-    written = write(mail.kind, enquiry, enquiries.items_of(conn, mail.enquiry_id), address, now)
+    written = write(mail.kind, enquiry, sender.company_name, address, now)
     if written is None:
         return None
-    reply_to = people.address_of(conn, enquiry.asked_by) if enquiry.asked_by else None
-    return message(post.server.sender, enquiry.supplier_email, *written, mail_id=str(mail.id), reply_to=reply_to)
+    reply_to = people.address_of(conn, sender.user_id) if sender.user_id else None
+    return message(post.server.sender, enquiry["supplier_email"], **written, mail_id=str(mail.id), reply_to=reply_to)

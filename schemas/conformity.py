@@ -12,6 +12,7 @@ from typing import (
 
 from pydantic import AfterValidator
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Day, Identifier, Instant, code
@@ -192,7 +193,7 @@ class DocWithdrawInput(Strict):
 RecordStatus: Any = code("doc_record_status")
 
 
-class DocListItem(Answer):
+class DocListItem(TypedDict):
     """Metadata of a DoC, never its contents or an address to download them from."""
 
     id: Identifier
@@ -213,6 +214,13 @@ class DocListItem(Answer):
     updated_at: Instant
 
 
+class DocOfItem(DocListItem):
+    """A DoC with the code and name of its item."""
+
+    sku_code: str | None
+    sku_name: str | None
+
+
 class DocListResponse(Answer):
     """A page of DoCs, newest first."""
 
@@ -220,7 +228,7 @@ class DocListResponse(Answer):
     pagination: Pagination
 
 
-class DocPoint(Answer):
+class DocPoint(TypedDict):
     """One point of Annex VIII of Regulation (EU) 2025/40 in a draft."""
 
     key: Annotated[
@@ -233,7 +241,7 @@ class DocPoint(Answer):
     source: str
 
 
-class DocDraft(Answer):
+class DocDraft(TypedDict):
     """A draft of a declaration of conformity; nothing is issued or signed by it."""
 
     id: Annotated[Identifier | None, PydanticField(description="The draft's id; null for what a dry run would file.")]
@@ -274,7 +282,7 @@ class DocDraftResult(Answer):
     data: Annotated[DocDraft, PydanticField(description="The draft.")]
 
 
-class Doc(Answer):
+class Doc(TypedDict):
     """A declaration of conformity, with its item, its documents, and what became of it."""
 
     id: Annotated[

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic import Field as PydanticField
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Day, Identifier, Instant
@@ -217,7 +218,7 @@ class SupplierEnquiryInput(Strict):
         return None if self.expires_on is None else date.fromisoformat(self.expires_on)
 
 
-class SupplierEnquiryCounts(Answer):
+class SupplierEnquiryCounts(TypedDict):
     """Number of items by state."""
 
     total: int
@@ -230,7 +231,7 @@ class SupplierEnquiryCounts(Answer):
     closed: Annotated[int, PydanticField(description="Items that ended when a backup was restored.")]
 
 
-class SupplierEnquiryItem(Answer):
+class SupplierEnquiryItem(TypedDict):
     """One SKU of an enquiry."""
 
     id: Annotated[Identifier, PydanticField(description="Id of the request, by which the audit log names it.")]
@@ -242,7 +243,7 @@ class SupplierEnquiryItem(Answer):
     answered_at: Instant | None
 
 
-class SupplierMail(Answer):
+class SupplierMail(TypedDict):
     """One mail of an enquiry, as it is sent or was sent."""
 
     kind: Annotated[
@@ -268,14 +269,14 @@ class SupplierMail(Answer):
     ]
 
 
-class MailText(Answer):
+class MailText(TypedDict):
     """A mail as text, to be sent by a person."""
 
     subject: str
     text: str
 
 
-class SupplierEnquiry(Answer):
+class SupplierEnquiry(TypedDict):
     """One enquiry, never with its link."""
 
     id: Identifier
@@ -304,6 +305,13 @@ class SupplierEnquiryDetail(SupplierEnquiry):
     mails: Annotated[
         list[SupplierMail], PydanticField(description="Mails of the enquiry; empty where the service does not mail.")
     ]
+
+
+class EnquiryLink(TypedDict):
+    """The supplier's link of an enquiry, and the mail with it."""
+
+    url: str
+    mail: MailText
 
 
 class SupplierEnquiryListResponse(Answer):
@@ -340,7 +348,7 @@ class SupplierEnquiryResult(Answer):
     ]
 
 
-class SupplierRequestCounts(Answer):
+class SupplierRequestCounts(TypedDict):
     """Number of requests by state."""
 
     total: int
@@ -356,7 +364,7 @@ class SupplierRequestCounts(Answer):
     closed: Annotated[int, PydanticField(description="Requests that ended when a backup was restored.")]
 
 
-class AskedSupplier(Answer):
+class AskedSupplier(TypedDict):
     """A supplier that the company has asked, with the number of requests by state."""
 
     supplier_name: Annotated[
@@ -370,6 +378,17 @@ class AskedSupplier(Answer):
     last_answered_at: Instant | None
 
 
+class AwaitedSupplier(TypedDict):
+    """A supplier whose answer is awaited about so many items; `sku_codes` are those of some."""
+
+    supplier_name: str | None
+    items: int
+    waiting_since: datetime
+    due_on: date | None
+    overdue: int
+    sku_codes: list[str]
+
+
 class SupplierListResponse(Answer):
     """A page of suppliers by name."""
 
@@ -377,7 +396,7 @@ class SupplierListResponse(Answer):
     pagination: Pagination
 
 
-class SupplierRequest(Answer):
+class SupplierRequest(TypedDict):
     """One request to a supplier about one SKU, never with its link."""
 
     id: Identifier

@@ -6,9 +6,9 @@ role may do (`schemas.accounts`). An API key cannot do any of it: decision 0051.
 
 import secrets
 from base64 import b32encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -20,11 +20,14 @@ from uuid_utils import uuid7
 
 from schemas.accounts import Role
 from schemas.actors import Actor
-from schemas.refusals import NotThere
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.refusals import NotThere, Refused
 from services.assistants import revoke
 from warehouse import assistants
+from warehouse.accounts import keys as api_keys
 from warehouse.accounts import people, sign_in
-from warehouse.accounts.people import Person
+from warehouse.accounts.people import Person, Ticket
 from warehouse.audit import ledger
 from warehouse.operate import keys
 from warehouse.operate.keys import SECOND_FACTORS, Seal
@@ -42,14 +45,6 @@ _TICKET: Final = b"sign-in"
 """What the seal of a ticket is bound to."""
 _DRIFT: Final = (0, -1, 1)
 """Time steps that a device's clock may be off (RFC 6238, section 5.2)."""
-
-
-class Ticket(NamedTuple):
-    """The person whose password was right."""
-
-    user_id: UUID
-    company_id: UUID
-    email: str
 
 
 def seal_of(settings: Settings) -> Seal:
@@ -133,18 +128,21 @@ def _totp(secret: bytes) -> TOTP:
     return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303  (HMAC-SHA-1 is what every app computes)
 
 
-class AddressTaken(Exception):  # noqa: N818  (an answer, not a fault of the program)
-    """The address cannot have an account here: another live account has it."""
+def _taken() -> Refused:
+    """Return the refusal of an address that another live account has, here or at another company."""
+    return Refused([Issue("invalid_format", Message("There is an account with this email address already."), "email")])
 
 
-class LastAdministrator(Exception):  # noqa: N818  (an answer, not a fault of the program)
-    """The company would have no administrator who may sign in."""
+def _last_administrator() -> Refused:
+    """Return the refusal of what would leave the company without an administrator who may sign in."""
+    sentence = Message("This person is the company's only administrator; make another one first.")
+    return Refused([Issue("invalid_format", sentence, "role")])
 
 
 def invite(conn: Connection, actor: Actor, email: str, role: Role) -> tuple[UUID, str]:
     """Make an account that nobody can sign in to yet; return its id and the token that sets its password once.
 
-    Raise `AddressTaken`. `email` is one that `users.is_address` accepts.
+    Raise `Refused` where it is taken. `email` is one that `users.is_address` accepts.
     """
     user_id = UUID(str(uuid7()))
     unusable = sign_in.hash_password(secrets.token_urlsafe(32))
@@ -153,50 +151,51 @@ def invite(conn: Connection, actor: Actor, email: str, role: Role) -> tuple[UUID
             people.add(conn, actor.company_id, user_id, email=email, password_hash=unusable, at=actor.now, role=role)
             part.keep = True
     except UniqueViolation:
-        raise AddressTaken from None
+        raise _taken() from None
     token = people.new_link(conn, actor.company_id, user_id, actor.now, people.INVITATION_LIFETIME)
-    _enter(conn, actor, "user.invited", user_id, after={"email": people.known_as(email), "role": role})
+    ledger.enter(
+        conn, actor, "user.invited", user_id, before=None, after={"email": people.known_as(email), "role": role}
+    )
     return user_id, token
 
 
 def new_link(conn: Connection, actor: Actor, user_id: UUID) -> str:
     """Return the token of a link that sets a person's password once; an earlier link is over. Raise `NotThere`."""
-    person = _live(conn, actor, user_id)
+    person = load_live(conn, actor, user_id)
     lifetime = people.LINK_LIFETIME if person.signed_in_at else people.INVITATION_LIFETIME
     token = people.new_link(conn, actor.company_id, user_id, actor.now, lifetime)
-    _enter(conn, actor, "user.password_reset", user_id, after={"until": (actor.now + lifetime).isoformat()})
+    ledger.enter(
+        conn, actor, "user.password_reset", user_id, before=None, after={"until": (actor.now + lifetime).isoformat()}
+    )
     return token
 
 
 def change_role(conn: Connection, actor: Actor, user_id: UUID, role: Role) -> None:
-    """Give a person another role. Raise `NotThere` and `LastAdministrator`."""
-    _live(conn, actor, user_id)
+    """Give a person another role. Raise `NotThere`, and `Refused` for the last administrator."""
+    load_live(conn, actor, user_id)
     before = people.change_role(conn, user_id, role)
     if before is None:
-        raise LastAdministrator
+        raise _last_administrator()
     if before != role:
-        _enter(conn, actor, "user.role_changed", user_id, before={"role": before}, after={"role": role})
+        ledger.enter(conn, actor, "user.role_changed", user_id, before={"role": before}, after={"role": role})
 
 
 def disable(conn: Connection, actor: Actor, user_id: UUID) -> None:
-    """End an account with its sessions and connections. Raise `NotThere` and `LastAdministrator`."""
-    person = _live(conn, actor, user_id)
+    """End an account with its sessions and connections. Raise `NotThere`, and `Refused` for the last administrator."""
+    person = load_live(conn, actor, user_id)
     if person.role == "administrator" and not people.has_other_administrator(conn, user_id):
-        raise LastAdministrator
+        raise _last_administrator()
     people.disable(conn, user_id, actor.now)
     _end_access(conn, actor, user_id)
-    _enter(
-        conn,
-        actor,
-        "user.disabled",
-        user_id,
-        before={"disabled_at": None},
-        after={"disabled_at": actor.now.isoformat()},
-    )
+    after = {"disabled_at": actor.now.isoformat()}
+    ledger.enter(conn, actor, "user.disabled", user_id, before={"disabled_at": None}, after=after)
 
 
 def let_back(conn: Connection, actor: Actor, user_id: UUID) -> None:
-    """Let an ended account sign in again, with its password of before. Raise `NotThere` and `AddressTaken`."""
+    """Let an ended account sign in again, with its password of before.
+
+    Raise `NotThere`, and `Refused` where the address is taken.
+    """
     person = people.one(conn, user_id, actor.now)
     if person is None or person.disabled_at is None:
         raise NotThere
@@ -205,34 +204,27 @@ def let_back(conn: Connection, actor: Actor, user_id: UUID) -> None:
             people.enable(conn, user_id)
             part.keep = True
     except UniqueViolation:
-        raise AddressTaken from None
+        raise _taken() from None
     _end_access(conn, actor, user_id)  # `pcds user disable` leaves both, which would count again
     before = {"disabled_at": person.disabled_at.isoformat()}
-    _enter(conn, actor, "user.returned", user_id, before=before, after={"disabled_at": None})
+    ledger.enter(conn, actor, "user.returned", user_id, before=before, after={"disabled_at": None})
 
 
 def second_factor_off(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """Let a person sign in with the password alone, such as one who lost the device. Raise `NotThere`."""
-    _live(conn, actor, user_id)
+    load_live(conn, actor, user_id)
     if sign_in.switch_off(conn, user_id):
-        _enter(
-            conn,
-            actor,
-            "user.second_factor_off",
-            user_id,
-            before={"second_factor": True},
-            after={"second_factor": False},
-        )
+        change = {"before": {"second_factor": True}, "after": {"second_factor": False}}
+        ledger.enter(conn, actor, "user.second_factor_off", user_id, **change)
 
 
 def second_factor_on(conn: Connection, actor: Actor, user_id: UUID, sealed: bytes, step: int) -> list[str]:
     """Ask a person for a code from now on; return new recovery codes. Raise `NotThere`."""
-    _live(conn, actor, user_id)
+    load_live(conn, actor, user_id)
     codes = new_recovery_codes()
     sign_in.switch_on(conn, actor.company_id, user_id, sealed, step=step, recovery_codes=codes)
-    _enter(
-        conn, actor, "user.second_factor_on", user_id, before={"second_factor": False}, after={"second_factor": True}
-    )
+    change = {"before": {"second_factor": False}, "after": {"second_factor": True}}
+    ledger.enter(conn, actor, "user.second_factor_on", user_id, **change)
     return codes
 
 
@@ -240,35 +232,36 @@ def end_sessions(conn: Connection, actor: Actor, user_id: UUID, session_id: UUID
     """End one session of a person, or all; return how many."""
     ended = int(people.end_session(conn, user_id, session_id)) if session_id else people.end_sessions(conn, user_id)
     if ended:
-        _enter(conn, actor, "user.sessions_ended", user_id, after={"sessions": ended})
+        ledger.enter(conn, actor, "user.sessions_ended", user_id, before=None, after={"sessions": ended})
     return ended
 
 
 def _end_access(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """End a person's sessions and connected applications."""
     people.end_sessions(conn, user_id)
-    for each in assistants.of_person(conn, user_id):
-        revoke(
-            conn,
-            actor,
-            each.id,
-        )
+    for connection in assistants.of_person(conn, user_id):
+        revoke(conn, actor, connection.id)
 
 
-def _live(conn: Connection, actor: Actor, user_id: UUID) -> Person:
+def load_live(conn: Connection, actor: Actor, user_id: UUID) -> Person:
+    """Return a person of the company who may sign in. Raise `NotThere`."""
     person = people.one(conn, user_id, actor.now)
     if person is None or person.disabled_at is not None:
         raise NotThere
     return person
 
 
-def _enter(
-    conn: Connection,
-    actor: Actor,
-    action: str,
-    user_id: UUID,
-    *,
-    after: Mapping[str, object],
-    before: Mapping[str, object] | None = None,
-) -> None:
-    ledger.enter(conn, actor, action, user_id, before=before, after=after)
+def issue_key(conn: Connection, actor: Actor, client_id: UUID, *, key: str, name: str, scopes: Sequence[str]) -> None:
+    """Store a key of the actor's company; the key itself is shown once and not stored."""
+    api_keys.issue(conn, actor.company_id, client_id, key=key, name=name, scopes=scopes, at=actor.now)
+    after = {"name": name, "scopes": scopes}
+    ledger.enter(conn, actor, "api_key.issued", client_id, before=None, after=after)
+
+
+def revoke_key(conn: Connection, actor: Actor, client_id: UUID) -> bool:
+    """End a key of the actor's company at once; False where it had ended before."""
+    if not api_keys.revoke(conn, client_id, actor.now):
+        return False
+    after = {"revoked_at": actor.now.isoformat()}
+    ledger.enter(conn, actor, "api_key.revoked", client_id, before={"revoked_at": None}, after=after)
+    return True

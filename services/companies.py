@@ -11,7 +11,8 @@ Credentials are withheld: digests of keys and passwords are of use to those alon
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,7 +24,7 @@ import structlog
 from psycopg import errors
 from uuid_utils import uuid7
 
-from schemas.actors import Actor, Origin
+from schemas.actors import Actor
 from schemas.json_values import JsonObject
 from warehouse.audit import chain as chain_audit
 from warehouse.audit import ledger
@@ -132,8 +133,7 @@ def read(folder: Path, company_id: UUID) -> JsonObject:
         raise ExportError(f"{folder} is no export: it has no {LIST}. `pcds company export` makes one.") from None
     if about.get("company_id") != str(company_id) or about.get("format") != FORMAT:
         raise ExportError(f"{folder} is no export of the company {company_id}.")
-    differing = _differing(about["files"].items(), digests_beside(folder).items())
-    if differing:
+    if differing := min((name for name, _ in about["files"].items() ^ digests_beside(folder).items()), default=None):
         raise ExportError(f"{folder} is no whole export: {differing} is not as it was written. Export anew.")
     return about
 
@@ -143,10 +143,6 @@ def digests_beside(folder: Path) -> dict[str, str]:
     found = digests(folder)
     found.pop(LIST, None)
     return found
-
-
-def _differing(listed: Iterable[tuple[str, str]], found: Iterable[tuple[str, str]]) -> str | None:
-    return min((name for name, _ in set(listed) ^ set(found)), default=None)
 
 
 def load_ledger(owner: Connection, folder: Path) -> None:
@@ -160,10 +156,6 @@ _ATTEMPTS: Final = 5
 """A writer that holds a row and waits for the counters is one half of a deadlock; Postgres ends one of the two."""
 
 
-def _nothing(_: str) -> None:
-    """Do nothing."""
-
-
 def remove(
     settings: Settings,
     database: Database,
@@ -172,7 +164,7 @@ def remove(
     *,
     by: str,
     exported: JsonObject | None,
-    after: Callable[[str], None] = _nothing,
+    after: Callable[[str], None] = lambda _: None,
 ) -> JsonObject:
     """Erase a company, or go on with a removal that was cut off; return its certificate.
 
@@ -188,7 +180,10 @@ def remove(
         return begun.certificate
     files = _erase_files(settings, database, company_id)
     after("files")
-    events = _erase_runs(database, begun)
+    events = 0
+    if begun.slug is not None:
+        with removal.connected(database.dagster_url) as connection:
+            events = removal.erase_runs(connection, removal.of_company(connection, begun.slug), begun.slug)
     after("runs")
     statement = {
         "company_id": str(company_id),
@@ -262,15 +257,6 @@ def _erase_files(settings: Settings, database: Database, company_id: UUID) -> in
     return number
 
 
-def _erase_runs(database: Database, begun: Removed) -> int:
-    """Remove the company's runs."""
-    if begun.slug is None:
-        return 0
-    with removal.connected(database.dagster_url) as connection:
-        found = removal.of_company(connection, begun.slug)
-        return removal.erase_runs(connection, found, begun.slug)
-
-
 log = structlog.get_logger(__name__)
 
 _ERASER: Final = "a reset of the sandbox"
@@ -284,36 +270,41 @@ class Reset(NamedTuple):
     skus: int
 
 
-def make(owner: Connection, account: UUID, *, origin: Origin, now: datetime) -> UUID:
-    """Return the account's sandbox, made where there is none, in a transaction of the owner."""
+def make(owner: Connection, actor: Actor) -> UUID:
+    """Return the sandbox of the actor's company, made where there is none, in a transaction of the owner."""
+    account = actor.company_id
     name, plan = sandboxes.lock(owner, account)
     if (found := sandboxes.of(owner, account)) is not None:
         return found
     sandbox = UUID(str(uuid7()))
-    ledger.enter(owner, Actor(account, origin, now), "sandbox.created", sandbox, before=None, after={"name": name})
-    sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=now)
+    ledger.enter(owner, actor, "sandbox.created", sandbox, before=None, after={"name": name})
+    sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=actor.now)
     after = {"name": sandboxes.NAME.format(name=name), "plan": plan}
-    ledger.enter(owner, Actor(sandbox, origin, now), "company.created", sandbox, before=None, after=after)
+    ledger.enter(owner, replace(actor, company_id=sandbox), "company.created", sandbox, before=None, after=after)
     return sandbox
 
 
-def reset(owner: Connection, account: UUID, before: UUID, *, origin: Origin, now: datetime) -> Reset:
-    """Have the test keys reach a new, empty sandbox; the session, a transaction of the owner, is that one's afterwards.
+def reset(owner: Connection, account: UUID, actor: Actor) -> Reset:
+    """Have the test keys of an account reach a new, empty sandbox.
 
-    Where another reset has done so since the caller was admitted to `before`, there is nothing to do.
+    The session, a transaction of the owner, is that one's afterwards.
+
+    The actor's company is the sandbox that the caller was admitted to; where another reset has left it since, there is
+    nothing to do.
     """
+    before = actor.company_id
     name, plan = sandboxes.lock(owner, account)
     current = sandboxes.of(owner, account)
     assert current is not None, "the caller was admitted to a sandbox of the account"
     if current != before:
         become(owner, current)
         return Reset(current, before, 0)
-    skus = sandboxes.leave(owner, before, now)
+    skus = sandboxes.leave(owner, before, actor.now)
     sandbox = UUID(str(uuid7()))
-    sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=now)
+    sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=actor.now)
     sandboxes.take_keys(owner, before, sandbox)
     counts = {"before": {"skus": skus}, "after": {"skus": 0}}
-    ledger.enter(owner, Actor(sandbox, origin, now), "sandbox.reset", sandbox, **counts)
+    ledger.enter(owner, replace(actor, company_id=sandbox), "sandbox.reset", sandbox, **counts)
     return Reset(sandbox, before, skus)
 
 

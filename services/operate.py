@@ -29,7 +29,7 @@ from schemas.json_values import JsonObject
 from schemas.operate import State
 from services.conformity.documents import find_contradicted
 from services.filings.figures import changed_declarations, double_declarations
-from services.suppliers.parts import described, find_misapplied
+from services.review.entries import described, find_misapplied
 from warehouse import catalogue
 from warehouse.figures import snapshots as snapshots_figures
 from warehouse.imports import claims

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
 
 import orjson
@@ -30,70 +30,70 @@ from sqlalchemy import (
     text,
 )
 
+from schemas.conformity import Doc, DocListItem, DocOfItem
 from warehouse import pages
 from warehouse.base import company, instant, metadata
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 from warehouse.skus import queries as skus
 
 _STATUS: Final = (
     "CASE WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN 'expired' ELSE docs.status END"
 )
+_ENDS: Final = f"""docs.status = 'valid' AND NOT {skus.is_archived("docs.sku_id")}
+    AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer"""
+"""The condition of a valid DoC whose last day is today or within `days`, and whose item is not archived."""
 _ITEM: Final = f"""
-    id, sku_id, reference, supplier_name,
-    {_STATUS} AS status,
-    issued_on::text AS issued_on, expires_on::text AS expires_on,
-    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+    docs.id, docs.sku_id, docs.reference, docs.supplier_name, {_STATUS} AS status, docs.issued_on, docs.expires_on,
+    docs.created_at, docs.updated_at"""
 """DocListItem in the order of the contract; a valid DoC whose last day has passed reads as expired (decisions §11)."""
-
-_ADD: Final = f"""
-INSERT INTO docs
-    (id, company_id, sku_id, reference, supplier_name, status, issued_on, expires_on, renews, created_at, updated_at)
-VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(reference)s, %(supplier_name)s, %(status)s, %(issued_on)s,
-    %(expires_on)s, %(renews)s, %(at)s, %(at)s)
-RETURNING {_ITEM}"""
-
-_OF_SKU: Final = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY docs.created_at DESC, docs.id LIMIT 50"
-_EXPIRING: Final = f"""
-SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expires_on - %(today)s::date AS days,
-    docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
-FROM docs LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true
-WHERE docs.status = 'valid' AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer
-    AND NOT {skus.is_archived("docs.sku_id")}
-ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
+_SKU: Final = f" LEFT JOIN LATERAL {skus.named('docs.sku_id')} AS sku ON true"
 """SKUs are looked up one by one, as only those of the page are needed."""
+_NEWEST: Final = "docs.created_at DESC, docs.id"
 
 
-def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[str, object]]:
-    """Return the newest 50 DoCs of one SKU, in the form of the list."""
+def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[DocListItem]:
+    """Return the newest 50 DoCs of one SKU."""
+    query = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY {_NEWEST} LIMIT 50"
     with connection.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
+        return cast(list[DocListItem], cursor.execute(query, {"sku_id": sku_id, "today": today}).fetchall())
 
 
 def expiring_docs(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
     """Return valid DoCs whose last day is today or within `days`, the first to end first, and their number."""
+    query = f"""
+SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expires_on - %(today)s::date AS days,
+    docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
+FROM docs{_SKU} WHERE {_ENDS} ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
     with connection.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
+        found = cursor.execute(query, {"today": today, "days": days, "limit": limit}).fetchall()
     return found, found[0]["total"] if found else 0
 
 
-def page(limit: int, offset: int) -> str:
-    """Return DocListResponse as one JSON text, `page`, newest first, for the parameter `today`."""
-    return pages.page(_ITEM, "docs", order="docs.created_at DESC, docs.id", limit=limit, offset=offset)
+def page(today: date, limit: int, offset: int) -> Listing[DocListItem]:
+    """Return the question for a page of DoCs on a UTC day, newest first."""
+    return pages.listing(_ITEM, "docs", order=_NEWEST, limit=limit, offset=offset, parameters={"today": today})
 
 
-def found(limit: int, offset: int) -> str:
-    """Return the query of a page with the code and name of each SKU, as JSON, the first to end first.
+def page_with_items(
+    today: date,
+    limit: int,
+    offset: int,
+    *,
+    status: str | None = None,
+    ends_within_days: int | None = None,
+    sku_code: str | None = None,
+) -> Listing[DocOfItem]:
+    """Return the question for a page with the code and name of each SKU: the first to end first, else the newest.
 
-    Its parameters narrow it, null to nothing: `status`, `days` to the last day of a valid one, `sku_code`; and `today`.
+    It is narrowed to a status, to valid ones that end within so many days, and to one SKU.
     """
-    chosen = f"""SELECT docs.*, sku.sku_code, sku.name AS sku_name FROM docs
-        LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true
+    chosen = f"""SELECT docs.*, sku.sku_code, sku.name AS sku_name FROM docs{_SKU}
         WHERE (%(status)s::text IS NULL OR {_STATUS} = %(status)s::text)
         AND (%(sku_code)s::text IS NULL OR sku.sku_code = %(sku_code)s::text)
-        AND (%(days)s::integer IS NULL OR (docs.status = 'valid' AND NOT {skus.is_archived("docs.sku_id")}
-            AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer))"""
-    order = "CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, docs.created_at DESC, docs.id"
-    return pages.page(
+        AND (%(days)s::integer IS NULL OR ({_ENDS}))"""
+    order = f"CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, {_NEWEST}"
+    return pages.listing(
         f"{_ITEM}, sku_code, sku_name",
         "docs",
         order=order,
@@ -101,21 +101,28 @@ def found(limit: int, offset: int) -> str:
         offset=offset,
         rows=f"SELECT * FROM ({chosen}) AS docs ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) FROM ({chosen}) AS docs)",
+        parameters={"today": today, "status": status, "days": ends_within_days, "sku_code": sku_code},
     )
 
 
 def add(
     connection: Connection, company_id: UUID, doc_id: UUID, *, values: Mapping[str, object], at: datetime
-) -> dict[str, object]:
+) -> DocListItem:
     """Add one DoC in a session of its company, and return the record in the form of the list on that day.
 
     `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on`, `expires_on`, in a renewal `renews`.
     """
+    query = f"""
+INSERT INTO docs
+    (id, company_id, sku_id, reference, supplier_name, status, issued_on, expires_on, renews, created_at, updated_at)
+VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(reference)s, %(supplier_name)s, %(status)s, %(issued_on)s,
+    %(expires_on)s, %(renews)s, %(at)s, %(at)s)
+RETURNING {_ITEM}"""
     row = {"renews": None, **values, "id": doc_id, "company_id": company_id, "at": at, "today": at.date()}
     with connection.cursor(row_factory=dict_row) as cursor:
-        added = cursor.execute(_ADD, row).fetchone()
+        added = cursor.execute(query, row).fetchone()
     assert added is not None, "an insert returns its row"
-    return added
+    return cast(DocListItem, added)
 
 
 _MARK_EXPIRED: Final = """
@@ -133,27 +140,9 @@ def mark_expired(conn: Connection, today: date, *, most: int) -> list[tuple[UUID
     return conn.execute(_MARK_EXPIRED, {"today": today, "most": most}).fetchall()
 
 
-_ADD_DECLARATION: Final = """
-INSERT INTO issued_declarations (doc_id, company_id, entry_id, content, pdf, sha256, created_at)
-VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
-_TRANSLATE: Final = """
-INSERT INTO issued_translations (doc_id, company_id, lang, content, pdf, sha256, created_at)
-VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
-_SELECT: Final = """
+_ISSUED: Final = """
 SELECT issued.doc_id, issued.entry_id, issued.content, issued.sha256, docs.reference
 FROM issued_declarations AS issued JOIN docs ON docs.id = issued.doc_id"""
-_PDF: Final = "SELECT pdf FROM issued_declarations WHERE doc_id = %s"
-_PDF_IN: Final = """
-SELECT pdf FROM issued_declarations WHERE doc_id = %(doc_id)s AND content ->> 'lang' = %(lang)s
-UNION ALL SELECT pdf FROM issued_translations WHERE doc_id = %(doc_id)s AND lang = %(lang)s"""
-_VALID_OF_ITEMS: Final = """
-SELECT docs.id AS doc_id, docs.sku_id, docs.reference, docs.issued_on
-FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id
-WHERE docs.sku_id IS NOT NULL AND docs.status = 'valid'
-    AND (docs.expires_on IS NULL OR docs.expires_on >= %(today)s::date)
-ORDER BY docs.created_at DESC, docs.id"""
-_DECLARATIONS_OF_SKU: Final = """
-SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id WHERE docs.sku_id = %s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,76 +168,58 @@ class ValidDoc:
 
 def valid_of_items(connection: Connection, today: date) -> list[ValidDoc]:
     """Return the declarations about items that were issued here and are valid on a UTC day, the newest first."""
+    query = f"""
+SELECT docs.id AS doc_id, docs.sku_id, docs.reference, docs.issued_on
+FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id
+WHERE docs.sku_id IS NOT NULL AND docs.status = 'valid'
+    AND (docs.expires_on IS NULL OR docs.expires_on >= %(today)s::date)
+ORDER BY {_NEWEST}"""
     with connection.cursor(row_factory=class_row(ValidDoc)) as cursor:
-        return cursor.execute(_VALID_OF_ITEMS, {"today": today}).fetchall()
+        return cursor.execute(query, {"today": today}).fetchall()
 
 
 def add_declaration(
-    connection: Connection,
-    company_id: UUID,
-    doc_id: UUID,
-    *,
-    entry_id: UUID,
-    content: Mapping[str, object],
-    pdf: bytes,
-    sha256: str,
-    at: datetime,
+    connection: Connection, issued: Mapping[str, object], content: Mapping[str, object], *, lang: str | None = None
 ) -> None:
-    """Store a declaration in a session of its company, whose record in `docs` is `doc_id`."""
+    """Store a declaration whose record is in `docs`, in a session of its company; with `lang` in a further language.
+
+    `issued` has `doc_id`, `company_id`, `entry_id`, `pdf`, `sha256` and `at`.
+    """
+    table, column = ("issued_translations", "lang") if lang else ("issued_declarations", "entry_id")
     connection.execute(
-        _ADD_DECLARATION, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at]
+        f"INSERT INTO {table} (doc_id, company_id, {column}, content, pdf, sha256, created_at) "
+        f"VALUES (%(doc_id)s, %(company_id)s, %({column})s, %(content)s::json, %(pdf)s, %(sha256)s, %(at)s)",
+        {**issued, "lang": lang, "content": orjson.dumps(content).decode()},
     )
-
-
-def add_translation(
-    connection: Connection,
-    company_id: UUID,
-    doc_id: UUID,
-    *,
-    lang: str,
-    content: Mapping[str, object],
-    pdf: bytes,
-    sha256: str,
-    at: datetime,
-) -> None:
-    """Store a declaration that `add` stored in a further language."""
-    connection.execute(_TRANSLATE, [doc_id, company_id, lang, orjson.dumps(content).decode(), pdf, sha256, at])
 
 
 def of_entry(connection: Connection, entry_id: UUID) -> Issued | None:
     """Return the declaration that was issued from an entry of the review queue."""
-    return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
+    with connection.cursor(row_factory=class_row(Issued)) as cursor:
+        return cursor.execute(f"{_ISSUED} WHERE issued.entry_id = %s", [entry_id]).fetchone()
 
 
 def of_doc(connection: Connection, doc_id: UUID) -> Issued | None:
     """Return the declaration of a record of `docs`; None where that was not issued here."""
-    return _one(connection, f"{_SELECT} WHERE issued.doc_id = %s", doc_id)
+    with connection.cursor(row_factory=class_row(Issued)) as cursor:
+        return cursor.execute(f"{_ISSUED} WHERE issued.doc_id = %s", [doc_id]).fetchone()
 
 
-def pdf(connection: Connection, doc_id: UUID) -> bytes:
-    """Return the PDF of a declaration that `of_doc` found."""
-    row = connection.execute(_PDF, [doc_id]).fetchone()
-    assert row is not None, "a declaration is never removed"
-    return bytes(row[0])
-
-
-def pdf_in(connection: Connection, doc_id: UUID, lang: str | None) -> bytes | None:
+def pdf_in(connection: Connection, doc_id: UUID, lang: str | None = None) -> bytes | None:
     """Return the PDF of a declaration in a language, or in its first; None where it was not issued here in it."""
-    if lang is None:
-        row = connection.execute(_PDF, [doc_id]).fetchone()
-    else:
-        row = connection.execute(_PDF_IN, {"doc_id": doc_id, "lang": lang}).fetchone()
+    query = """
+SELECT pdf FROM issued_declarations
+WHERE doc_id = %(doc_id)s AND (%(lang)s::text IS NULL OR content ->> 'lang' = %(lang)s)
+UNION ALL SELECT pdf FROM issued_translations WHERE doc_id = %(doc_id)s AND lang = %(lang)s"""
+    row = connection.execute(query, {"doc_id": doc_id, "lang": lang}).fetchone()
     return None if row is None else bytes(row[0])
 
 
 def declarations_of_sku(connection: Connection, sku_id: UUID) -> set[UUID]:
     """Return the records of `docs` of a SKU that have a PDF here."""
-    return {doc_id for (doc_id,) in connection.execute(_DECLARATIONS_OF_SKU, [sku_id])}
-
-
-def _one(connection: Connection, query: str, of: UUID) -> Issued | None:
-    with connection.cursor(row_factory=class_row(Issued)) as cursor:
-        return cursor.execute(query, [of]).fetchone()
+    query = """
+SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id WHERE docs.sku_id = %s"""
+    return {doc_id for (doc_id,) in connection.execute(query, [sku_id])}
 
 
 _STATE: Final = """CASE
@@ -259,84 +230,78 @@ STATES: Final = ("draft", "pending", "valid", "expired", "rejected", "withdrawn"
 _NEWER: Final = "FROM docs AS newer WHERE newer.renews = docs.id AND newer.status = 'valid'"
 _REGISTER_ITEM: Final = f"""
     docs.id, docs.sku_id, sku.sku_code, sku.name AS sku_name, docs.reference, docs.supplier_name,
-    {_STATE} AS state, docs.issued_on::text AS issued_on, docs.expires_on::text AS expires_on,
-    docs.expires_on - %(today)s::date AS days_left,
-    (SELECT coalesce(json_agg(issued.lang ORDER BY issued.place, issued.lang), '[]'::json) FROM (
+    {_STATE} AS state, docs.issued_on, docs.expires_on, docs.expires_on - %(today)s::date AS days_left,
+    ARRAY(SELECT issued.lang FROM (
         SELECT content ->> 'lang' AS lang, 0 AS place FROM issued_declarations WHERE doc_id = docs.id
-        UNION ALL SELECT lang, 1 FROM issued_translations WHERE doc_id = docs.id) AS issued) AS languages,
+        UNION ALL SELECT lang, 1 FROM issued_translations WHERE doc_id = docs.id) AS issued
+        ORDER BY issued.place, issued.lang) AS languages,
     docs.renews, (SELECT newer.id {_NEWER} ORDER BY newer.created_at DESC, newer.id LIMIT 1) AS renewed_by,
-    {pages.instant("docs.withdrawn_at")} AS withdrawn_at, docs.withdrawn_reason,
-    {pages.instant("docs.created_at")} AS created_at, {pages.instant("docs.updated_at")} AS updated_at"""
-_BESIDE: Final = f"""
-LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true"""
-_FOUND: Final = f"""
-FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
-    AND (%(state)s::text IS NULL OR {_STATE} = %(state)s::text)
-    AND (%(ends_within)s::integer IS NULL
-         OR docs.status = 'valid'
-            AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(ends_within)s::integer
-            AND NOT EXISTS (SELECT {_NEWER}) AND NOT {skus.is_archived("docs.sku_id")})"""
-_ORDER: Final = """
-    CASE WHEN %(ends_within)s::integer IS NOT NULL THEN docs.expires_on END, docs.created_at DESC, docs.id"""
-_ONE: Final = f"""
-SELECT row_to_json(item)::text FROM (SELECT {_REGISTER_ITEM} FROM docs {_BESIDE} WHERE docs.id = %(doc_id)s) AS item"""
-_LOCK: Final = f"""
-SELECT docs.id, docs.sku_id, docs.reference, {_STATE} AS state, docs.status FROM docs
-WHERE docs.id = %(doc_id)s FOR UPDATE"""
-_WITHDRAW: Final = """
-UPDATE docs SET status = 'rejected', withdrawn_at = %(at)s, withdrawn_reason = %(reason)s, updated_at = %(at)s
-WHERE id = %(doc_id)s"""
+    docs.withdrawn_at, docs.withdrawn_reason, docs.created_at, docs.updated_at"""
 
 
 @dataclass(frozen=True, slots=True)
-class Doc:
+class StoredDoc:
     """One record of `docs` as far as renewing and withdrawing read it; `status` is the stored one."""
 
     id: UUID
     sku_id: UUID | None
     reference: str | None
-    state: str
     status: str
 
 
-def page_of_register(limit: int, offset: int) -> str:
-    """Return the list's answer as one JSON text, `page`, for the parameters of `filters`."""
-    return pages.page(
-        _REGISTER_ITEM,
-        "docs",
-        order=_ORDER,
-        limit=limit,
-        offset=offset,
-        rows=f"SELECT * {_FOUND} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {_FOUND})",
-        beside=_BESIDE,
-    )
-
-
-def filters(
-    *, today: date, sku_id: UUID | None = None, state: str | None = None, ends_within: int | None = None
-) -> dict[str, object]:
-    """Return the parameters of `page`: only those of a SKU, in a state, or valid ones that end within so many days.
+def page_of_register(
+    today: date,
+    limit: int,
+    offset: int,
+    *,
+    sku_id: UUID | None = None,
+    state: str | None = None,
+    ends_within: int | None = None,
+) -> Listing[Doc]:
+    """Return the question for a page of declarations: of a SKU, in a state, or valid ones that end within some days.
 
     A declaration that a valid one renews is none of those that end. The first to end comes first, else the newest.
     """
-    return {"today": today, "sku_id": sku_id, "state": state, "ends_within": ends_within}
+    order = f"CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, {_NEWEST}"
+    found = f"""
+FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
+    AND (%(state)s::text IS NULL OR {_STATE} = %(state)s::text)
+    AND (%(days)s::integer IS NULL OR {_ENDS} AND NOT EXISTS (SELECT {_NEWER}))"""
+    return pages.listing(
+        _REGISTER_ITEM,
+        "docs",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {found})",
+        beside=_SKU,
+        parameters={"today": today, "sku_id": sku_id, "state": state, "days": ends_within},
+    )
 
 
-def one_query() -> str:
-    """Return the query of one record as JSON text, for the parameters `doc_id` and `today`; no row where it is none."""
-    return _ONE
+def find_doc(connection: Connection, doc_id: UUID, *, today: date) -> Doc | None:
+    """Return one declaration of the session's company, as `page_of_register` lists it."""
+    query = f"SELECT {_REGISTER_ITEM} FROM docs{_SKU} WHERE docs.id = %(doc_id)s"
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cast(Doc | None, cursor.execute(query, {"doc_id": doc_id, "today": today}).fetchone())
 
 
-def lock(connection: Connection, doc_id: UUID, *, today: date) -> Doc | None:
+def lock(connection: Connection, doc_id: UUID) -> StoredDoc | None:
     """Return one record of the session's company, locked until the transaction ends."""
-    with connection.cursor(row_factory=class_row(Doc)) as cursor:
-        return cursor.execute(_LOCK, {"doc_id": doc_id, "today": today}).fetchone()
+    with connection.cursor(row_factory=class_row(StoredDoc)) as cursor:
+        query = "SELECT id, sku_id, reference, status FROM docs WHERE id = %s FOR UPDATE"
+        return cursor.execute(query, [doc_id]).fetchone()
 
 
 def withdraw(connection: Connection, doc_id: UUID, *, reason: str, at: datetime) -> None:
     """Mark a record as withdrawn: it covers its SKU no longer, and stays."""
-    connection.execute(_WITHDRAW, {"doc_id": doc_id, "reason": reason, "at": at})
+    connection.execute(
+        """
+UPDATE docs SET status = 'rejected', withdrawn_at = %(at)s, withdrawn_reason = %(reason)s, updated_at = %(at)s
+WHERE id = %(doc_id)s""",
+        {"doc_id": doc_id, "reason": reason, "at": at},
+    )
 
 
 issued_declarations = Table(

@@ -37,9 +37,10 @@ from warehouse.imports.words import import_mappings, own_words
 from warehouse.library import brands, library_components, sites, suppliers
 from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
-from warehouse.review.tables import review_entries, review_files, supplier_enquiries, supplier_mails, supplier_requests
+from warehouse.review import review_entries, review_files
 from warehouse.rules import regrades, ruleset_activations, rulesets
 from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
+from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_requests
 
 COMPANY_TABLES: Final = (
     companies,

@@ -30,9 +30,9 @@ from api.operate.program import (
 from schemas import texts
 from schemas.accounts import ROLES, Role
 from schemas.actors import Actor
+from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import VOCABULARIES
-from services import accounts as inviting
-from services.accounts import AddressTaken
+from services import accounts as managing
 from services.companies import make
 from warehouse.accounts import keys, people, sign_in
 from warehouse.accounts.keys import Window
@@ -47,6 +47,7 @@ PASSWORD_FAULTS: Final = {
 """Messages about a password that is refused."""
 
 _TAKEN: Final = "There is an account with this email address already; `pcds user reset EMAIL` makes it another link."
+_ENDED: Final = "This account was ended; `pcds user add` makes a new one for the address."
 
 app = typer.Typer(help="Accounts of people.", no_args_is_help=True)
 
@@ -125,13 +126,13 @@ def invite(
     """
     chosen, name = _role(role), check_email(email)
     with as_operator(data_dir) as operator:
-        act = Actor(company, operator.origin, operator.clock.now())
+        actor = _actor(operator, company)
         with operator.company(company) as connection:
             try:
-                user_id, token = inviting.invite(connection, act, name, chosen)
-            except AddressTaken:
+                user_id, token = managing.invite(connection, actor, name, chosen)
+            except Refused:
                 raise Refusal(_TAKEN) from None
-    until = act.now + people.INVITATION_LIFETIME
+    until = actor.now + people.INVITATION_LIFETIME
     shown = {"id": str(user_id), "email": name, "role": chosen, "url": _link(data_dir, token), "until": until}
     show(shown, as_json=as_json)
 
@@ -148,11 +149,15 @@ def reset(
         (user_id, company), at = _find_account(operator, email), operator.clock.now()
         with operator.company(company) as connection:
             if not people.is_live(connection, user_id):
-                raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
+                raise Refusal(_ENDED)
             token, until = people.new_link(connection, company, user_id, at), at + people.LINK_LIFETIME
             operator.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
     shown = {"id": str(user_id), "email": people.known_as(email), "url": _link(data_dir, token), "until": until}
     show(shown, as_json=as_json)
+
+
+def _actor(operator: Operator, company: UUID) -> Actor:
+    return Actor(company, operator.origin, operator.clock.now())
 
 
 def _link(data_dir: Path | None, token: str) -> str:
@@ -210,14 +215,12 @@ def change_role(
     with as_operator(data_dir) as operator:
         user_id, company = _find_account(operator, email)
         with operator.company(company) as connection:
-            if not people.is_live(connection, user_id):
-                raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
-            before = people.change_role(connection, user_id, chosen)
-            if before is None:
-                raise Refusal("This person is the company's only administrator; make another one first.")
-            if before != chosen:
-                change = {"before": {"role": before}, "after": {"role": chosen}}
-                operator.enter(connection, company, "user.role_changed", user_id, **change)
+            try:
+                managing.change_role(connection, _actor(operator, company), user_id, chosen)
+            except NotThere:
+                raise Refusal(_ENDED) from None
+            except Refused as refused:
+                raise Refusal(str(refused)) from None
     show({"id": str(user_id), "email": people.known_as(email), "role": chosen}, as_json=as_json)
 
 
@@ -285,7 +288,7 @@ def _reached(operator: Operator, company: UUID, *, test: bool) -> tuple[UUID, bo
     if not test:
         return company, False
     with operator.owner() as owner:
-        return make(owner, company, origin=operator.origin, now=operator.clock.now()), True
+        return make(owner, _actor(operator, company)), True
 
 
 def issue_key(
@@ -304,8 +307,7 @@ def issue_key(
         _, plan = find_company(connection, company)
         if not (allow_any_plan or companies.allows_keys(connection, plan)):
             raise Refusal(f"The plan {plan} includes no API keys; --allow-any-plan issues one all the same.")
-        keys.issue(connection, company, client_id, key=key, name=name, scopes=scopes, at=operator.clock.now())
-        operator.enter(connection, company, "api_key.issued", client_id, after={"name": name, "scopes": scopes})
+        managing.issue_key(connection, _actor(operator, company), client_id, key=key, name=name, scopes=scopes)
 
 
 @keys_app.command("revoke")
@@ -314,11 +316,9 @@ def revoke(
 ) -> None:
     """End a key at once; ending it again changes nothing."""
     with as_operator(data_dir) as operator:
-        company, at = company_of_key(operator, client), operator.clock.now()
+        company = company_of_key(operator, client)
         with operator.company(company) as connection:
-            if keys.revoke(connection, client, at):
-                after = {"revoked_at": at.isoformat()}
-                operator.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=after)
+            managing.revoke_key(connection, _actor(operator, company), client)
             [record] = [key for key in keys.every(connection) if key["client_id"] == client]
     show(record, as_json=as_json)
 
@@ -338,25 +338,22 @@ def roll(
     """
     new_client = new_id()
     with as_operator(data_dir) as operator:
-        company, at = company_of_key(operator, client), operator.clock.now()
+        company = company_of_key(operator, client)
+        actor = _actor(operator, company)
         key = keys.new_key(is_test=_reached(operator, company, test=False)[1])
         with operator.owner(company) as connection:
             old = next(each for each in keys.with_use(connection) if each.client_id == client)
             if old.revoked_at is not None:
                 raise Refusal("This key was revoked; `pcds key issue` issues a new one.")
-            keys.issue(connection, company, new_client, key=key, name=old.name, scopes=old.scopes, at=at)
-            after = {"name": old.name, "scopes": old.scopes}
-            operator.enter(connection, company, "api_key.issued", new_client, after=after)
+            managing.issue_key(connection, actor, new_client, key=key, name=old.name, scopes=old.scopes)
             if (window := keys.of(connection, client)) is not None:
                 moved = replace(window, client_id=new_client)
                 keys.put(connection, company, moved)
                 operator.enter(connection, company, "window.opened", new_client, after=moved.as_dict())
             if end_old:
-                keys.revoke(connection, client, at)
-                ended = {"revoked_at": at.isoformat()}
-                operator.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=ended)
+                managing.revoke_key(connection, actor, client)
     record = {"client_id": str(new_client), "api_key": key, "scopes": old.scopes, "old_client_id": str(client)}
-    show(record | {"old_revoked_at": at if end_old else None}, as_json=as_json)
+    show(record | {"old_revoked_at": actor.now if end_old else None}, as_json=as_json)
 
 
 def company_of_key(operator: Operator, client: UUID) -> UUID:

@@ -1,32 +1,40 @@
-"""One's own account: where one is signed in, ending sessions, leaving. The password has a page of its own."""
+"""Pages of accounts: one's own with its password, and for administrators the company's people and API keys.
+
+`pcds key` makes the keys that reach the company's data; a page makes test keys, which reach its sandbox alone.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.accounts.sign_in import Credentials, check_person
-from api.http.requests import origin_of_actor
-from api.http.service import service_of
+from api.accounts.sign_in import Credentials, actor_of, check_person
+from api.http.service import Service, service_of
 from api.pages import sessions
 from api.pages.concurrency import run_limited
 from api.pages.forms import Form, origin_of, path_id, read_form, read_visitor_form, visitor_page
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Administrator, Session, Viewer
+from schemas import texts
 from schemas.accounts import ROLES, Role
 from schemas.actors import Actor
-from schemas.refusals import NotThere
+from schemas.refusals import NotThere, Refused
+from schemas.vocabularies import VOCABULARIES
 from services import accounts as managing
-from services.accounts import AddressTaken, LastAdministrator
-from warehouse.accounts import people, sign_in
-from warehouse.accounts.people import Linked as Person
+from services.companies import make
+from warehouse.accounts import keys, people, sign_in
+from warehouse.accounts.people import Ticket
 from warehouse.audit import ledger
+from warehouse.companies import queries as companies
+from warehouse.companies import sandboxes
+from warehouse.operate.sessions import owner_transaction
 
 router = APIRouter(prefix="/account")
 
@@ -53,7 +61,7 @@ async def post_leave(request: Request, session: Viewer) -> Response:
         return await run_in_threadpool(_page, request, session, ("sure", "account.sure.needed"))
     try:
         await run_in_threadpool(_leave, request, session)
-    except LastAdministrator:
+    except Refused:
         return await run_in_threadpool(_page, request, session, ("sure", "people.last"))
     answer = redirect(link(request, "/sign-in"))
     sessions.forget(request, answer)
@@ -68,16 +76,16 @@ def _end(request: Request, session: Session, form: Form) -> None:
         except ValueError:
             raise NotThere from None
     with service_of(request).writes.company(session.company_id) as conn:
-        if not managing.end_sessions(conn, _act(request, session), session.user_id, chosen):
+        if not managing.end_sessions(conn, _actor(request, session), session.user_id, chosen):
             raise NotThere
 
 
 def _leave(request: Request, session: Session) -> None:
     with service_of(request).writes.company(session.company_id) as conn:
-        managing.disable(conn, _act(request, session), session.user_id)
+        managing.disable(conn, _actor(request, session), session.user_id)
 
 
-def _act(request: Request, session: Session) -> Actor:
+def _actor(request: Request, session: Session) -> Actor:
     return Actor(session.company_id, origin_of(request, session), service_of(request).clock.now())
 
 
@@ -114,7 +122,7 @@ async def post_password(request: Request, session: Viewer) -> Response:
         return _form(request, session.email, ("new", fault), session=session)
     if not await check_person(request, Credentials(session.email, form.get("old", ""))):
         return _form(request, session.email, ("old", "password.old_wrong"), session=session)
-    person = Person(session.user_id, session.company_id, session.email)
+    person = Ticket(session.user_id, session.company_id, session.email)
     await run_limited(request, "password", _set_password, request, person, form["new"])
     return _to_sign_in(request)
 
@@ -153,7 +161,7 @@ def _form(request: Request, email: str, *faults: tuple[str, str], session: Sessi
     )
 
 
-def _person_of_link(request: Request) -> Person:
+def _person_of_link(request: Request) -> Ticket:
     """Return whose password the link sets. Raise `PageRefused` for one that is unknown, used or expired."""
     service = service_of(request)
     with service.writes.system() as connection:
@@ -171,7 +179,7 @@ def _fault_of(form: Form) -> str | None:
     return f"password.{fault}" if fault else None
 
 
-def _set_password(request: Request, person: Person, password: str, token: str | None = None) -> None:
+def _set_password(request: Request, person: Ticket, password: str, token: str | None = None) -> None:
     """Set the password, with an entry in the company's ledger; a link's `token` is used up.
 
     Raise `PageRefused` where the account has ended, or the link is over.
@@ -182,18 +190,8 @@ def _set_password(request: Request, person: Person, password: str, token: str | 
             raise PageRefused(404, "password.over")
         if not people.set_password(connection, person.user_id, password_hash):
             raise PageRefused(404, "password.over")
-        ledger.enter(
-            connection,
-            Actor(
-                person.company_id,
-                origin_of_actor(request, "user", str(person.user_id), person.email),
-                service.clock.now(),
-            ),
-            "user.password_set",
-            person.user_id,
-            before={},
-            after={},
-        )
+        actor = actor_of(request, person)
+        ledger.enter(connection, actor, "user.password_set", person.user_id, before={}, after={})
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -240,8 +238,8 @@ def _invite(request: Request, session: Session, form: Form) -> Response:
         return _people_page(request, session, form=form, fault=("role", "people.no_role"))
     try:
         with service_of(request).writes.company(session.company_id) as conn:
-            _, token = managing.invite(conn, _act(request, session), email, role)
-    except AddressTaken:
+            _, token = managing.invite(conn, _actor(request, session), email, role)
+    except Refused:
         return _people_page(request, session, form=form, fault=("email", "people.taken"))
     return _people_page(request, session, new_link=_NewLink(email, _url(request, token)))
 
@@ -252,39 +250,28 @@ def _role(form: Form) -> Role | None:
 
 
 def _change(request: Request, session: Session, form: Form) -> Response:
-    user_id, act = path_id(request), _act(request, session)
-    token: str | None = None
+    user_id, actor, new_link = path_id(request), _actor(request, session), None
     try:
         with service_of(request).writes.company(session.company_id) as conn:
             match form.get("step"), _role(form):
                 case "role", str() as role:
-                    managing.change_role(conn, act, user_id, role)
+                    managing.change_role(conn, actor, user_id, role)
                 case "link", _:
-                    token = managing.new_link(conn, act, user_id)
+                    token = managing.new_link(conn, actor, user_id)
+                    email = managing.load_live(conn, actor, user_id).email
+                    new_link = _NewLink(email, _url(request, token))
                 case "disable", _:
-                    managing.disable(conn, act, user_id)
+                    managing.disable(conn, actor, user_id)
                 case "second_factor_off", _:
-                    managing.second_factor_off(conn, act, user_id)
+                    managing.second_factor_off(conn, actor, user_id)
                 case "return", _:
-                    managing.let_back(conn, act, user_id)
+                    managing.let_back(conn, actor, user_id)
                 case _:
                     raise NotThere
-    except LastAdministrator:
-        return _people_page(request, session, fault=("", "people.last"))
-    except AddressTaken:
-        return _people_page(request, session, fault=("", "people.taken"))
-    if token is not None:
-        return _people_page(
-            request, session, new_link=_NewLink(_email_of(request, session, user_id), _url(request, token))
-        )
-    return redirect(link(request, "/people"))
-
-
-def _email_of(request: Request, session: Session, user_id: UUID) -> str:
-    service = service_of(request)
-    with service.writes.company(session.company_id) as conn:
-        person = people.one(conn, user_id, service.clock.now())
-    return person.email if person else ""
+    except Refused as refused:
+        key = "people.taken" if refused.issues[0].field == "email" else "people.last"
+        return _people_page(request, session, fault=("", key))
+    return _people_page(request, session, new_link=new_link) if new_link else redirect(link(request, "/people"))
 
 
 def _url(request: Request, token: str) -> str:
@@ -314,3 +301,77 @@ def _people_page(
         given=form or Form([]),
         faults=faults,
     )
+
+
+keys_router = APIRouter(prefix="/keys")
+
+_LONGEST_NAME = 100
+
+
+@keys_router.get("")
+def get_keys(request: Request, session: Administrator) -> Response:
+    """List the company's keys, those that count first, and then those of its sandbox."""
+    return _keys_page(request, session)
+
+
+def _keys_page(request: Request, session: Session, issued: str | None = None) -> Response:
+    service = service_of(request)
+    with service.writes.company(session.company_id) as conn:
+        found = keys.with_use(conn)
+    sandbox = _sandbox_of(service, session.company_id)
+    tests: list[keys.KeyUse] = []
+    if sandbox is not None:
+        with service.writes.company(sandbox) as conn:
+            tests = keys.with_use(conn)
+    may_issue = _may_have_keys(service, session.company_id)
+    return page(request, "keys.html", session=session, keys=found, tests=tests, issued=issued, may_issue=may_issue)
+
+
+def _sandbox_of(service: Service, company_id: UUID) -> UUID | None:
+    with service.writes.system() as conn:
+        return sandboxes.of(conn, company_id)
+
+
+def _may_have_keys(service: Service, company_id: UUID) -> bool:
+    with service.writes.company(company_id) as conn:
+        found = companies.of(conn, company_id)
+        return found is not None and companies.allows_keys(conn, found[1])
+
+
+@keys_router.post("/test")
+async def post_test_key(request: Request, session: Administrator) -> Response:
+    """Make a test key, and the sandbox where there is none; the page shows the key once."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_issue_test, request, session, form.get("name", ""))
+
+
+def _issue_test(request: Request, session: Session, sent: str) -> Response:
+    service, name = service_of(request), texts.plain(sent).strip()[:_LONGEST_NAME]
+    if not name:
+        raise PageRefused(400, "keys.test.name.missing")
+    if not _may_have_keys(service, session.company_id):
+        raise PageRefused(403, "keys.test.plan")
+    actor, key, scopes = _actor(request, session), keys.new_key(is_test=True), list(VOCABULARIES["scope"])
+    with owner_transaction(service.database.owner_url) as owner:
+        sandbox = make(owner, actor)
+    with service.writes.company(sandbox) as conn:
+        managing.issue_key(conn, replace(actor, company_id=sandbox), uuid4(), key=key, name=name, scopes=scopes)
+    return _keys_page(request, session, issued=key)
+
+
+@keys_router.post("/{id}/revoke")
+async def post_revoke(request: Request, session: Administrator) -> Response:
+    """End a key, of the company or of its sandbox: its next request is refused."""
+    await read_form(request, session)
+    await run_in_threadpool(_revoke, request, session)
+    return redirect(link(request, "/keys"))
+
+
+def _revoke(request: Request, session: Session) -> None:
+    service, client_id, actor = service_of(request), path_id(request), _actor(request, session)
+    for company_id in (session.company_id, _sandbox_of(service, session.company_id)):
+        if company_id is not None:
+            with service.writes.company(company_id) as conn:
+                if managing.revoke_key(conn, replace(actor, company_id=company_id), client_id):
+                    return
+    raise NotThere

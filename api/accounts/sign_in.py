@@ -1,6 +1,6 @@
-"""Signs people in and out. A sign-in always begins a new session, whatever cookie the browser sent.
+"""Signs people in and out, with a second factor where one is on. A sign-in always begins a new session.
 
-`api.accounts.sign_in` compares the password. Guesses from everywhere slow an account down and never lock it.
+Guesses from everywhere slow an account down and never lock it.
 """
 
 import io
@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.requests import client_address, client_network, origin_of_actor
-from api.http.service import Service, service_of
+from api.http.service import service_of
 from api.pages import sessions
 from api.pages.concurrency import run_limited
 from api.pages.forms import Form, origin_of, read_form, read_visitor_form, visitor_page
@@ -32,11 +32,11 @@ from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Session, Viewer, session_of
 from schemas.actors import Actor
 from schemas.addresses import coarse_network_of
-from services import accounts as codes
 from services import accounts as managing
-from services.accounts import Ticket, seal_of
+from services.accounts import seal_of
 from warehouse.accounts import people, sign_in
 from warehouse.accounts.people import Attempt as PeopleAttempt
+from warehouse.accounts.people import Ticket
 from warehouse.audit import ledger
 from warehouse.operate.keys import Seal
 from warehouse.operate.sessions import Connection
@@ -78,22 +78,19 @@ async def compare(
     request: Request, count_attempt: CountAttempt[FoundAttempt], sent: Credentials
 ) -> tuple[FoundAttempt, bool]:
     """Return the account with the email, and whether the password is right. Raise `PageRefused` over a limit."""
-    return await run_limited(
-        request, "password", _compare, service_of(request), count_attempt, sent, client_network(request)
-    )
+    service, network = service_of(request), client_network(request)
 
+    def check() -> tuple[FoundAttempt, bool]:
+        with service.writes.system() as connection:
+            account = count_attempt(connection, sent.email, network, service.clock.now())
+            if account.retry_after:
+                raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(account.retry_after)})
+            is_right = sign_in.is_right(sent.password, account.password_hash)
+            if is_right:
+                people.undo_attempt(connection)
+            return account, is_right
 
-def _compare(
-    service: Service, count_attempt: CountAttempt[FoundAttempt], sent: Credentials, network: str
-) -> tuple[FoundAttempt, bool]:
-    with service.writes.system() as connection:
-        found = count_attempt(connection, sent.email, network, service.clock.now())
-        if found.retry_after:
-            raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
-        is_right = sign_in.is_right(sent.password, found.password_hash)
-        if is_right:
-            people.undo_attempt(connection)
-        return found, is_right
+    return await run_limited(request, "password", check)
 
 
 second_factor_router = APIRouter(prefix="/account/second-factor")
@@ -101,7 +98,7 @@ second_factor_router = APIRouter(prefix="/account/second-factor")
 _WAIT_SECONDS: Final = 60
 """How long an account takes no codes after too many wrong ones, from all networks together."""
 ISSUER: Final = "Packaging compliance"
-"""What an authenticator app shows beside the codes."""
+"""What an authenticator app shows beside the managing."""
 
 
 @second_factor_router.get("")
@@ -126,7 +123,7 @@ def ticket_of(person: PeopleAttempt, email: str) -> Ticket:
 
 def ticket_in(request: Request, sent: str) -> Ticket | None:
     """Return the person of the ticket that a form brought; None where it is over."""
-    return codes.read_ticket(_seal(request), sent, service_of(request).clock.now())
+    return managing.read_ticket(_seal(request), sent, service_of(request).clock.now())
 
 
 def has_second_factor(request: Request, person: Ticket) -> bool:
@@ -137,7 +134,7 @@ def has_second_factor(request: Request, person: Ticket) -> bool:
 
 def code_form(request: Request, person: Ticket, back: str, *, is_wrong: bool = False) -> Response:
     """Return the page that asks for the code."""
-    ticket = codes.ticket(_seal(request), person, service_of(request).clock.now())
+    ticket = managing.ticket(_seal(request), person, service_of(request).clock.now())
     faults = [("code", text("second_factor.wrong", language_of(request)))] if is_wrong else []
     return visitor_page(
         request,
@@ -162,21 +159,19 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
         if wait := found.retry_after or _WAIT_SECONDS * found.is_slow:
             raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(wait)})
         with service.writes.company(person.company_id) as conn:
-            kind = codes.is_right(conn, _seal(request), person.user_id, code, now)
+            kind = managing.is_right(conn, _seal(request), person.user_id, code, now)
             if kind == "recovery":
-                origin = origin_of_actor(request, "user", str(person.user_id), person.email)
-                action, left = "user.recovery_code_used", sign_in.recovery_codes_left(conn, person.user_id)
-                ledger.enter(
-                    conn,
-                    Actor(person.company_id, origin, now),
-                    action,
-                    person.user_id,
-                    before=None,
-                    after={"left": left},
-                )
+                actor, left = actor_of(request, person), sign_in.recovery_codes_left(conn, person.user_id)
+                ledger.enter(conn, actor, "user.recovery_code_used", person.user_id, before=None, after={"left": left})
         if kind is not None:
             people.undo_attempt(counting)
     return kind is not None
+
+
+def actor_of(request: Request, person: Ticket) -> Actor:
+    """Return a person who is not signed in yet, as the actor of what the password or a link allows."""
+    origin = origin_of_actor(request, "user", str(person.user_id), person.email)
+    return Actor(person.company_id, origin, service_of(request).clock.now())
 
 
 def _seal(request: Request) -> Seal:
@@ -195,7 +190,7 @@ def _switch(request: Request, session: Session, form: Form) -> Response:
             managing.second_factor_off(conn, act, session.user_id)
         return redirect(link(request, "/account"))
     secret = _secret_in(seal, form.get("secret", ""), session)
-    step = None if secret is None else codes.step_of(secret, form.get("code", ""), now)
+    step = None if secret is None else managing.step_of(secret, form.get("code", ""), now)
     if secret is None or step is None:
         return _page(request, session, secret=secret, is_wrong=True)
     with service.writes.company(session.company_id) as conn:
@@ -219,7 +214,7 @@ def _page(request: Request, session: Session, *, secret: bytes | None = None, is
         seal.check(conn)
         is_on = sign_in.sealed_secret(conn, session.user_id) is not None
         left = sign_in.recovery_codes_left(conn, session.user_id)
-    secret = secret or codes.new_secret()
+    secret = secret or managing.new_secret()
     sealed = seal.seal(secret, b"new" + session.user_id.bytes)
     return page(
         request,
@@ -228,9 +223,9 @@ def _page(request: Request, session: Session, *, secret: bytes | None = None, is
         status=400 if is_wrong else 200,
         is_on=is_on,
         left=left,
-        secret=codes.shown(secret),
+        secret=managing.shown(secret),
         sealed=urlsafe_b64encode(sealed).decode(),
-        picture=None if is_on else _picture(codes.address(secret, session.email, ISSUER)),
+        picture=None if is_on else _picture(managing.address(secret, session.email, ISSUER)),
         faults=[("code", text("second_factor.wrong", language_of(request)))] if is_wrong else [],
     )
 
@@ -353,21 +348,11 @@ async def check_person(request: Request, sent: Credentials) -> PeopleAttempt | N
 
 def _begin_session(request: Request, person: Ticket) -> str:
     """Return the token of a new session, with the entry of the sign-in."""
-    service, at = service_of(request), service_of(request).clock.now()
-    origin = origin_of_actor(request, "user", str(person.user_id), person.email)
-    network = coarse_network_of(client_address(request) or "")
-    with service.writes.company(person.company_id) as connection:
-        token = people.begin(
-            connection, person.company_id, person.user_id, at, network=network, agent=origin.user_agent
-        )
-        ledger.enter(
-            connection,
-            Actor(person.company_id, origin, at),
-            "user.signed_in",
-            person.user_id,
-            before=None,
-            after=None,
-        )
+    actor, network = actor_of(request, person), coarse_network_of(client_address(request) or "")
+    with service_of(request).writes.company(person.company_id) as connection:
+        agent = actor.origin.user_agent
+        token = people.begin(connection, person.company_id, person.user_id, actor.now, network=network, agent=agent)
+        ledger.enter(connection, actor, "user.signed_in", person.user_id, before=None, after=None)
     return token
 
 
@@ -379,10 +364,8 @@ def _note_failure(request: Request, person: PeopleAttempt | Ticket) -> None:
     origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
     with service.writes.company(person.company_id) as connection:
         if people.note_failure(connection, person.user_id, at):
-            action = "user.sign_in_failed"
-            ledger.enter(
-                connection, Actor(person.company_id, origin, at), action, person.user_id, before=None, after=None
-            )
+            actor = Actor(person.company_id, origin, at)
+            ledger.enter(connection, actor, "user.sign_in_failed", person.user_id, before=None, after=None)
 
 
 async def _end_session(request: Request) -> None:

@@ -16,7 +16,7 @@ from schemas.messages import LANGUAGES, format_word, header, number, word
 from schemas.skus.types import Component, PartFacts
 from schemas.vocabularies import CONTENTS
 from services.review.compare import Change, leaves
-from services.suppliers.parts import FACTS, AskedPart
+from services.review.entries import FACTS, AskedPart
 
 _MISSING_FACTS: Final = "Not assessed, because facts are missing: "
 """The beginning of a grade's reason that ends in paths (`compliance.grading.trace`)."""

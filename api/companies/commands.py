@@ -20,6 +20,7 @@ from api.operate.program import (
     show,
 )
 from schemas import texts
+from schemas.actors import Actor
 from services import companies as companies_services
 from services.companies import ExportError, export, read, remove
 from warehouse.companies import queries as companies
@@ -172,6 +173,6 @@ def reset(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False)
             before = stored.of(owner, company)
             if before is None:
                 raise Refusal("The company has no sandbox; `pcds key issue --test` makes one.")
-            done = companies_services.reset(owner, company, before, origin=operator.origin, now=now)
+            done = companies_services.reset(owner, company, Actor(before, operator.origin, now))
         companies_services.erase_left(Settings.load(data_dir=data_dir), operator.database, now)
     show({"company_id": str(company), "sandbox_id": str(done.sandbox), "skus_removed": done.skus}, as_json=as_json)

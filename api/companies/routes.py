@@ -57,7 +57,7 @@ def _reset(write: Write, *, dry_run: bool) -> Response:
     if (answered := write.answered(asked, dry_run=False)) is not None:
         return answered
     with owner_transaction(service.database.owner_url) as owner:
-        done = companies.reset(owner, account, write.actor.company_id, origin=write.actor.origin, now=write.actor.now)
+        done = companies.reset(owner, account, write.actor)
         # The answer is kept with the reset, and in the new sandbox, where the key of a repeat leads.
         reached = replace(write, actor=replace(write.actor, company_id=done.sandbox))
         answer = reached.answer_in(owner, asked, lambda: _shown(write, done.skus, dry_run=False))

@@ -9,6 +9,7 @@ import typer
 
 from api.operate.program import AsJson, CompanyId, DataDir, Operator, Refusal, as_operator, check_choices, new_id, show
 from schemas import texts
+from schemas.conformity import DocListItem
 from schemas.vocabularies import VOCABULARIES
 from warehouse import conformity
 from warehouse.skus import queries as skus
@@ -61,7 +62,7 @@ def add_doc(
     show(doc, as_json=as_json)
 
 
-def _add(operator: Operator, company: UUID, sku_code: str, values: Mapping[str, object]) -> dict[str, object]:
+def _add(operator: Operator, company: UUID, sku_code: str, values: Mapping[str, object]) -> DocListItem:
     """Add a DoC of a SKU, and an entry in the company's ledger; raise `Refusal` where there is no such SKU."""
     doc_id = new_id()
     with operator.company(company) as connection:

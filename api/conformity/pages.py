@@ -1,35 +1,41 @@
 """Pages of declarations of conformity: those of the company by state, one with its PDFs, its renewal and withdrawal.
 
 `services.conformity.documents` does the work, for the interface too (`api.conformity.routes`). A draft is issued below
-/review.
+/review, by the form of `form_of_entry`, whose fields `schemas.conformity` defines.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date
 from typing import Final
 from uuid import UUID, uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.service import Service, service_of
-from api.pages.forms import Form, offset_of, origin_of, path_id, read_form
+from api.http.service import service_of
+from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Approver, Editor, Session, Viewer
+from compliance.conformity import OpenPoint, Verdict
 from schemas import normalise
-from schemas.actors import Actor
-from schemas.json_values import JsonObject
-from schemas.messages import LANGUAGES, translate
+from schemas.conformity import POINT, Doc, DocDraft
+from schemas.issues import Issue
+from schemas.messages import LANGUAGES, header, translate
 from schemas.normalise import Unfit
-from services.conformity import documents
+from schemas.refusals import NotThere, Refused
+from services.conformity import documents, drafts, issuing
 from services.conformity.documents import Prepared
-from services.review import compare
-from warehouse import conformity
+from services.review import entries
+from services.run import run
+from warehouse import conformity, review
 from warehouse.operate.sessions import Connection
-from warehouse.review import entries
+from warehouse.review import Entry
 
 router = APIRouter(prefix="/documents")
 
@@ -72,21 +78,25 @@ def _list(request: Request, session: Session) -> Response:
     view = view if view in VIEWS else "all"
     days = int(asked["days"]) if asked.get("days", "").isdecimal() and len(asked["days"]) <= 5 else _SOON_DAYS
     days = min(days, _MOST_DAYS)
-    offset, found, total = offset_of(request), list[JsonObject](), 0
+    offset, today = offset_of(request), service.clock.today()
+    docs: Sequence[Doc | DocDraft]
     with service.writes.company(session.company_id) as conn:
         if view == "drafts":
-            waiting, total = entries.doc_drafts(conn, limit=PAGE_SIZE, offset=offset)
-            found = [
+            waiting, total = review.doc_drafts(conn, limit=PAGE_SIZE, offset=offset)
+            docs = [
                 documents.draft_as_answer(conn, entry, now=service.clock.now(), rulesets=service.rulesets)
                 for entry in waiting
             ]
         else:
-            filters = conformity.filters(
-                today=service.clock.today(),
+            listing = conformity.page_of_register(
+                today,
+                PAGE_SIZE,
+                offset,
                 state=view if view in conformity.STATES else None,
                 ends_within=days if view == "ending" else None,
             )
-            found, total = listed(conn, filters, offset)
+            register = listing.read(conn)
+            docs, total = register["data"], register["pagination"]["total"]
     return page(
         request,
         "documents.html",
@@ -95,19 +105,11 @@ def _list(request: Request, session: Session) -> Response:
         view=view,
         days=days,
         most_days=_MOST_DAYS,
-        docs=found,
+        docs=docs,
         total=total,
         offset=offset,
         size=PAGE_SIZE,
     )
-
-
-def listed(conn: Connection, filters: dict[str, object], offset: int = 0) -> tuple[list[JsonObject], int]:
-    """Return a page of declarations as the interface lists them, and how many there are."""
-    row = conn.execute(conformity.page_of_register(PAGE_SIZE, offset), filters).fetchone()
-    assert row is not None, "a page is one row"
-    answer = orjson.loads(row[0])
-    return answer["data"], answer["pagination"]["total"]
 
 
 def _one(
@@ -146,20 +148,22 @@ def _renew(request: Request, session: Session, form: Form) -> Response:
         return _one(request, session, form=form, faults=faults)
 
     def prepare(conn: Connection) -> Prepared:
+        spoken, now = draft_language(form, lang), service.clock.now()
         return documents.prepare_renewal(
-            conn,
-            doc_id,
-            reference=reference,
-            lang=draft_language(form, lang),
-            now=service.clock.now(),
-            rulesets=service.rulesets,
+            conn, doc_id, reference=reference, lang=spoken, now=now, rulesets=service.rulesets
         )
 
     try:
         entry_id = filed(request, session, form, prepare)
-    except compare.Conflict as conflict:
-        return _one(request, session, form=form, faults=[("", translate(str(conflict), lang))], status=409)
+    except Refused as refused:
+        return _conflict(request, session, form, refused)
     return redirect(link(request, f"/review/{entry_id}"))
+
+
+def _conflict(request: Request, session: Session, form: Form, refused: Refused) -> Response:
+    """Show the declaration with what prevents its renewal or withdrawal."""
+    sentence = translate(refused.issues[0].message, language_of(request))
+    return _one(request, session, form=form, faults=[("", sentence)], status=409)
 
 
 def draft_fields(form: Form, lang: str) -> tuple[str | None, list[tuple[str, str]]]:
@@ -179,37 +183,189 @@ def draft_language(form: Form, lang: str) -> str:
 
 def filed(request: Request, session: Session, form: Form, prepare: Callable[[Connection], Prepared]) -> UUID:
     """File the draft that `prepare` draws from a session; once for a form, however often it is sent."""
-    service: Service = service_of(request)
-    origin = origin_of(request, session)
+    write = write_of(request, session)
     key = hashlib.sha256(f"{session.user_id}/{request.url.path}/{form.get('once', '')}".encode()).digest()
 
-    def work(conn: Connection) -> UUID:
-        prepared = prepare(conn)
-        now = service.clock.now()
-        return documents.file(conn, Actor(session.company_id, origin, now), prepared, filing_key=key).id
+    def file(conn: Connection) -> Entry:
+        return documents.file(conn, write.actor, prepare(conn), filing_key=key)
 
-    return service.writes.run(session.company_id, work)
+    def render(entry: Entry) -> UUID:
+        return entry.id
+
+    return run(write.service.writes, write.actor, file, render)
 
 
 def _withdraw(request: Request, session: Session, form: Form) -> Response:
-    service, doc_id, lang = service_of(request), path_id(request), language_of(request)
-    origin, reason = origin_of(request, session), form.get("reason", "").strip()
+    write, doc_id, lang = write_of(request, session), path_id(request), language_of(request)
+    reason = form.get("reason", "").strip()
     if not reason or len(reason) > _LONGEST["reason"]:
         key = "documents.reason.long" if reason else "documents.reason.needed"
         return _one(request, session, form=form, faults=[("reason", text(key, lang))])
     try:
         reason = normalise.text(reason, min_length=1, max_length=_LONGEST["reason"])
-        service.writes.run(
-            session.company_id,
-            lambda conn: documents.withdraw(
-                conn,
-                Actor(session.company_id, origin, service.clock.now()),
-                doc_id,
-                reason=reason,
-            ),
-        )
     except Unfit as unfit:
         return _one(request, session, form=form, faults=[("reason", translate(unfit.message, lang))])
-    except compare.Conflict as conflict:
-        return _one(request, session, form=form, faults=[("", translate(str(conflict), lang))], status=409)
-    return redirect(link(request, f"/documents/{doc_id}"))
+
+    def withdraw(conn: Connection) -> Doc:
+        return documents.withdraw(conn, write.actor, doc_id, reason=reason)
+
+    def render(_: Doc) -> Response:
+        return redirect(link(request, f"/documents/{doc_id}"))
+
+    try:
+        return run(write.service.writes, write.actor, withdraw, render)
+    except Refused as refused:
+        return _conflict(request, session, form, refused)
+
+
+declarations_router = APIRouter()
+
+_NOTHING: Final = Verdict([], [])
+
+
+@dataclass(frozen=True, slots=True)
+class IssuingForm:
+    """The form of a draft: the points to complete with the records' facts for each, and the dates allowed.
+
+    `issued` is the declaration that it became.
+    """
+
+    lang: str
+    points: list[drafts.Point]
+    headings: dict[str, str]
+    """The heading of each point, open or not, by the name of its input."""
+    drafted: date
+    today: date
+    issued: conformity.Issued | None
+    further: tuple[str, ...]
+    """Languages in which it can be issued beside its own."""
+    verdict: Verdict
+    """What contradicts the declaration by the item's record as it is today, and what is open; of an open draft."""
+
+
+@declarations_router.get("/declarations/{id}.pdf")
+async def get_pdf(request: Request, session: Viewer) -> Response:
+    """Return the declaration byte for byte as it was issued, with `?in=` in one of its languages, else in its first.
+
+    `id` is that of its record in the list of DoCs.
+    """
+
+    def read() -> tuple[conformity.Issued, bytes]:
+        doc_id = path_id(request)
+        with service_of(request).writes.company(session.company_id) as conn:
+            found = conformity.of_doc(conn, doc_id)
+            if found is None:
+                raise NotThere
+            pdf = conformity.pdf_in(conn, doc_id, request.query_params.get("in"))
+            if pdf is None:
+                raise NotThere
+            return found, pdf
+
+    found, pdf = await run_in_threadpool(read)
+    return as_pdf(pdf, f"declaration-{found.doc_id}.pdf")
+
+
+def as_pdf(pdf: bytes, filename: str) -> Response:
+    """Return one of our PDFs to view or to save."""
+    headers = {
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "Content-Disposition": f'inline; filename="{filename}"',
+    }
+    return Response(pdf, media_type="application/pdf", headers=headers)
+
+
+def form_of_entry(request: Request, conn: Connection, entry: Entry) -> IssuingForm | None:
+    """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued.
+
+    Its points are named in the reader's language where the draft was prepared in it, else in the draft's own.
+    """
+    if entry.kind != "doc_draft":
+        return None
+    service, issued = service_of(request), conformity.of_entry(conn, entry.id)
+    now = service.clock.now()
+    try:
+        draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
+    except Refused:
+        return None
+    verdict = _NOTHING
+    if entry.state == "open":
+        with suppress(Refused):  # of an archived item: whoever tries to issue is told
+            verdict = issuing.verdict_of(conn, entry, draft, now.date(), now=now, rulesets=service.rulesets)
+    further = entry.payload.get("translations", {})
+    own, lang = draft.lang, language_of(request)
+    if lang != own and lang in further:
+        draft = drafts.Draft.of(further[lang])
+    drafted = entry.filed_at.astimezone(UTC).date()
+    headings = {f"{POINT}{point.key}": point.heading for point in draft.points}
+    open_points = drafts.open_points(draft)
+    return IssuingForm(draft.lang, open_points, headings, drafted, now.date(), issued, tuple(further), verdict)
+
+
+def sentences_of(found: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:
+    """Return facts or open points of a verdict: each sentence with the field that it is about, named for people."""
+    return [(translate(each.message, lang), _field_named(each.field, lang)) for each in found]
+
+
+def _field_named(field: str | None, lang: str) -> str:
+    if not field:
+        return ""
+    name = field.removeprefix("substances.")
+    return header("sku", f"{name}_status" if name != field else name, lang)
+
+
+def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:
+    """Return the faults of the filled-in form: the input's name, and its label with the remedy.
+
+    A point that the record completed has no input, and the name of its fault is empty.
+    """
+    headings, inputs = (form.headings, {f"{POINT}{point.key}" for point in form.points}) if form else ({}, set())
+
+    def fault_of(issue: Issue) -> tuple[str, str]:
+        name = str(issue.field)
+        anchor = name if name in inputs or name not in headings else ""
+        return anchor, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {translate(issue.message, lang)}"
+
+    return [fault_of(issue) for issue in issues]
+
+
+drafts_router = APIRouter(prefix="/review")
+
+
+@drafts_router.get("/{id}/draft")
+async def get_draft(request: Request, session: Viewer) -> Response:
+    """Show the draft as a page, in the language in which it was made."""
+    draft, issued, _ = await run_in_threadpool(_load, request, session)
+    return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
+
+
+@drafts_router.get("/{id}/draft.pdf")
+async def get_draft_pdf(request: Request, session: Viewer) -> Response:
+    """Return the same as a PDF: for an issued declaration, the bytes that were issued."""
+
+    def work() -> Response:
+        draft, _, pdf = _load(request, session)
+        try:
+            return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
+        except Refused as refused:
+            lines = " ".join(translate(issue.message, language_of(request)) for issue in refused.issues)
+            raise PageRefused(409, "drafts.unprintable", lines=lines) from None
+
+    return await run_in_threadpool(work)
+
+
+def _load(request: Request, session: Session) -> tuple[drafts.Draft, conformity.Issued | None, bytes | None]:
+    """Return the draft of an entry, or the declaration that it became with its bytes.
+
+    Raise `PageRefused` where the company has no such entry, or it contains none.
+    """
+    entry_id = path_id(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        entry = entries.load_entry(conn, entry_id)
+        issued = conformity.of_entry(conn, entry_id)
+        pdf = conformity.pdf_in(conn, issued.doc_id) if issued else None
+    content = issued.content if issued else entry.payload.get("draft")
+    if entry.kind != "doc_draft" or content is None:
+        raise NotThere
+    draft = drafts.Draft.of(content)
+    return draft if issued else drafts.in_todays_form(draft), issued, pdf

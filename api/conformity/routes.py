@@ -14,16 +14,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of, json_text, revalidated
-from api.http.auth import Presented, admit_in_thread, read
+from api.http.answers import json_of, revalidated
+from api.http.auth import Presented, admit_in_thread, read_page
 from api.http.parameters import DryRun, Limit, Offset, RecordId, one_of
-from api.http.requests import fingerprint, unreadable
+from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from schemas.answers import Error
 from schemas.conformity import (
     POINT,
+    DocDraft,
     DocDraftInput,
     DocDraftListResponse,
     DocDraftResponse,
@@ -37,18 +38,14 @@ from schemas.conformity import (
 )
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
-from schemas.messages import Message, message_of
+from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body, validator
 from services.conformity import documents
 from services.conformity.documents import Prepared
-from services.conformity.issuing import Completed
-from services.review import compare
-from warehouse import conformity
-from warehouse import conformity as declarations
+from warehouse import conformity, review
 from warehouse.operate.sessions import Connection
-from warehouse.review import entries
 
 router = APIRouter(prefix=V1, tags=["Declarations"])
 
@@ -123,9 +120,8 @@ async def search_docs(
     Withdrawn ones stay listed. With `ends_within` those that end soon and that no valid declaration renews.
     """
     today = service_of(request).clock.today()
-    asked = conformity.filters(today=today, sku_id=sku_id, state=state, ends_within=ends_within)
-    (page,) = await read(request, presented, conformity.page_of_register(limit, offset), asked)
-    return json_text(page)
+    listing = conformity.page_of_register(today, limit, offset, sku_id=sku_id, state=state, ends_within=ends_within)
+    return json_of(await read_page(request, presented, listing))
 
 
 @router.get(
@@ -144,7 +140,7 @@ def get_doc(request: Request, presented: Presented, doc_id: RecordId) -> Respons
 @router.get("/docs/{id}/pdf", response_class=Response, **_PDF_ANSWER)
 def get_doc_pdf(request: Request, presented: Presented, doc_id: RecordId, lang: Lang = None) -> Response:
     """The PDF of a declaration that was issued here, in one of its languages; 404 where there is none."""
-    pdf = _read(request, presented, lambda conn: declarations.pdf_in(conn, doc_id, lang))
+    pdf = _read(request, presented, lambda conn: conformity.pdf_in(conn, doc_id, lang))
     if pdf is None:
         raise NotThere
     return Response(pdf, media_type="application/pdf", headers={"X-Content-Type-Options": "nosniff"})
@@ -160,7 +156,7 @@ def list_drafts(
     """The drafts that wait to be issued, newest first, with their open points."""
 
     def work(conn: Connection) -> Response:
-        found, total = entries.doc_drafts(conn, sku_id=sku_id, limit=limit, offset=offset)
+        found, total = review.doc_drafts(conn, sku_id=sku_id, limit=limit, offset=offset)
         data = [_draft_shown(request, conn, entry) for entry in found]
         return json_of({"data": data, "pagination": {"limit": limit, "offset": offset, "total": total}})
 
@@ -265,19 +261,18 @@ def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Resp
         entry = documents.load_draft(conn, draft_id)
         _refuse_unasked(sent, _draft_shown(write.request, conn, entry))
         if dry_run:
-            completed = documents.would_issue(conn, draft_id, fields, now=write.actor.now, rulesets=rulesets)
-            return {"dry_run": True, "data": _unissued(entry, completed, write)}
-        doc_id = documents.issue(
-            conn,
-            write.actor,
-            draft_id,
-            fields,
-            rulesets=rulesets,
-        )
+            return {
+                "dry_run": True,
+                "data": documents.would_issue(conn, write.actor, entry, fields, rulesets=rulesets),
+            }
+        doc_id = documents.issue(conn, write.actor, draft_id, fields, rulesets=rulesets)
         return {"dry_run": False, "data": documents.one(conn, doc_id, write.actor.now)}
 
     show = partial(json_of, status=200 if dry_run else 201)
-    return write.answer(fingerprint(body), partial(_refusing, work), show, dry_run=dry_run)
+    try:
+        return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+    except Refused as refused:
+        raise Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
 
 
 @router.post(
@@ -294,38 +289,18 @@ def post_withdrawal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> R
     write, body = received.admitted()
     sent = parse_body(DocWithdrawInput, body)
 
-    def work(conn: Connection) -> JsonObject:
-        documents.withdraw(
-            conn,
-            write.actor,
-            doc_id,
-            reason=sent.reason,
-            dry_run=dry_run,
-        )
-        found = documents.one(conn, doc_id, write.actor.now)
-        if dry_run:
-            at = write.actor.now.isoformat().replace("+00:00", "Z")
-            found |= {"state": "withdrawn", "withdrawn_at": at, "withdrawn_reason": sent.reason, "updated_at": at}
-        return {"dry_run": dry_run, "data": found}
+    def withdraw(conn: Connection) -> JsonObject:
+        doc = documents.withdraw(conn, write.actor, doc_id, reason=sent.reason, dry_run=dry_run)
+        return {"dry_run": dry_run, "data": doc}
 
-    return write.answer(fingerprint(body), partial(_refusing, work), json_of, dry_run=dry_run)
+    return write.answer(fingerprint(body), withdraw, json_of, dry_run=dry_run)
 
 
 def _read(request: Request, presented: Presented, work: Callable[[Connection], T]) -> T:
     """Return what the work reads as the company of the caller, who is admitted first."""
     key = admit_in_thread(request, presented, "read")
     with service_of(request).writes.company(key.company_id) as conn:
-        return _refusing(work, conn)
-
-
-def _refusing(work: Callable[[Connection], T], conn: Connection) -> T:
-    """Return what the work returns; what it cannot do is the contract's refusal."""
-    try:
         return work(conn)
-    except compare.Conflict as conflict:
-        raise unreadable(message_of(str(conflict))) from None
-    except Refused as refused:
-        raise Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
 
 
 def _of_body(issue: Issue) -> Issue:
@@ -335,7 +310,7 @@ def _of_body(issue: Issue) -> Issue:
     return Issue(issue.code, issue.message, named)
 
 
-def _refuse_unasked(sent: DocIssueInput, draft: JsonObject) -> None:
+def _refuse_unasked(sent: DocIssueInput, draft: DocDraft) -> None:
     """Refuse texts for points that the draft leaves to the records: they would be lost."""
     asked = [point["key"] for point in draft["points"] if point["open"]]
     unasked = [key for key in sent.points if key not in asked]
@@ -344,7 +319,7 @@ def _refuse_unasked(sent: DocIssueInput, draft: JsonObject) -> None:
         raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 
 
-def _draft_shown(request: Request, conn: Connection, entry: entries.Entry) -> JsonObject:
+def _draft_shown(request: Request, conn: Connection, entry: review.Entry) -> DocDraft:
     service = service_of(request)
     return documents.draft_as_answer(conn, entry, now=service.clock.now(), rulesets=service.rulesets)
 
@@ -355,43 +330,12 @@ def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Json, 
     def work(conn: Connection) -> JsonObject:
         prepared = prepare(conn)
         if dry_run:
-            return {
-                "dry_run": True,
-                "data": documents.prepared_as_answer(prepared, write.actor.origin, write.actor.now),
-            }
-        entry = documents.file(
-            conn,
-            write.actor,
-            prepared,
-        )
+            return {"dry_run": True, "data": documents.prepared_as_answer(prepared, write.actor)}
+        entry = documents.file(conn, write.actor, prepared)
         return {"dry_run": False, "data": _draft_shown(write.request, conn, entry)}
 
     show = partial(json_of, status=200 if dry_run else 201)
-    return write.answer(fingerprint(body), partial(_refusing, work), show, dry_run=dry_run)
-
-
-def _unissued(entry: entries.Entry, completed: Completed, write: Write) -> JsonObject:
-    """Return the declaration that a draft would become, without an id."""
-    at, form = write.actor.now.isoformat().replace("+00:00", "Z"), completed.form
-    return {
-        "id": None,
-        "sku_id": entry.sku_id,
-        "sku_code": entry.sku_code,
-        "sku_name": entry.sku_name,
-        "reference": completed.draft.reference,
-        "supplier_name": None,
-        "state": "valid",
-        "issued_on": form.issued_on,
-        "expires_on": form.expires_on,
-        "days_left": None if form.expires_on is None else (form.expires_on - write.actor.now.date()).days,
-        "languages": [each.lang for each in (completed.declared, *completed.further)],
-        "renews": entry.payload.get("renews"),
-        "renewed_by": None,
-        "withdrawn_at": None,
-        "withdrawn_reason": None,
-        "created_at": at,
-        "updated_at": at,
-    }
+    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
 
 
 docs_router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])
@@ -403,6 +347,5 @@ async def list_docs(request: Request, presented: Presented, limit: Limit = 50, o
 
     `status` is of the UTC day of the request: a valid DoC whose `expires_on` has passed reads as expired.
     """
-    query = conformity.page(limit, offset)
-    (page,) = await read(request, presented, query, {"today": service_of(request).clock.today()})
-    return revalidated(request, json_text(page))
+    listing = conformity.page(service_of(request).clock.today(), limit, offset)
+    return revalidated(request, json_of(await read_page(request, presented, listing)))

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.conformity.pages import draft_fields, draft_language, filed, languages, listed
+from api.conformity.pages import PAGE_SIZE, draft_fields, draft_language, filed, languages
 from api.files.routes import download, receive
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.requests import FileForm
@@ -30,9 +30,8 @@ from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import CONTENTS, TAKEN
 from services.conformity import documents
 from services.conformity.documents import Prepared
-from warehouse import conformity, files
+from warehouse import conformity, files, review
 from warehouse.operate.sessions import Connection
-from warehouse.review import entries
 from warehouse.skus import queries as skus
 
 router = APIRouter(prefix="/items/{id}")
@@ -130,8 +129,8 @@ def _page(
         code = skus.code_of(conn, sku_id)
         if code is None:
             raise NotThere
-        docs, _ = listed(conn, conformity.filters(today=service.clock.today(), sku_id=sku_id))
-        waiting, _ = entries.doc_drafts(conn, sku_id=sku_id)
+        docs = conformity.page_of_register(service.clock.today(), PAGE_SIZE, 0, sku_id=sku_id).read(conn)["data"]
+        waiting, _ = review.doc_drafts(conn, sku_id=sku_id)
         now, rulesets = service.clock.now(), service.rulesets
         drafts = [documents.draft_as_answer(conn, entry, now=now, rulesets=rulesets) for entry in waiting]
         attached = _files(conn, sku_id)

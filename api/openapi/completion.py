@@ -9,7 +9,7 @@ from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.refusals import ERROR_CODES
 from warehouse.accounts import keys
-from warehouse.suppliers import requests
+from warehouse.suppliers import ANSWERS_PER_MINUTE
 
 _ERROR_CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
 _DETAILS: Final[dict[str, list[JsonObject]]] = {
@@ -66,7 +66,7 @@ _CLIENT: Final = {
 _LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
 _TOKEN_LIMIT: Final = {"requests": keys.TOKEN_REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
 _SUPPLIER_LIMIT: Final = {
-    "requests": requests.ANSWERS_PER_MINUTE,
+    "requests": ANSWERS_PER_MINUTE,
     "seconds": 60,
     "counted_by": "token, and address",
 }

@@ -7,12 +7,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.accounts import keys, sign_in
 from api.accounts import pages as pages_accounts
+from api.accounts import sign_in
 from api.assistants import pages as pages_assistants
 from api.audit import audit
 from api.changes import pages as pages_changes
-from api.conformity import issuing
 from api.conformity import pages as pages_conformity
 from api.figures import pages as pages_figures
 from api.files import pages as pages_files
@@ -34,8 +33,8 @@ for pages in (
     pages_assistants.router,
     supplier_pages.router,
     supplier_pages.supplier_enquiry_router,
-    issuing.drafts_router,
-    issuing.router,
+    pages_conformity.drafts_router,
+    pages_conformity.declarations_router,
     pages_review.router,
     pages_conformity.router,
     pages_files.router,
@@ -55,7 +54,7 @@ for pages in (
     pages_accounts.router,
     sign_in.second_factor_router,
     pages_accounts.people_router,
-    keys.router,
+    pages_accounts.keys_router,
     pages_changes.router,
     audit.router,
 ):

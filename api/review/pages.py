@@ -5,7 +5,6 @@ case nothing was written.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -16,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.audit import pages
-from api.conformity import issuing
+from api.conformity import pages as issuing
 from api.http import stored_files
 from api.http.service import service_of
-from api.pages.forms import Form, offset_of, origin_of, path_id, read_form
+from api.pages.forms import Form, offset_of, origin_of, path_id, read_form, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
@@ -31,14 +30,13 @@ from schemas.issues import Issue
 from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import CONTENTS
 from services.files import key_of
-from services.review import compare, decide
-from services.review import entries as entries_review
-from services.review.compare import REFUSED
+from services.review import compare, decide, entries
+from services.run import run
+from warehouse import review
 from warehouse.files import File
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
-from warehouse.review import entries
-from warehouse.review.entries import Entry, State
+from warehouse.review import Entry, State
 
 router = APIRouter(prefix="/review")
 
@@ -53,17 +51,6 @@ _DOWNLOAD_HEADERS: Final = {
 """Headers of a file from an outsider: it is downloaded and never shown as a page of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The contents of the form."""
-
-    accepts: bool
-    reason: str | None
-    note: str | None
-    seen_version: int | None
-    parts_compared: bool
-
-
 @router.get("")
 async def get_queue(request: Request, session: Viewer) -> Response:
     """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
@@ -72,7 +59,7 @@ async def get_queue(request: Request, session: Viewer) -> Response:
 
     def read() -> tuple[list[Entry], int]:
         with service_of(request).writes.company(session.company_id) as conn:
-            return entries.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
+            return review.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
 
     found, total = await run_in_threadpool(read)
     return page(
@@ -108,7 +95,7 @@ async def get_file(request: Request, session: Viewer) -> Response:
     def read() -> tuple[File, bytes]:
         service = service_of(request)
         with service.writes.company(session.company_id) as conn:
-            attached = {file.id: file for file in entries.of_entry(conn, entry_id)}
+            attached = {file.id: file for file in review.of_entry(conn, entry_id)}
         if file_id not in attached:
             raise NotThere
         found = attached[file_id]
@@ -123,79 +110,51 @@ async def get_file(request: Request, session: Viewer) -> Response:
 
 
 def _decide(request: Request, session: Session, form: Form) -> Response:
-    service, entry_id = service_of(request), path_id(request)
-    origin = origin_of(request, session)
-    decision = _parse_decision(form)
-
-    def work(conn: Connection) -> Entry:
-        now = service.clock.now()
-        if not decision.accepts:
-            return decide.reject(
-                conn,
-                Actor(session.company_id, origin, now),
-                entry_id,
-                rulesets=service.rulesets,
-                reason=decision.reason,
-                note=decision.note,
-            )
-        return decide.accept(
-            conn,
-            Actor(session.company_id, origin, now),
-            entry_id,
-            rulesets=service.rulesets,
-            reason=decision.reason,
-            seen_version=decision.seen_version,
-            parts_compared=decision.parts_compared,
-            issued_with={**form, "languages": " ".join(form.getlist("languages"))},
-        )
-
-    try:
-        service.writes.run(session.company_id, work)
-    except compare.Conflict as conflict:
-        return _entry_page(request, session, form=form, conflict=conflict)
-    except Refused as refused:
-        if refused.code == "not_conform":
-            return _entry_page(request, session, form=form, against=refused.issues)
-        return _entry_page(request, session, form=form, faults=refused.issues)
-    return redirect(link(request, f"/review/{entry_id}"))
-
-
-def _parse_decision(form: Form) -> Decision:
-    """Parse the form. Raise `PageRefused` for what our form never sends."""
+    write, entry_id, rulesets = write_of(request, session), path_id(request), service_of(request).rulesets
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
     reason, note = (texts.shown(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
-    return Decision(
-        accepts=form["decision"] == "accept",
-        reason=reason,
-        note=note,
-        seen_version=int(version[:9]) if version else None,
-        parts_compared=form.get("parts_compared") == "yes",
-    )
+
+    def decide_on(conn: Connection) -> Entry:
+        if form["decision"] == "reject":
+            return decide.reject(conn, write.actor, entry_id, rulesets=rulesets, reason=reason, note=note)
+        return decide.accept(
+            conn,
+            write.actor,
+            entry_id,
+            rulesets=rulesets,
+            reason=reason,
+            seen_version=int(version[:9]) if version else None,
+            parts_compared=form.get("parts_compared") == "yes",
+            issued_with={**form, "languages": " ".join(form.getlist("languages"))},
+        )
+
+    def render(_: Entry) -> Response:
+        return redirect(link(request, f"/review/{entry_id}"))
+
+    try:
+        return run(write.service.writes, write.actor, decide_on, render)
+    except Refused as refused:
+        return _entry_page(request, session, form=form, refused=refused)
 
 
 def _entry_page(
-    request: Request,
-    session: Session,
-    *,
-    form: Form | None = None,
-    conflict: compare.Conflict | None = None,
-    faults: Sequence[Issue] = (),
-    against: Sequence[Issue] = (),
+    request: Request, session: Session, *, form: Form | None = None, refused: Refused | None = None
 ) -> Response:
     """Show the entry; with `form` as it was sent and why nothing was written."""
     service, lang, entry_id = service_of(request), language_of(request), path_id(request)
+    conflict = refused.issues if refused and compare.is_conflict(refused) else ()
+    against = refused.issues if refused and refused.code == "not_conform" else ()
+    faults = refused.issues if refused and not conflict and not against else ()
     with service.writes.company(session.company_id) as conn:
-        entry = entries_review.load_entry(conn, entry_id)
-        attached = entries.of_entry(conn, entry.id)
+        entry = entries.load_entry(conn, entry_id)
+        attached = review.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issuing_form = issuing.form_of_entry(request, conn, entry)
         rules = service.rulesets.active(conn)
-    refused = (
-        _conflict_sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
-    )
-    is_compared = comparison is not None and not refused
+    impossible = _sentences(comparison.refusal, lang) if comparison else []
+    is_compared = comparison is not None and not impossible
     return page(
         request,
         "review_entry.html",
@@ -205,7 +164,7 @@ def _entry_page(
         attached=attached,
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
-        refused=refused,
+        refused=impossible,
         asked=pages.asked_rows(comparison.asked, lang) if comparison else [],
         facts=pages.fact_names(lang),
         rows=pages.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
@@ -214,7 +173,7 @@ def _entry_page(
         issue=issuing_form,
         further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
         faults=issuing.faults_of_form(faults, issuing_form, lang),
-        conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
+        conflict=_sentences(conflict, lang),
         against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
         open_points=issuing.sentences_of(issuing_form.verdict.open if issuing_form else (), lang),
         is_refused=bool(against),
@@ -231,10 +190,10 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
     if entry.state != "open" or not compare.writes_sku(entry):
         return None
     service = service_of(request)
-    return compare.compare(conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets)
+    actor = Actor(session.company_id, origin_of(request, session), service.clock.now())
+    return compare.compare(conn, actor, entry, rulesets=service.rulesets)
 
 
-def _conflict_sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
+def _sentences(issues: Sequence[Issue], lang: str) -> list[str]:
     """Return what prevents the decision, sentence by sentence in the person's language."""
-    messages = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
-    return [said(sentence, lang) for sentence in messages]
+    return [said(sentence, lang) for sentence in dict.fromkeys(issue.message for issue in issues)]

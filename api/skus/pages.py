@@ -196,7 +196,7 @@ class _ItemData:
     version: int
     names: dict[str, str]
     files: list[dict[str, object]]
-    docs: list[dict[str, object]]
+    docs: list[DocListItem]
     origin: earlier_skus.ValueOrigin
     history: list[audit.Version] | None
     missing: IncompleteSku | None

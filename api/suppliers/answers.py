@@ -6,7 +6,6 @@ An unknown token and a token whose request already has its answer get the same a
 
 from functools import partial
 from typing import Annotated, Final
-from uuid import UUID
 
 from fastapi import APIRouter, Path
 from starlette.concurrency import run_in_threadpool
@@ -23,10 +22,11 @@ from api.openapi.document import body_of, operation
 from schemas.refusals import NotThere
 from schemas.skus.types import SupplierResponse
 from schemas.suppliers import SupplierSubmission, SupplierSubmissionAccepted, parse_submission
-from services.suppliers import requests
+from services import suppliers as operations
+from warehouse import suppliers
 from warehouse.operate.sessions import Connection
-from warehouse.review import entries
-from warehouse.suppliers import requests as queries
+from warehouse.review import Entry
+from warehouse.suppliers import Linked
 
 router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
 
@@ -56,43 +56,37 @@ async def post_supplier_data(request: Request, token: Token) -> Response:
     A newer answer takes the place of one that waits for review. Once the company has accepted an answer the token is
     unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
     """
-    company_id, request_id = await admit_supplier(request, token)
+    link = await admit_supplier(request, token)
     refuse_unknown_parameters(request)
     body = await json_body(request)
-    response = parse_submission(body)
-    write = Write.by(request, company_id, "supplier", str(request_id))
-    work = partial(_filed, write, request_id, response)
-    return await run_in_threadpool(write.answer, fingerprint(body), work, _accepted)
+    response, write = parse_submission(body), write_of_supplier(request, link)
+
+    def accepted(entry: Entry) -> Response:
+        return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+
+    return await run_in_threadpool(
+        write.answer, fingerprint(body), partial(file_answer, write, link, response), accepted
+    )
 
 
-def _accepted(entry: entries.Entry) -> Response:
-    return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
-
-
-async def admit_supplier(request: Request, token: str) -> tuple[UUID, UUID]:
-    """Return company and request of the token, and count the call. Raise `RateLimited`, then `NotThere`."""
+async def admit_supplier(request: Request, token: str) -> Linked:
+    """Return the request of the token, and count the call. Raise `RateLimited`, then `NotThere`."""
     service = service_of(request)
     address, now = client_network(request), service.clock.now()
-    found = await service.reading(partial(queries.admit, token=token, address=address, at=now))
-    if found.retry_after:
-        raise RateLimited(found.retry_after)
-    if found.request_id is None or found.company_id is None:
+    admitted = await service.reading(partial(suppliers.admit, token=token, address=address, at=now))
+    if admitted.retry_after:
+        raise RateLimited(admitted.retry_after)
+    if admitted.request_id is None or admitted.company_id is None:
         raise NotThere
-    request.state.company_id = found.company_id
-    return found.company_id, found.request_id
+    request.state.company_id = admitted.company_id
+    return Linked(admitted.request_id, admitted.company_id)
 
 
-def file_answer(request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse) -> entries.Entry:
+def write_of_supplier(request: Request, link: Linked) -> Write:
+    """Return a write by the supplier whom a request asks."""
+    return Write.by(request, link.company_id, "supplier", str(link.id))
+
+
+def file_answer(write: Write, link: Linked, response: SupplierResponse, conn: Connection) -> Entry:
     """File an answer for review and return its entry; `response` is parsed. Raise `NotThere` and `Refused`."""
-    write = Write.by(request, company_id, "supplier", str(request_id))
-    return write.service.writes.run(company_id, partial(_filed, write, request_id, response))
-
-
-def _filed(write: Write, request_id: UUID, response: SupplierResponse, conn: Connection) -> entries.Entry:
-    return requests.submit(
-        conn,
-        write.actor,
-        request_id,
-        response,
-        rulesets=write.service.rulesets,
-    )
+    return operations.submit(conn, write.actor, link.id, response, rulesets=write.service.rulesets)

@@ -10,10 +10,10 @@ from api.operate.program import AsJson, CompanyId, DataDir, Refusal, as_operator
 from schemas import texts
 from schemas.actors import Actor
 from schemas.refusals import Refused
-from services.suppliers import requests
+from services import suppliers as operations
+from warehouse import suppliers
 from warehouse.companies.queries import every_company
 from warehouse.operate.settings import Settings
-from warehouse.suppliers import requests as queries
 
 app = typer.Typer(help="Requests to suppliers.", no_args_is_help=True)
 
@@ -34,7 +34,7 @@ def create(
     component_ids = [_parse_component_id(each) for each in split_values(component or [])]
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
-            request, token = requests.create(
+            request, token = operations.create_request(
                 connection,
                 Actor(company, operator.origin, operator.clock.now()),
                 sku_code=texts.code(sku),
@@ -56,24 +56,18 @@ def list_requests(
     as_json: AsJson = False,
 ) -> None:
     """List requests, newest first within each company; never their links."""
+    names = ("state", "sku_code", "supplier_name", "created_at")
     records: list[dict[str, object]] = []
     with as_operator(data_dir) as operator:
-        for each in [company] if company else every_company(operator.pool):
-            with operator.company(each) as connection:
-                records += [_as_record(each, request) for request in queries.every(connection)]
+        for owner in [company] if company else every_company(operator.pool):
+            with operator.company(owner) as connection:
+                records += [
+                    {"id": request.id, "company_id": owner}
+                    | {name: getattr(request, name) for name in names}
+                    | {"component_ids": [str(component) for component in request.component_ids]}
+                    for request in suppliers.newest_requests(connection)
+                ]
     show({"requests": records}, as_json=as_json)
-
-
-def _as_record(company: UUID, request: queries.Request) -> dict[str, object]:
-    return {
-        "id": request.id,
-        "company_id": company,
-        "state": request.state,
-        "sku_code": request.sku_code,
-        "supplier_name": request.supplier_name,
-        "created_at": request.created_at,
-        "component_ids": [str(component) for component in request.component_ids],
-    }
 
 
 def _parse_component_id(text: str) -> UUID:

@@ -1,12 +1,10 @@
-"""Pages of suppliers: everyone whom the company has asked, and one of them with each request."""
+"""Pages of suppliers: everyone whom the company has asked, each request and enquiry, and the forms that ask."""
 
 import re
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,26 +14,29 @@ from api.audit.pages import part_in_words
 from api.conformity.pages import languages
 from api.http.errors import http_refusal
 from api.http.service import service_of
-from api.pages.forms import Form, offset_of, origin_of, path_id, read_form, write_of
+from api.pages.forms import Form, offset_of, path_id, read_form, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
-from api.suppliers.routes import create_enquiry, load_detail, load_mail, remind_supplier
 from schemas import texts
 from schemas.actors import Actor
 from schemas.json_values import JsonObject
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused
+from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
-from services.suppliers import enquiries as enquiries_suppliers
-from services.suppliers import requests as requests_suppliers
+from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
+from services import suppliers as operations
+from services.run import run
+from services.suppliers import Asked
+from warehouse import suppliers
 from warehouse.operate.sessions import Connection
-from warehouse.suppliers import enquiries, overview
-from warehouse.suppliers import requests as queries
+from warehouse.suppliers import EnquiryLinks
 
 router = APIRouter(prefix="/suppliers")
 
 PAGE_SIZE = 100
-_LONGEST = 500
+_LONGEST: Final = 500
+"""Longest code or name in a form, in characters."""
 
 
 @router.get("")
@@ -47,29 +48,19 @@ async def get_suppliers(request: Request, session: Viewer) -> Response:
 def _page(request: Request, session: Session) -> Response:
     name = texts.shown(request.query_params.get("name", ""))[:_LONGEST]
     state = request.query_params.get("state", "")
-    state = state if state in overview.STATES else ""
+    state = state if state in suppliers.STATES else ""
     offset, now = offset_of(request), service_of(request).clock.now()
-    asked = overview.filters(now=now, today=now.date(), supplier_name=name or None, state=state or None)
-    query = overview.requests_page if name else overview.page
+    values: JsonObject = {"name": name, "state": state, "states": suppliers.STATES, "offset": offset, "size": PAGE_SIZE}
     with service_of(request).writes.company(session.company_id) as conn:
-        (listed,) = conn.execute(query(PAGE_SIZE, offset), asked).fetchone() or ("{}",)
-    return page(
-        request,
-        "supplier_page.html" if name else "suppliers.html",
-        session=session,
-        name=name,
-        state=state,
-        states=overview.STATES,
-        found=orjson.loads(listed),
-        offset=offset,
-        size=PAGE_SIZE,
-    )
+        if name:
+            listing = suppliers.requests_page(now, PAGE_SIZE, offset, supplier_name=name, state=state or None)
+            return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
+        found = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
+    return page(request, "suppliers.html", session=session, found=found, **values)
 
 
 supplier_requests_router = APIRouter(prefix="/supplier-requests")
 
-_LONGEST_REQUEST: Final = 500
-"""Longest code or name in a form, in characters."""
 _SHOWN: Final = 200
 """Requests on the page, the newest; `pcds supplier-request list` shows all."""
 
@@ -88,32 +79,27 @@ async def post_request(request: Request, session: Editor) -> Response:
 
 
 def _make(request: Request, session: Session, form: Form) -> Response:
-    service, sku_code = service_of(request), form.get("sku", "")[:_LONGEST_REQUEST]
-    supplier_name = texts.shown(form.get("supplier_name", ""))[:_LONGEST_REQUEST] or None
-    origin = origin_of(request, session)
+    write, sku_code = write_of(request, session), form.get("sku", "")[:_LONGEST]
+    supplier_name = texts.shown(form.get("supplier_name", ""))[:_LONGEST] or None
     try:
-        chosen = [UUID(each) for each in form.getlist("component")]
+        chosen = [UUID(component) for component in form.getlist("component")]
     except ValueError:
         raise PageRefused(400, "refused.unreadable") from None
     if not chosen:
         fault = text("requests.none_chosen", language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("component", fault)])
 
-    def work(conn: Connection) -> str:
-        return requests_suppliers.create(
-            conn,
-            Actor(session.company_id, origin, service.clock.now()),
-            sku_code=sku_code,
-            component_ids=chosen,
-            supplier_name=supplier_name,
+    def make(conn: Connection) -> str:
+        return operations.create_request(
+            conn, write.actor, sku_code=sku_code, component_ids=chosen, supplier_name=supplier_name
         )[1]
 
     try:
-        token = service.writes.run(session.company_id, work)
+        token = run(write.service.writes, write.actor, make, str)
     except Refused as refused:
         fault = said(refused.issues[0].message, language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
-    return _requests_page(request, session, new_link=f"{service.settings.base_url}/supplier-data/{token}")
+    return _requests_page(request, session, new_link=f"{write.service.settings.base_url}/supplier-data/{token}")
 
 
 def _requests_page(
@@ -127,10 +113,10 @@ def _requests_page(
 ) -> Response:
     lang, lines = language_of(request), list[Component]()
     with service_of(request).writes.company(session.company_id) as conn:
-        requests = queries.every(conn, limit=_SHOWN)
+        requests = suppliers.newest_requests(conn, limit=_SHOWN)
         if sku_code.strip():
             try:
-                lines = requests_suppliers.load_lines(conn, texts.code(texts.shown(sku_code)))
+                lines = operations.load_lines(conn, texts.code(texts.shown(sku_code)))
             except Refused as refused:
                 faults = faults or [("sku", said(refused.issues[0].message, lang))]
     return page(
@@ -169,39 +155,67 @@ async def post_enquiry(request: Request, session: Editor) -> Response:
 @enquiries_router.get("/{id}")
 async def get_enquiry(request: Request, session: Viewer) -> Response:
     """Show one enquiry with the state of each item."""
-    return await run_in_threadpool(_enquiries_page, request, session)
+    enquiry_id, now = path_id(request), service_of(request).clock.now()
+
+    def read() -> Response:
+        with service_of(request).writes.company(session.company_id) as conn:
+            enquiry = operations.load_enquiry(conn, enquiry_id, now)
+        return _enquiry_page(request, session, enquiry)
+
+    return await run_in_threadpool(read)
 
 
 @enquiries_router.post("/{id}/remind")
 async def post_remind(request: Request, session: Editor) -> Response:
     """Have a reminder mailed, and show its text to copy."""
     await read_form(request, session)
-    return await run_in_threadpool(_remind, request, session)
+    enquiry_id = path_id(request)
+
+    def remind(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
+        return operations.remind(conn, actor, enquiry_id, links)
+
+    return await run_in_threadpool(_run, request, session, remind)
 
 
 @enquiries_router.post("/{id}/withdraw")
 async def post_withdraw(request: Request, session: Editor) -> Response:
     """End the links of an enquiry."""
     await read_form(request, session)
-    return await run_in_threadpool(_withdraw, request, session)
+    write, enquiry_id = write_of(request, session), path_id(request)
+
+    def withdraw(conn: Connection) -> Asked:
+        return operations.withdraw(conn, write.actor, enquiry_id)
+
+    def render(_: Asked) -> Response:
+        return redirect(link(request, f"/enquiries/{enquiry_id}"))
+
+    return await run_in_threadpool(run, write.service.writes, write.actor, withdraw, render)
+
+
+def _run(request: Request, session: Session, operation: Callable[[Connection, Actor, EnquiryLinks], Asked]) -> Response:
+    """Ask or remind, and show the enquiry with the mail to copy."""
+    write = write_of(request, session)
+
+    def work(conn: Connection) -> Asked:
+        return operation(conn, write.actor, EnquiryLinks(write.service.settings))
+
+    asked = run(write.service.writes, write.actor, work, lambda asked: asked)
+    assert asked.enquiry is not None, "only a dry run makes none"
+    return _enquiry_page(request, session, asked.enquiry, asked.link)
 
 
 def _ask(request: Request, session: Session, form: Form) -> Response:
-    lang, write = language_of(request), write_of(request, session)
-    codes = [code for each in _SEPARATORS.split(form.get("sku_codes", "")) if (code := each.strip())]
+    codes = [code for part in _SEPARATORS.split(form.get("sku_codes", "")) if (code := part.strip())]
     body: JsonObject = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
     body |= {name: form[name] for name in _OPTIONAL if form.get(name, "").strip()}
 
-    def work(conn: Connection) -> UUID:
-        made = create_enquiry(conn, write, body, dry_run=False)
-        assert made is not None, "only a dry run makes none"
-        return made
+    def ask(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
+        return operations.create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
 
     try:
-        enquiry_id = write.service.writes.run(session.company_id, work)
+        return _run(request, session, ask)
     except Refused as refused:
-        return _list_page(request, session, form=form, faults=_faults(refused, lang))
-    return _enquiries_page(request, session, enquiry_id, "asked")
+        return _list_page(request, session, form=form, faults=_faults(refused, language_of(request)))
 
 
 def _faults(refused: Refused, lang: str) -> list[tuple[str, str]]:
@@ -215,62 +229,30 @@ def _faults(refused: Refused, lang: str) -> list[tuple[str, str]]:
 
 
 def _list_page(
-    request: Request,
-    session: Session,
-    *,
-    form: Form | None = None,
-    faults: Sequence[tuple[str, str]] = (),
+    request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
 ) -> Response:
     offset, now = offset_of(request), service_of(request).clock.now()
     with service_of(request).writes.company(session.company_id) as conn:
-        asked = {"now": now, "today": now.date(), "supplier_name": None}
-        (listed,) = conn.execute(enquiries.page(ENQUIRIES_PAGE_SIZE, offset), asked).fetchone() or ("{}",)
-    named = "\n".join(request.query_params.getlist("sku"))
+        found = suppliers.enquiries_page(now, ENQUIRIES_PAGE_SIZE, offset).read(conn)
     return page(
         request,
         "enquiries.html",
         session=session,
         status=400 if faults else 200,
-        found=orjson.loads(listed),
+        found=found,
         offset=offset,
         size=ENQUIRIES_PAGE_SIZE,
         mailing=service_of(request).settings.smtp_url is not None,
         languages_of_mails=languages(language_of(request)),
-        given=form or Form([("sku_codes", named)]),
+        given=form or Form([("sku_codes", "\n".join(request.query_params.getlist("sku")))]),
         faults=faults,
     )
 
 
-def _enquiries_page(
-    request: Request, session: Session, enquiry_id: UUID | None = None, mail: str | None = None
+def _enquiry_page(
+    request: Request, session: Session, enquiry: SupplierEnquiryDetail, mail: EnquiryLink | None = None
 ) -> Response:
     """Return the page of an enquiry, with a mail to copy where one was asked for."""
-    write, enquiry_id = write_of(request, session), enquiry_id or path_id(request)
-    with write.service.writes.company(session.company_id) as conn:
-        if enquiries.of(conn, enquiry_id) is None:
-            raise NotThere
-        found = load_detail(conn, write, enquiry_id)
-        shown = load_mail(conn, write, enquiry_id, mail) if mail else {}
-    is_mailed = any(
-        each["state"] == "waiting" and datetime.fromisoformat(each["due_at"]) <= write.actor.now
-        for each in found["mails"]
-    )
-    return page(request, "enquiry.html", session=session, found=found, shown=shown, is_mailed=is_mailed)
-
-
-def _remind(request: Request, session: Session) -> Response:
-    write, enquiry_id = write_of(request, session), path_id(request)
-
-    write.service.writes.run(session.company_id, lambda conn: remind_supplier(conn, write, enquiry_id))
-    return _enquiries_page(request, session, mail="reminder")
-
-
-def _withdraw(request: Request, session: Session) -> Response:
-    write, enquiry_id = write_of(request, session), path_id(request)
-    with write.service.writes.company(session.company_id) as conn:
-        enquiries_suppliers.withdraw(
-            conn,
-            Actor(session.company_id, write.actor.origin, write.actor.now),
-            enquiry_id,
-        )
-    return redirect(link(request, f"/enquiries/{enquiry_id}"))
+    now = service_of(request).clock.now()
+    is_mailed = any(each["state"] == "waiting" and each["due_at"] <= now for each in enquiry["mails"])
+    return page(request, "enquiry.html", session=session, found=enquiry, shown=mail, is_mailed=is_mailed)

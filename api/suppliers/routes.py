@@ -1,25 +1,24 @@
 """Lists whom the company has asked for data and what came of it, by supplier and request by request."""
 
-import json
-from typing import Annotated, Any, Final  # Any: filters of every type
-from uuid import UUID
+from collections.abc import Callable
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import in_language, json_of, json_text
-from api.http.auth import Presented, read
+from api.http.answers import JsonAnswer, in_language, json_of
+from api.http.auth import Presented, Reader, read_page
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write, with_reason
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from schemas.json_values import Json, JsonObject
-from schemas.refusals import NotThere
+from schemas.json_values import Json
 from schemas.skus.inputs import ReasonInput, parse_body, validator
 from schemas.suppliers import (
+    EnquiryLink,
     SupplierEnquiryInput,
     SupplierEnquiryListResponse,
     SupplierEnquiryResponse,
@@ -27,17 +26,18 @@ from schemas.suppliers import (
     SupplierListResponse,
     SupplierRequestListResponse,
 )
-from services.suppliers import enquiries as enquiries_suppliers
+from services import suppliers as operations
+from services.suppliers import Asked
+from warehouse import suppliers
 from warehouse.operate.sessions import Connection
-from warehouse.suppliers import enquiries, overview
-from warehouse.suppliers.enquiries import EnquiryLinks
+from warehouse.suppliers import EnquiryLinks
 
 router = APIRouter(prefix=V1, tags=["Suppliers"])
 
 State = Annotated[
     str | None,
-    AfterValidator(validator(one_of, overview.STATES)),
-    WithJsonSchema({"type": "string", "enum": list(overview.STATES)}),
+    AfterValidator(validator(one_of, suppliers.STATES)),
+    WithJsonSchema({"type": "string", "enum": list(suppliers.STATES)}),
     Query(description="Only requests in this state."),
 ]
 
@@ -47,8 +47,8 @@ State = Annotated[
 )
 async def list_suppliers(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """Whom the company has asked, by name: how many requests are in which state, and when it was last asked."""
-    (page,) = await read(request, presented, overview.page(limit, offset), _asked(request))
-    return json_text(page)
+    now = service_of(request).clock.now()
+    return json_of(await read_page(request, presented, suppliers.suppliers_page(now, limit, offset)))
 
 
 @router.get(
@@ -70,14 +70,9 @@ async def list_supplier_requests(
     offset: Offset = 0,
 ) -> Response:
     """A page of requests, newest first, each about one SKU; those of an enquiry name it."""
-    asked = _asked(request, supplier_name=supplier_name, state=state)
-    (page,) = await read(request, presented, overview.requests_page(limit, offset), asked)
-    return json_text(page)
-
-
-def _asked(request: Request, **more: Any) -> dict[str, object]:
     now = service_of(request).clock.now()
-    return overview.filters(now=now, today=now.date(), **more)
+    listing = suppliers.requests_page(now, limit, offset, supplier_name=supplier_name, state=state)
+    return json_of(await read_page(request, presented, listing))
 
 
 enquiries_router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])
@@ -103,9 +98,9 @@ async def list_supplier_enquiries(
     offset: Offset = 0,
 ) -> Response:
     """A page of enquiries, newest first: what was asked, answered, is open or overdue."""
-    asked = {**_days(request), "supplier_name": supplier_name}
-    (page,) = await read(request, presented, enquiries.page(limit, offset), asked)
-    return json_text(page)
+    now = service_of(request).clock.now()
+    listing = suppliers.enquiries_page(now, limit, offset, supplier_name=supplier_name)
+    return json_of(await read_page(request, presented, listing))
 
 
 @enquiries_router.get(
@@ -117,12 +112,11 @@ async def list_supplier_enquiries(
         preview=True,
     ),
 )
-async def get_supplier_enquiry(request: Request, presented: Presented, enquiry_id: RecordId) -> Response:
+def get_supplier_enquiry(request: Request, key: Reader, enquiry_id: RecordId) -> Response:
     """The enquiry with the state of each item, and what the supplier was told of a rejected answer."""
-    (found,) = await read(request, presented, enquiries.DETAIL, {"id": enquiry_id, **_days(request)})
-    if found is None:
-        raise NotThere
-    return json_text(f'{{"data":{found}}}')
+    service = service_of(request)
+    with service.writes.company(key.company_id) as conn:
+        return json_of({"data": operations.load_enquiry(conn, enquiry_id, service.clock.now())})
 
 
 @enquiries_router.post(
@@ -142,18 +136,12 @@ def post_supplier_enquiry(received: JsonWrite, dry_run: DryRun) -> Response:
     enquiry is withdrawn; the form of an item ends earlier, with the acceptance of its answer.
     """
     write, body = received.admitted()
-    sent: JsonObject = {}
 
-    def work(conn: Connection) -> JsonObject:
-        made = create_enquiry(conn, write, body, dry_run=dry_run)
-        data = None
-        if made is not None:
-            data = load_detail(conn, write, made)
-            sent.update(load_mail(conn, write, made, "asked"))
-        return {"outcome": "created", "dry_run": dry_run, "data": data, "url": None, "mail": None}
+    def ask(conn: Connection) -> Asked:
+        sent = parse_body(SupplierEnquiryInput, body)
+        return operations.create_enquiry(conn, write.actor, sent, EnquiryLinks(write.service.settings), dry_run=dry_run)
 
-    response = write.answer(fingerprint(body), work, lambda shown: _created(shown, dry_run=dry_run), dry_run=dry_run)
-    return _with_link(write, response, sent)
+    return _answered(write, body, ask, dry_run=dry_run)
 
 
 @enquiries_router.post(
@@ -174,16 +162,11 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
     """
     write, body = received.admitted()
     write = with_reason(write, body)
-    sent: JsonObject = {}
 
-    def work(conn: Connection) -> JsonObject:
-        is_mailed = remind_supplier(conn, write, enquiry_id, dry_run=dry_run)
-        sent.update(load_mail(conn, write, enquiry_id, "reminder"))
-        outcome = "updated" if is_mailed else "unchanged"
-        data = load_detail(conn, write, enquiry_id)
-        return {"outcome": outcome, "dry_run": dry_run, "data": data, "url": None, "mail": None}
+    def remind(conn: Connection) -> Asked:
+        return operations.remind(conn, write.actor, enquiry_id, EnquiryLinks(write.service.settings), dry_run=dry_run)
 
-    return _with_link(write, write.answer(fingerprint(body), work, json_of, dry_run=dry_run), sent)
+    return _answered(write, body, remind, dry_run=dry_run)
 
 
 @enquiries_router.post(
@@ -201,69 +184,24 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
     write, body = received.admitted()
     write = with_reason(write, body)
 
-    def work(conn: Connection) -> JsonObject:
-        before = enquiries.of(conn, enquiry_id)
-        enquiries_suppliers.withdraw(conn, write.actor, enquiry_id, dry_run=dry_run)
-        outcome = "updated" if before and before.withdrawn_at is None else "unchanged"
-        return {
-            "outcome": outcome,
-            "dry_run": dry_run,
-            "data": load_detail(conn, write, enquiry_id),
-            "url": None,
-            "mail": None,
-        }
+    def withdraw(conn: Connection) -> Asked:
+        return operations.withdraw(conn, write.actor, enquiry_id, dry_run=dry_run)
 
-    return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
+    return _answered(write, body, withdraw, dry_run=dry_run)
 
 
-def create_enquiry(conn: Connection, write: Write, body: Json, *, dry_run: bool) -> UUID | None:
-    """Make the enquiry of a body; return its id, None for a dry run. Raise `Refused`."""
-    return enquiries_suppliers.create(
-        conn,
-        write.actor,
-        parse_body(SupplierEnquiryInput, body),
-        links=EnquiryLinks(write.service.settings),
-        mailing=write.service.settings.smtp_url is not None,
-        dry_run=dry_run,
-    )
+def _answered(write: Write, body: Json, operation: Callable[[Connection], Asked], *, dry_run: bool) -> Response:
+    """Answer a write with the enquiry, and with its link, which is in what is sent and not in what a repeat gets."""
+    link: EnquiryLink | None = None
 
+    def render(asked: Asked) -> Response:
+        nonlocal link
+        link = asked.link
+        status = 201 if asked.outcome == "created" and not dry_run else 200
+        answer = {"outcome": asked.outcome, "dry_run": dry_run, "data": asked.enquiry, "url": None, "mail": None}
+        return json_of(answer, status)
 
-def remind_supplier(conn: Connection, write: Write, enquiry_id: UUID, *, dry_run: bool = False) -> bool:
-    """Have a reminder mailed; return whether it is. Raise `NotThere`."""
-    return enquiries_suppliers.remind(
-        conn,
-        write.actor,
-        enquiry_id,
-        mailing=write.service.settings.smtp_url is not None,
-        dry_run=dry_run,
-    )
-
-
-def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> JsonObject:
-    """Return the link of an enquiry and the mail of a kind with it, to copy; nothing where it has no use any more."""
-    links = EnquiryLinks(write.service.settings)
-    text = enquiries_suppliers.text_of(conn, enquiry_id, links, kind, write.actor.now)
-    return {} if text is None else {"url": links.address_of(conn, enquiry_id), "mail": text._asdict()}
-
-
-def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Json:
-    """Return an enquiry with its items in its published form."""
-    asked = {"id": enquiry_id, "now": write.actor.now, "today": write.actor.now.date()}
-    return json.loads(enquiries.detail(conn, asked))
-
-
-def _with_link(write: Write, response: Response, sent: JsonObject) -> Response:
-    """Return the answer with its link, which is in what is sent and not in what is stored for a repeat."""
-    if not sent or "Idempotent-Replayed" in response.headers:
-        return response
-    shown = json.loads(bytes(response.body)) | sent
-    return in_language(json_of(shown, response.status_code), write.actor.lang)
-
-
-def _created(shown: JsonObject, *, dry_run: bool) -> Response:
-    return json_of(shown, 200 if dry_run else 201)
-
-
-def _days(request: Request) -> JsonObject:
-    now = service_of(request).clock.now()
-    return {"now": now, "today": now.date()}
+    answer = write.answer(fingerprint(body), operation, render, dry_run=dry_run)
+    if link is None or not isinstance(answer, JsonAnswer):
+        return answer
+    return in_language(json_of({**answer.value, **link}, answer.status_code), write.actor.lang)

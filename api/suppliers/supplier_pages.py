@@ -1,8 +1,7 @@
 """Supplier pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
 
 The token of the path is the whole authentication, so that a form needs no token of its own. `api.suppliers.answers`
-handles
-the answer; documents are handled as technical files and wait with the answer.
+handles the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -27,9 +26,9 @@ from api.pages.forms import faults_with
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect, said, text
 from api.suppliers import form as form_suppliers
-from api.suppliers.answers import admit_supplier, file_answer
+from api.suppliers.answers import admit_supplier, file_answer, write_of_supplier
 from compliance.ruleset import RuleSet
-from pipelines.writing import write
+from pipelines.writing import write as writing
 from schemas.figures import Questions
 from schemas.files import name_as
 from schemas.issues import Issue
@@ -39,18 +38,16 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
 from schemas.suppliers import parse_submission
 from schemas.vocabularies import CONTENTS, TAKEN, MediaType
+from services import suppliers as operations
 from services.files import key_of
 from services.review.entries import attach
-from services.suppliers import requests
-from services.suppliers.requests import Item
+from services.run import run
+from warehouse import review, suppliers
 from warehouse.figures import overview
 from warehouse.files import File
 from warehouse.operate.objects import AGAIN_SECONDS, AWAY
 from warehouse.operate.sessions import Connection
-from warehouse.review import entries
-from warehouse.suppliers import enquiries
-from warehouse.suppliers import requests as queries
-from warehouse.suppliers.requests import Found
+from warehouse.suppliers import Linked
 
 router = APIRouter(prefix="/supplier-data")
 
@@ -65,47 +62,45 @@ _SLOWEST_SECONDS: Final = 1800.0
 @router.get("/{token}")
 async def get_form(request: Request) -> Response:
     """Show the form, with the documents attached so far."""
-    return await run_in_threadpool(_form_page, request, *await _find_request(request))
+    return await run_in_threadpool(_form_page, request, await _find(request, "request"))
 
 
 @router.post("/{token}")
 async def post_form(request: Request) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
-    company_id, request_id = await _admit(request)
+    link = await _admit(request)
     form = await forms.read_unchecked_form(request)
-    return await run_in_threadpool(_submit, request, company_id, request_id, form)
+    return await run_in_threadpool(_submit, request, link, form)
 
 
 @router.get("/{token}/thanks")
 async def get_thanks(request: Request) -> Response:
     """Show what happens next."""
-    await _find_request(request)
+    await _find(request, "request")
     return page(request, "supplier_thanks.html", form_path=_path(request))
 
 
 @router.post("/{token}/files")
 async def post_document(request: Request) -> Response:
     """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
-    company_id, request_id = await _admit(request)
+    link = await _admit(request)
     file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
-    objects, object_key = service_of(request).objects, key_of(company_id, file_id)
+    objects, object_key = service_of(request).objects, key_of(link.company_id, file_id)
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await objects.put_stream(object_key, form.file())
-        kind = await judge_file(request, company_id, "supplier", object_key, form)
-        if not await run_in_threadpool(_attach, request, company_id, request_id, file_id, form, kind=kind):
+        kind = await judge_file(request, link.company_id, "supplier", object_key, form)
+        if not await run_in_threadpool(_attach, request, link, file_id, form, kind=kind):
             await run_in_threadpool(objects.remove, object_key)
     except (*REFUSALS, TimeoutError, ConnectionError) as fault:
         await run_in_threadpool(objects.remove, object_key)
         faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
-        answer = await run_in_threadpool(
-            _form_page, request, company_id, request_id, form=_typed_fields(form), faults=faults
-        )
+        answer = await run_in_threadpool(_form_page, request, link, form=_typed_fields(form), faults=faults)
         if isinstance(fault, ConnectionError):
             answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
         return answer
     if any(value.strip() for _, value in form.beside):
-        return await run_in_threadpool(_form_page, request, company_id, request_id, form=_typed_fields(form))
+        return await run_in_threadpool(_form_page, request, link, form=_typed_fields(form))
     return redirect(f"{_path(request)}#documents")
 
 
@@ -121,49 +116,47 @@ def _file_faults(fault: Exception, form: FileForm, lang: str) -> list[str]:
     return [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
 
 
-def _attach(
-    request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm, *, kind: MediaType
-) -> bool:
+def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, kind: MediaType) -> bool:
     """Record an arrived document with the request. Raise `Refused`.
 
     Return False where the same document is already attached, as when a page that attached it is reloaded.
     """
-    service = service_of(request)
+    write = write_of_supplier(request, link)
 
     def work(conn: Connection) -> bool:
-        requests.open_request(conn, request_id)
+        operations.open_request(conn, link.id)
         name = name_as(form.filename, kind)
         same = (form.sha256, name, form.fields["type"])
-        if same in {(file.sha256, file.filename, file.type) for file in entries.of_request(conn, request_id)}:
+        if same in {(file.sha256, file.filename, file.type) for file in review.of_request(conn, link.id)}:
             return False
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
-        now = service.clock.now()
-        write.admit(conn, service.objects, company_id, new_bytes=file.size_bytes, now=now)
-        attach(conn, company_id, file, now=now, request_id=request_id)
+        objects = write.service.objects
+        writing.admit(conn, objects, link.company_id, new_bytes=file.size_bytes, now=write.actor.now)
+        attach(conn, write.actor, file, request_id=link.id)
         return True
 
     try:
-        return service.writes.run(company_id, work)
-    except write.StorageFull as full:
+        return run(write.service.writes, write.actor, work, bool)
+    except writing.StorageFull as full:
         raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
 
 
-def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
-    with service_of(request).writes.company(company_id) as conn:
-        supplier_request = queries.of(conn, request_id)
-        lines = requests.requested_lines(conn, supplier_request) if supplier_request else []
+def _submit(request: Request, link: Linked, form: forms.Form) -> Response:
+    write = write_of_supplier(request, link)
+    with write.service.writes.company(link.company_id) as conn:
+        supplier_request = suppliers.find_request(conn, link.id)
+        lines = operations.requested_lines(conn, supplier_request) if supplier_request else []
     components = [line["id"] for line in lines]
     try:
         body = form_suppliers.body_of_form(form, components, language_of(request))
         if unread := faults_with(body, parse_submission):
             raise Refused(unread)
-        file_answer(request, company_id, request_id, parse_submission(body))
+        filing = partial(file_answer, write, link, parse_submission(body))
+        return run(write.service.writes, write.actor, filing, lambda _: redirect(_path(request, "/thanks")))
     except Refused as invalid:
         issues: Sequence[Mapping[str, object]] = http_refusal(invalid).details or ()
     except NotThere:
         raise PageRefused(404, "supplier.gone") from None
-    else:
-        return redirect(_path(request, "/thanks"))
     places = form_suppliers.answered_places(form, components, language_of(request))
     faults = [
         (form_suppliers.input_of_path(str(issue["field"] or ""), places), str(issue["message"]))
@@ -173,26 +166,21 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
     if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
         no_consent = ("consent", text("supplier.no_consent", language_of(request)))
         faults = [*(fault for fault in faults if fault[0] != "consent"), no_consent]
-    return _form_page(request, company_id, request_id, form=form, faults=faults)
+    return _form_page(request, link, form=form, faults=faults)
 
 
 def _form_page(
-    request: Request,
-    company_id: UUID,
-    request_id: UUID,
-    *,
-    form: forms.Form | None = None,
-    faults: list[tuple[str, str]] | None = None,
+    request: Request, link: Linked, *, form: forms.Form | None = None, faults: list[tuple[str, str]] | None = None
 ) -> Response:
     lang = language_of(request)
-    with service_of(request).writes.company(company_id) as conn:
-        supplier_request = queries.of(conn, request_id)
+    with service_of(request).writes.company(link.company_id) as conn:
+        supplier_request = suppliers.find_request(conn, link.id)
         if supplier_request is None:
             raise PageRefused(404, "supplier.gone")
-        lines = requests.requested_lines(conn, supplier_request)
-        attached = entries.of_request(conn, request_id)
-        last_answer = entries.answer_to(conn, request_id)
-        offer = None if last_answer else requests.offer_of(conn, supplier_request)
+        lines = operations.requested_lines(conn, supplier_request)
+        attached = review.of_request(conn, link.id)
+        last_answer = review.answer_to(conn, link.id)
+        offer = None if last_answer else operations.offer_of(conn, supplier_request)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
         [of_sku] = overview.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
@@ -267,17 +255,17 @@ def _path(request: Request, more: str = "") -> str:
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
-async def _find_request(request: Request) -> tuple[UUID, UUID]:
-    """Return company and request of the token; raise `PageRefused` for an unknown token."""
-    service = service_of(request)
-    found = await service.reading(partial(queries.find, token=request.path_params["token"], at=service.clock.now()))
-    if found is None:
+async def _find(request: Request, kind: Literal["request", "enquiry"]) -> Linked:
+    """Return what the token of the path leads to; raise `PageRefused` where it leads to nothing any more."""
+    service, token = service_of(request), request.path_params["token"]
+    link = await service.reading(partial(suppliers.find, kind=kind, token=token, at=service.clock.now()))
+    if link is None:
         raise PageRefused(404, "supplier.gone")
-    return found.company_id, found.request_id
+    return link
 
 
-async def _admit(request: Request) -> tuple[UUID, UUID]:
-    """Return the same and count the request; raise `PageRefused` also over the limits."""
+async def _admit(request: Request) -> Linked:
+    """Return the request of the token, and count the use; raise `PageRefused` also over the limits."""
     try:
         return await admit_supplier(request, request.path_params["token"])
     except RateLimited as limited:
@@ -292,27 +280,25 @@ supplier_enquiry_router = APIRouter(prefix="/supplier-enquiries")
 @supplier_enquiry_router.get("/{token}")
 async def get_enquiry(request: Request) -> Response:
     """Show what is asked; a token that is unknown, withdrawn or expired gets the same refusal."""
-    service, token = service_of(request), request.path_params["token"]
-    found = await service.reading(partial(enquiries.find, token=token, at=service.clock.now()))
-    if found is None:
-        raise PageRefused(404, "supplier.gone")
-    return await run_in_threadpool(_page, request, token, found)
+    return await run_in_threadpool(_enquiry_page, request, await _find(request, "enquiry"))
 
 
-def _page(request: Request, token: str, found: Found) -> Response:
-    service = service_of(request)
-    with service.writes.company(found.company_id) as conn:
-        enquiry = enquiries.of(conn, found.request_id)
-        items = enquiries.items_of(conn, found.request_id)
-    if enquiry is None:
-        raise PageRefused(404, "supplier.gone")
-    links = Item(enquiry.id, token, enquiry.expires_at)
-    listed = [(item, links.token_of(item.id) if item.state not in ("accepted", "closed") else None) for item in items]
+def _enquiry_page(request: Request, link: Linked) -> Response:
+    now, token = service_of(request).clock.now(), request.path_params["token"]
+    with service_of(request).writes.company(link.company_id) as conn:
+        enquiry = suppliers.find_enquiry(conn, link.id, now)
+        if enquiry is None:
+            raise PageRefused(404, "supplier.gone")
+        sender = suppliers.sender_of(conn, link.id)
     return page(
         request,
         "supplier_enquiry.html",
         enquiry=enquiry,
-        listed=listed,
-        last_day=(enquiry.expires_at - timedelta(days=1)).date(),
-        overdue=enquiry.due_on is not None and enquiry.due_on < service.clock.now().date(),
+        company=sender.company_name,
+        listed=[
+            (item, None if item["state"] in ("accepted", "closed") else operations.item_token(token, item["id"]))
+            for item in enquiry["items"]
+        ],
+        last_day=(enquiry["expires_at"] - timedelta(days=1)).date(),
+        overdue=enquiry["due_on"] is not None and enquiry["due_on"] < now.date(),
     )

@@ -26,7 +26,7 @@ from connector.tools.kit import Answer, Values, instant, refusal
 from warehouse import assistants as confirmations
 from warehouse.operate import objects
 from warehouse.operate.sessions import Connection
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 
 Confirmation = Annotated[
     str | None,

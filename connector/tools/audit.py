@@ -10,11 +10,11 @@ from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, ToolSet, 
 from schemas.json_values import JsonObject
 from services import audit
 from services.audit import Change
+from warehouse import suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.skus import search
 from warehouse.skus.search import Search
-from warehouse.suppliers import overview
 
 _SOURCE: Final = "The company's audit log"
 _RECORDS: Final = "The company's own packaging records in this service"
@@ -95,9 +95,10 @@ class HistoryTools(ToolSet):
         The longest waiting comes first, with the day that an answer is due. A rejected answer is awaited again.
         """
         now = self._service.clock.now()
-        asked = overview.filters(now=now, today=now.date(), supplier_name=supplier)
+        listing = suppliers.awaited_page(now, limit, offset, supplier_name=supplier, codes=_CODES)
         with self._service.writes.company(current_principal().company_id) as conn:
-            found, total = overview.waiting(conn, asked, codes=_CODES, limit=limit, offset=offset)
+            page = listing.read(conn)
+        found, total = page["data"], page["pagination"]["total"]
         end = offset + len(found)
         return Found(
             as_of=now,

@@ -2,41 +2,24 @@
 
 from typing import Annotated, Literal, cast
 
-import orjson
 from anyio import to_thread
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import kit
 from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, item_id
-from schemas.json_values import JsonObject
+from schemas.conformity import DocOfItem
 from schemas.library import LibraryComponent
 from warehouse import conformity, library
 
 Status = Literal["draft", "pending", "valid", "expired", "rejected"]
 
 
-class Declaration(BaseModel):
-    """What is known of a declaration of conformity; its contents are not served."""
-
-    id: str
-    sku_id: Annotated[str | None, Field(description="The packaging item it covers, when scoped to one.")]
-    sku_code: str | None
-    sku_name: str | None
-    reference: str | None
-    supplier_name: str | None
-    status: Annotated[str, Field(description="draft, pending, valid, expired or rejected, as of today (UTC).")]
-    issued_on: str | None
-    expires_on: Annotated[str | None, Field(description="Its last day.")]
-    created_at: str
-    updated_at: str
-
-
 class Declarations(Answer):
     """A page of declarations, newest first."""
 
-    declarations: list[Declaration]
+    declarations: list[DocOfItem]
     page: Page
 
 
@@ -77,14 +60,21 @@ class RecordTools:
         """
         if sku_code is not None:
             await to_thread.run_sync(self._require_item, sku_code)
-        asked = {"status": status, "days": expires_within_days, "sku_code": sku_code}
-        found = await self._page(conformity.found(limit, offset), {**asked, "today": self._service.clock.today()})
-        page = Page.of(found["pagination"], len(found["data"]))
+        listing = conformity.page_with_items(
+            self._service.clock.today(),
+            limit,
+            offset,
+            status=status,
+            ends_within_days=expires_within_days,
+            sku_code=sku_code,
+        )
+        listed = await kit.page_of(self._service, current_principal().company_id, listing)
+        page = Page.of(listed["pagination"], len(listed["data"]))
         return Declarations(
             as_of=self._service.clock.now(),
             sources=["The company's declarations in this service"],
             next_step=page.way_on("Call generate_doc_draft for an item that has no valid declaration."),
-            declarations=[Declaration(**item) for item in found["data"]],
+            declarations=listed["data"],
             page=page,
         )
 
@@ -110,9 +100,3 @@ class RecordTools:
         """Raise the tool's refusal where the company has no such item."""
         with self._service.writes.company(current_principal().company_id) as conn:
             item_id(conn, None, sku_code)
-
-    async def _page(self, query: str, parameters: dict[str, object]) -> JsonObject:
-        row = await kit.row(self._service, current_principal().company_id, query, parameters)
-        assert row is not None, "a page is one row"
-        found: dict[str, object] = orjson.loads(row[0])
-        return found

@@ -40,13 +40,12 @@ from services.conformity import documents
 from services.files import key_of
 from services.review import compare, entries
 from services.review.compare import Comparison
-from services.review.entries import attach
+from services.review.entries import attach, described, facts_of
 from services.skus import what_if
-from services.suppliers.parts import described, facts_of
+from warehouse import review
 from warehouse.files import File
 from warehouse.operate.sessions import Connection, after_commit
-from warehouse.review import entries as entries_review
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 from warehouse.skus import queries as skus
 
 _Fields: type[Strict] = model_of(
@@ -158,6 +157,7 @@ def sku_update(
 ) -> tuple[Filing, str]:
     """Propose changes to one item, checked by the write path without writing."""
     fields, lines, now = given(changes), given_lines(component_changes), service.clock.now()
+    actor = Actor(who.company_id, who.origin, now)
     check_together(fields, lines)
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
@@ -166,14 +166,12 @@ def sku_update(
             raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
         named = {**fields, "sku_code": code}
         entry = what_if.unfiled(sku_id, named, lines, by=(str(who.connection_id), who.client_name), now=now)
-        compared = compare.compare(conn, who.company_id, entry, now=now, rulesets=service.rulesets)
+        compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
     if compared.refused is not None:
         raise refusal("invalid_body", compared.refused)
 
     def file(conn: Connection, key: bytes) -> Entry:
-        return entries.file(
-            conn, Actor(who.company_id, who.origin, now), "sku_update", entry.payload, sku_id=sku_id, filing_key=key
-        )
+        return entries.file(conn, actor, "sku_update", entry.payload, sku_id=sku_id, filing_key=key)
 
     arguments = {"sku_id": str(sku_id), "changes": fields, **({"component_changes": lines} if lines else {})}
     would_file = {"kind": "sku_update", "sku_code": code, **effect(compared)}
@@ -259,19 +257,17 @@ async def supplier_document(
     object_key = key_of(who.company_id, file.id)
 
     def filed(conn: Connection, key: bytes) -> Entry:
-        now = service.clock.now()
-        entry = entries.file(
-            conn, Actor(who.company_id, who.origin, now), "supplier_document", about, sku_id=sku_id, filing_key=key
-        )
-        if filed_before := entries_review.of_entry(conn, entry.id):
+        actor = Actor(who.company_id, who.origin, service.clock.now())
+        entry = entries.file(conn, actor, "supplier_document", about, sku_id=sku_id, filing_key=key)
+        if filed_before := review.of_entry(conn, entry.id):
             if all(each.id != file.id for each in filed_before):  # the document of then stays
                 after_commit(conn, lambda: service.objects.remove(object_key))
             return entry
         try:
-            write.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
+            write.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=actor.now)
         except write.StorageFull as full:
             raise refusal(full.code, str(full)) from None
-        attach(conn, who.company_id, file, now=now, entry_id=entry.id)
+        attach(conn, actor, file, entry_id=entry.id)
         return entry
 
     arguments = {"sku_id": str(sku_id), "about": about}

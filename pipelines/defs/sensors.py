@@ -28,9 +28,9 @@ from pipelines.due import WantedRun
 from pipelines.engine import tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
+from warehouse import suppliers
 from warehouse.changes import webhooks
 from warehouse.imports.claims import open_imports
-from warehouse.suppliers import enquiries
 
 _POLL_SECONDS: Final = 4
 """Less than the five seconds of the daemon's loop, which would otherwise miss every second tick."""
@@ -85,7 +85,7 @@ def due_companies(
         wanted = {
             publish_portfolio.name: due.written_portfolios(context.instance, conn, now),
             export_portfolio.name: due.queued_exports(conn, now),
-            send_mails.name: due.messages(enquiries.companies(conn, now) if mailed else ()),
+            send_mails.name: due.messages(suppliers.companies_with_due_mails(conn, now) if mailed else ()),
             send_webhooks.name: due.messages(webhooks.companies(conn, now)),
         }
     stored = Stored(postgres, portfolios, rule_sets)

@@ -9,28 +9,28 @@ A draft is an entry of the review queue (`services.review`). Everything happens 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, cast
 from uuid import UUID
 
-import orjson
-
 from compliance import conformity
 from compliance.ruleset import RuleSet
 from schemas import texts
-from schemas.actors import Actor, Origin
+from schemas.actors import Actor
+from schemas.conformity import Doc, DocDraft
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import LANGUAGES, Message
-from schemas.refusals import NotThere
+from schemas.refusals import NotThere, Refused
 from services.conformity import drafts, issuing
 from services.review import decide, entries
-from services.review.compare import Conflict
+from services.review.compare import conflict
 from services.skus import detail
 from warehouse import conformity as declarations
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 from warehouse.rules import Rulesets
 from warehouse.skus import archive
 from warehouse.skus import queries as skus
@@ -76,45 +76,26 @@ def prepare(
 
 
 def prepare_renewal(
-    conn: Connection,
-    doc_id: UUID,
-    *,
-    reference: str | None,
-    lang: str | None,
-    now: datetime,
-    rulesets: Rulesets,
+    conn: Connection, doc_id: UUID, *, reference: str | None, lang: str | None, now: datetime, rulesets: Rulesets
 ) -> Prepared:
-    """Draw a draft that renews a declaration, in its language. Raises `NotThere`, and `Conflict` without an item.
+    """Draw a draft that renews a declaration, in its language. Raises `NotThere`, and `Refused` without an item.
 
     The earlier declaration stays as it is: it ends by itself, or is withdrawn.
     """
-    doc = declarations.lock(conn, doc_id, today=now.date())
+    doc = declarations.lock(conn, doc_id)
     if doc is None:
         raise NotThere(f"There is no declaration {doc_id}.")
     if doc.sku_id is None or skus.code_of(conn, doc.sku_id) is None:
-        raise Conflict(Message("This declaration names no item. Prepare a draft for the item that it is about."))
+        raise conflict(Message("This declaration names no item. Prepare a draft for the item that it is about."))
     issued = declarations.of_doc(conn, doc_id)
     spoken = lang or (str(issued.content["lang"]) if issued else "en")
     named = reference or (f"{doc.reference}-{now:%Y-%m-%d}" if doc.reference else None)
     return prepare(conn, doc.sku_id, reference=named, lang=spoken, now=now, rulesets=rulesets, renews=doc_id)
 
 
-def file(
-    conn: Connection,
-    actor: Actor,
-    prepared: Prepared,
-    *,
-    filing_key: bytes | None = None,
-) -> Entry:
+def file(conn: Connection, actor: Actor, prepared: Prepared, *, filing_key: bytes | None = None) -> Entry:
     """File a draft for review; once for a `filing_key`."""
-    return entries.file(
-        conn,
-        actor,
-        KIND,
-        prepared.payload,
-        sku_id=prepared.sku_id,
-        filing_key=filing_key,
-    )
+    return entries.file(conn, actor, KIND, prepared.payload, sku_id=prepared.sku_id, filing_key=filing_key)
 
 
 def load_draft(conn: Connection, entry_id: UUID) -> Entry:
@@ -136,7 +117,7 @@ def issue(
 ) -> UUID:
     """Issue a draft with the fields of `schemas.conformity`; return the id of the declaration.
 
-    Raises `NotThere`, `Conflict` where it is decided already, and `Refused`: `not_conform` where the record
+    Raises `NotThere`, `Refused`: where it is decided already, `not_conform` where the record
     contradicts conformity, else for the faults of the form.
     """
     load_draft(conn, entry_id)
@@ -146,79 +127,85 @@ def issue(
     return issued.doc_id
 
 
-def would_issue(
-    conn: Connection, entry_id: UUID, fields: Mapping[str, str], *, now: datetime, rulesets: Rulesets
-) -> issuing.Completed:
-    """Return what `issue` would make of a draft, and write nothing. Raises as `issue`."""
-    entry = load_draft(conn, entry_id)
+def would_issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets) -> Doc:
+    """Return the declaration that `issue` would make of a draft, without an id. Raises as `issue`."""
     if entry.state != "open":
-        raise Conflict(Message("This entry was decided already."))
-    return issuing.complete(conn, entry, fields, now=now, rulesets=rulesets)
+        raise conflict(Message("This entry was decided already."))
+    completed = issuing.complete(conn, entry, fields, now=actor.now, rulesets=rulesets)
+    form = completed.form
+    return {
+        "id": None,
+        "sku_id": entry.sku_id,
+        "sku_code": entry.sku_code,
+        "sku_name": entry.sku_name,
+        "reference": completed.draft.reference,
+        "supplier_name": None,
+        "state": "valid",
+        "issued_on": form.issued_on,
+        "expires_on": form.expires_on,
+        "days_left": None if form.expires_on is None else (form.expires_on - actor.today).days,
+        "languages": [declared.lang for declared in (completed.declared, *completed.further)],
+        "renews": entry.payload.get("renews"),
+        "renewed_by": None,
+        "withdrawn_at": None,
+        "withdrawn_reason": None,
+        "created_at": actor.now,
+        "updated_at": actor.now,
+    }
 
 
-def withdraw(
-    conn: Connection,
-    actor: Actor,
-    doc_id: UUID,
-    *,
-    reason: str,
-    dry_run: bool = False,
-) -> declarations.Doc:
-    """Withdraw a declaration: it covers its item no longer. Return the record as it was.
+def withdraw(conn: Connection, actor: Actor, doc_id: UUID, *, reason: str, dry_run: bool = False) -> Doc:
+    """Withdraw a declaration: it covers its item no longer. Return it as it is then, or with `dry_run` would be.
 
-    Raises `NotThere`, and `Conflict` where it is withdrawn already or was rejected.
+    Raises `NotThere`, and `Refused` where it is withdrawn already or was rejected.
     """
-    doc = declarations.lock(conn, doc_id, today=actor.now.date())
+    doc = declarations.lock(conn, doc_id)
     if doc is None:
         raise NotThere(f"There is no declaration {doc_id}.")
     if doc.status == "rejected":
-        raise Conflict(Message("This declaration was withdrawn or rejected already; prepare a new one for the item."))
+        raise conflict(Message("This declaration was withdrawn or rejected already; prepare a new one for the item."))
     if not dry_run:
         declarations.withdraw(conn, doc_id, reason=reason, at=actor.now)
-        ledger.enter(
-            conn,
-            Actor(actor.company_id, replace(actor.origin, reason=reason), actor.now),
-            "doc.updated",
-            doc_id,
-            before={"status": doc.status},
-            after={"status": "rejected", "withdrawn_reason": reason},
-        )
+        before = {"status": doc.status}
+        after = {"status": "rejected", "withdrawn_reason": reason}
+        ledger.enter(conn, actor.with_reason(reason), "doc.updated", doc_id, before=before, after=after)
+        return one(conn, doc_id, actor.now)
+    withdrawn: Doc = {**one(conn, doc_id, actor.now), "state": "withdrawn", "withdrawn_reason": reason}
+    return {**withdrawn, "withdrawn_at": actor.now, "updated_at": actor.now}
+
+
+def one(conn: Connection, doc_id: UUID, now: datetime) -> Doc:
+    """Return a declaration as it is listed. Raises `NotThere`."""
+    doc = declarations.find_doc(conn, doc_id, today=now.date())
+    if doc is None:
+        raise NotThere(f"There is no declaration {doc_id}.")
     return doc
 
 
-def one(conn: Connection, doc_id: UUID, now: datetime) -> dict[str, object]:
-    """Return a declaration as it is listed. Raises `NotThere`."""
-    row = conn.execute(declarations.one_query(), {"doc_id": doc_id, "today": now.date()}).fetchone()
-    if row is None:
-        raise NotThere(f"There is no declaration {doc_id}.")
-    found: dict[str, object] = orjson.loads(row[0])
-    return found
-
-
-def draft_as_answer(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> dict[str, object]:
+def draft_as_answer(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> DocDraft:
     """Return a filed draft as its answer: what it says, and what is open.
 
     An old draft with neither content nor item has no points; it cannot be issued.
     """
     issued = declarations.of_entry(conn, entry.id)
-    filed: dict[str, object] = {
+    filed = {
         "id": entry.id,
         "sku_id": entry.sku_id,
         "sku_code": entry.sku_code,
         "state": "issued" if issued else "open" if entry.state == "open" else "rejected",
         "doc_id": issued and issued.doc_id,
         "drafted_by": entry.filed_by_name,
-        "drafted_at": _instant(entry.filed_at),
+        "drafted_at": entry.filed_at,
     }
     try:
-        return filed | _content(issuing.draft_of(conn, entry, now=now, rulesets=rulesets), entry.payload)
-    except Conflict:
+        return _draft(filed, issuing.draft_of(conn, entry, now=now, rulesets=rulesets), entry.payload)
+    except Refused:
         reference = str(entry.payload.get("reference") or "")
-        empty: dict[str, object] = {"lang": "en", "languages": [], "renews": None, "open_points": 0, "points": []}
-        return filed | {"reference": reference} | empty
+        empty: JsonObject = {"lang": "en", "languages": [], "renews": None, "open_points": 0, "points": []}
+        return cast(DocDraft, filed | {"reference": reference} | empty)
 
 
-def prepared_as_answer(prepared: Prepared, origin: Origin, now: datetime) -> dict[str, object]:
+def prepared_as_answer(prepared: Prepared, actor: Actor) -> DocDraft:
     """Return a draft that was not filed in the form of the answer, without an id."""
     filed = {
         "id": None,
@@ -226,39 +213,35 @@ def prepared_as_answer(prepared: Prepared, origin: Origin, now: datetime) -> dic
         "sku_code": prepared.sku_code,
         "state": "open",
         "doc_id": None,
-        "drafted_by": origin.actor_name,
-        "drafted_at": _instant(now),
+        "drafted_by": actor.origin.actor_name,
+        "drafted_at": actor.now,
     }
-    return filed | _content(prepared.draft, prepared.payload)
+    return _draft(filed, prepared.draft, prepared.payload)
 
 
-def _content(draft: drafts.Draft, payload: Mapping[str, object]) -> dict[str, object]:
-    further = cast(dict[str, object], payload.get("translations", {}))
-    asked = {point.key for point in drafts.open_points(draft)}
+def _draft(filed: JsonObject, draft: drafts.Draft, payload: JsonMapping) -> DocDraft:
+    open_keys = {point.key for point in drafts.open_points(draft)}
     points = [
         {
             "key": point.key,
             "number": point.number,
             "heading": point.heading,
             "lines": [*(point.lines if point.complete else point.lines[:-1]), *point.notes],
-            "open": point.key in asked,
+            "open": point.key in open_keys,
             "source": point.source,
         }
         for point in draft.points
         if point.key != drafts.SIGNATURE
     ]
-    return {
+    content = {
         "reference": draft.reference,
         "lang": draft.lang,
-        "languages": [draft.lang, *further],
+        "languages": [draft.lang, *payload.get("translations", {})],
         "renews": payload.get("renews"),
-        "open_points": len(asked),
+        "open_points": len(open_keys),
         "points": points,
     }
-
-
-def _instant(at: datetime) -> str:
-    return at.isoformat().replace("+00:00", "Z")
+    return cast(DocDraft, filed | content)
 
 
 _AT_ONCE: Final = 500

@@ -23,13 +23,12 @@ from schemas.messages import Message
 from schemas.refusals import Refused
 from services.conformity import drafts
 from services.conformity.drafts import Lang
-from services.review.compare import Conflict
+from services.review.compare import conflict
 from services.skus import detail as detail_skus
-from warehouse import conformity as conformity_warehouse
 from warehouse import conformity as declarations
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 from warehouse.rules import Rulesets
 from warehouse.skus import queries
 
@@ -40,12 +39,12 @@ AGAINST: Final = "is_against_record"
 def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
     """Return the draft of an entry; for one that was filed without its content, the content as it is now.
 
-    Raises `Conflict` where there is neither content nor a SKU to draw it from.
+    Raises `Refused` where there is neither content nor a SKU to draw it from.
     """
     if "draft" in entry.payload:
         return drafts.in_todays_form(drafts.Draft.of(entry.payload["draft"]))
     if entry.sku_id is None:
-        raise Conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
+        raise conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
     return drafts.draft(
         conn,
         entry.sku_id,
@@ -67,11 +66,11 @@ def verdict_of(
     """Return the verdict on a draft that would be issued `on` a day, by its item's record as it is now.
 
     A draft that was drawn from a record that contradicted it is outdated once that record is corrected: its text says
-    what was. Raises `Conflict` where the draft names no item of the portfolio.
+    what was. Raises `Refused` where the draft names no item of the portfolio.
     """
     found = None if entry.sku_id is None else queries.of(conn, entry.sku_id, now.date())
     if found is None:
-        raise Conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
+        raise conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
     verdict = conformity.judge(detail_skus.record(found), rulesets.active(conn), on=on)
     if not verdict.against and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
         return verdict._replace(against=[Issue("regulator_rule", _OUTDATED)])
@@ -121,23 +120,14 @@ def complete(
     return Completed(draft, form, declared, further, pdfs)
 
 
-def issue(
-    conn: Connection,
-    actor: Actor,
-    entry: Entry,
-    fields: Mapping[str, str],
-    *,
-    rulesets: Rulesets,
-) -> UUID:
+def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets) -> UUID:
     """Issue an open draft with the fields of the form (`schemas.conformity`); return the id of its record in `docs`.
 
     Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
-    contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Conflict` as `draft_of`.
+    contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Refused` as `draft_of`.
     """
     completed = complete(conn, entry, fields, now=actor.now, rulesets=rulesets)
-    draft, form = completed.draft, completed.form
-    pdf = completed.pdfs[draft.lang]
-    doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
+    draft, form, doc_id = completed.draft, completed.form, UUID(str(uuid7()))
     renews = entry.payload.get("renews")
     values: dict[str, object] = {
         "sku_id": entry.sku_id,
@@ -149,26 +139,17 @@ def issue(
     }
     if renews is not None:
         values["renews"] = UUID(renews)
-    conformity_warehouse.add(conn, actor.company_id, doc_id, values=values, at=actor.now)
-    declarations.add_declaration(
-        conn,
-        actor.company_id,
-        doc_id,
-        entry_id=entry.id,
-        content=completed.declared.as_dict(),
-        pdf=pdf,
-        sha256=sha256,
-        at=actor.now,
-    )
-    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, actor.company_id, doc_id, completed, actor.now)
-    ledger.enter(
-        conn,
-        actor,
-        "doc.created",
-        doc_id,
-        before=None,
-        after=_as_texts(values | _signatory(form) | fingerprints),
-    )
+    declarations.add(conn, actor.company_id, doc_id, values=values, at=actor.now)
+    fingerprints: dict[str, str] = {}
+    for declared in (completed.declared, *completed.further):
+        pdf, lang = completed.pdfs[declared.lang], None if declared.lang == draft.lang else declared.lang
+        sha256 = fingerprints[f"pdf_sha256_{lang}" if lang else "pdf_sha256"] = hashlib.sha256(pdf).hexdigest()
+        row = {"doc_id": doc_id, "company_id": actor.company_id, "entry_id": entry.id, "at": actor.now}
+        declarations.add_declaration(conn, row | {"pdf": pdf, "sha256": sha256}, declared.as_dict(), lang=lang)
+    after = {
+        name: str(value) for name, value in (values | _signatory(form) | fingerprints).items() if value is not None
+    }
+    ledger.enter(conn, actor, "doc.created", doc_id, before=None, after=after)
     return doc_id
 
 
@@ -180,30 +161,5 @@ def _unprintable(form: Issuing) -> Iterator[Issue]:
             yield Issue("invalid_format", sentence, name)
 
 
-def _store_further(
-    conn: Connection, company_id: UUID, doc_id: UUID, completed: Completed, now: datetime
-) -> dict[str, str]:
-    """Store the declaration in further languages; return the fingerprints of the PDFs, named for the ledger."""
-    fingerprints = {}
-    for declared in completed.further:
-        pdf = completed.pdfs[declared.lang]
-        fingerprints[f"pdf_sha256_{declared.lang}"] = sha256 = hashlib.sha256(pdf).hexdigest()
-        declarations.add_translation(
-            conn,
-            company_id,
-            doc_id,
-            lang=declared.lang,
-            content=declared.as_dict(),
-            pdf=pdf,
-            sha256=sha256,
-            at=now,
-        )
-    return fingerprints
-
-
 def _signatory(form: Issuing) -> dict[str, str]:
     return {name: getattr(form, name) for name in conformity_schemas.SIGNATORY}
-
-
-def _as_texts(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items() if value is not None}

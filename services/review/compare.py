@@ -6,40 +6,42 @@ nothing is stored. Paths are the contract's: `components[0].substances.pfas.stat
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
 
 from pipelines.writing import write
-from schemas.actors import Actor, Origin
+from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
-from schemas.messages import Message, from_json, stored_template
+from schemas.messages import Message, from_json, message_of, stored_template
+from schemas.refusals import Refused
 from schemas.rules import AnnexVFlag
 from schemas.skus.types import Component, SkuDetail, SkuPatch, Substances, SupplierAnswer
+from services.review.entries import AskedPart, asked_parts
 from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
-from services.suppliers import parts as parts_suppliers
-from services.suppliers.parts import AskedPart
 from warehouse.operate.sessions import Connection
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 from warehouse.rules import Rulesets
 from warehouse.skus import queries, store
-from warehouse.skus import queries as skus
 from warehouse.skus.store import Locked
 
 _NO_ANSWER: Final[SupplierAnswer] = {}
 _WRITING_KINDS: Final = frozenset({"supplier_answer", "sku_update"})
 
 
-class Conflict(Exception):  # noqa: N818  (an answer to the person who decides, not a fault)
-    """The entry cannot be decided as asked, and nothing was written; `issues` are those of a refused record."""
+def conflict(sentence: Message, issues: Sequence[Issue] = ()) -> Refused:
+    """Return why an entry cannot be decided as asked; `issues` are those of a record that was refused.
 
-    code = "conflict"
+    Its first issue is of no field: that tells it from the refusals of what a person has filled in.
+    """
+    return Refused([Issue("invalid_format", sentence), *issues])
 
-    def __init__(self, message: str, issues: Sequence[Issue] = ()) -> None:
-        super().__init__(message)
-        self.issues = tuple(issues)
+
+def is_conflict(refused: Refused) -> bool:
+    """Return whether a refusal says that the entry cannot be decided as asked."""
+    return refused.issues[0].field is None and refused.code == "invalid_body"
 
 
 def writes_sku(entry: Entry) -> bool:
@@ -50,14 +52,14 @@ def writes_sku(entry: Entry) -> bool:
 def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> SkuPatch:
     """Return what an entry would write that `writes_sku`; its SKU is locked until the transaction ends.
 
-    `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
+    `seen_version` is the SKU's version that the decision rests on. Raises `Refused` where the SKU has another one by
     now, is archived, or no longer has the components that were answered for.
     """
     if entry.sku_id is None:
         return _build_new(conn, entry.payload["changes"])
     graph = lock_present(conn, entry.sku_id)
     if seen_version not in (None, graph.version):
-        raise Conflict(
+        raise conflict(
             Message("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
         )
     if entry.kind == "sku_update":
@@ -69,19 +71,19 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
 
 
 def lock_present(conn: Connection, sku_id: UUID) -> Locked:
-    """Return the SKU that an entry is about, locked until the transaction ends. Raises `Conflict` if it is archived."""
+    """Return the SKU that an entry is about, locked until the transaction ends. Raises `Refused` if it is archived."""
     found = store.lock_sku(conn, sku_id)
     if found is None:
-        raise Conflict(
+        raise conflict(
             Message("The item is archived. Bring it back first, then decide; or reject this without bringing it back.")
         )
     return found
 
 
 def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
-    """Return the record of a SKU that did not exist when it was proposed. Raises `Conflict` where it exists now."""
-    if skus.id_of(conn, changes["sku_code"]) is not None:
-        raise Conflict(
+    """Return the record of a SKU that did not exist when it was proposed. Raises `Refused` where it exists now."""
+    if queries.id_of(conn, changes["sku_code"]) is not None:
+        raise conflict(
             Message(
                 "A SKU {code} exists by now. Reject this, and propose a change of that SKU.", code=changes["sku_code"]
             )
@@ -92,11 +94,11 @@ def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
 def change_lines(lines: Sequence[Component], changes: Sequence[Mapping[str, object]]) -> list[Component]:
     """Return the lines of a stored graph, some with changed fields by their `id`; null clears, all else stays.
 
-    Raises `Conflict` where a line is not in the graph any more.
+    Raises `Refused` where a line is not in the graph any more.
     """
     by_id = {str(change["id"]): change for change in changes}
     if unknown := by_id.keys() - {line["id"] for line in lines}:
-        raise Conflict(
+        raise conflict(
             Message(
                 "{count} of the components to change are not part of the SKU (any more): {ids}.",
                 count=len(unknown),
@@ -116,11 +118,11 @@ def _changed_line(line: Component, change: Mapping[str, object]) -> Component:
 def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
     """Return the lines of a stored graph with a supplier's answers in place of their old values.
 
-    Raises `Conflict` where one of them is not in the graph any more.
+    Raises `Refused` where one of them is not in the graph any more.
     """
     by_id = {answer["component_id"]: answer for answer in answers}
     if removed := by_id.keys() - {line["id"] for line in lines}:
-        raise Conflict(
+        raise conflict(
             Message(
                 "{count} of the components that the supplier answered for are no longer part of the SKU. "
                 "Reject the answer and ask again for the components that it has now.",
@@ -164,7 +166,6 @@ _NOT_COMPARED: Final = frozenset(
 )
 """Derived, or shown by themselves."""
 REFUSED: Final = Message("The record that this would leave is refused.")
-_DRY_RUN_ORIGIN: Final = Origin("system", None, None, correlation_id="dry run")
 
 
 class Change(NamedTuple):
@@ -196,21 +197,14 @@ class Graded(NamedTuple):
         return cls(**values | ({"reason": from_json(template)} if template else {}))
 
 
-class CurrentSku(NamedTuple):
-    """A stored SKU: its version and its detail."""
-
-    version: int
-    detail: SkuDetail
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What accepting an entry would change.
 
     `version` is that of the compared SKU, None for a new one. `parts` are the component types of the graph after the
     change and then of the lines that it takes away (`removed`), in the order of the paths. `asked` are the parts that
-    the entry is about, as they were asked about and as they are before the change. `refused` is why the entry cannot be
-    accepted, with the `issues` that the write path found.
+    the entry is about, as they were asked about and as they are before the change. `refusal` is why the entry cannot be
+    accepted, followed by what the write path found.
     """
 
     version: int | None
@@ -219,10 +213,14 @@ class Comparison:
     before: Graded | None
     after: Graded | None
     warnings: list[Issue]
-    refused: str | None = None
-    issues: tuple[Issue, ...] = ()
+    refusal: tuple[Issue, ...] = ()
     removed: tuple[Component, ...] = ()
     asked: tuple[AskedPart, ...] = ()
+
+    @property
+    def refused(self) -> str | None:
+        """Return why the entry cannot be accepted, in one text; None where it can."""
+        return " ".join(dict.fromkeys(issue.message for issue in self.refusal)) or None
 
     def as_dict(self) -> dict[str, object]:
         """Return what is stored with a decided entry; `of` reads it back."""
@@ -242,52 +240,43 @@ class Comparison:
         return cls(None, changes, stored["parts"], before, after, [], asked=asked)
 
 
-def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets) -> Comparison:
+def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> Comparison:
     """Compare an open entry that writes a SKU, in the caller's transaction; nothing is written."""
-    current = load_current(conn, entry.sku_id, rulesets, now.date())
-    version, before = current or (None, None)
-    asked = parts_suppliers.asked_parts(conn, entry, before["components"] if before else ())
+    before = load_current(conn, entry.sku_id, rulesets, actor.today)
+    asked = asked_parts(conn, entry, before["components"] if before else ())
     try:
         record = build_record(conn, entry)
-        result = write_records(
-            conn, Actor(company_id, _DRY_RUN_ORIGIN, now), {0: record}, rulesets=rulesets, dry_run=True
-        )[0]
+        result = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=True)[0]
         if result.outcome == "rejected":
-            raise conflict_of(result.errors)
-    except (Conflict, write.PlanLimitReached) as conflict:
-        issues = getattr(conflict, "issues", ())
-        return Comparison(version, [], [], _grade_of(before), None, [], str(conflict), issues, asked=asked)
-    return comparison_of(current, result, entry, asked)
+            raise conflict(REFUSED, result.errors)
+    except (Refused, write.PlanLimitReached) as refused:
+        refusal = refused if isinstance(refused, Refused) else conflict(message_of(str(refused)))
+        version = before["version"] if before else None
+        return Comparison(version, [], [], _grade_of(before), None, [], tuple(refusal.issues), asked=asked)
+    return comparison_of(before, result, entry, asked)
 
 
 def comparison_of(
-    current: CurrentSku | None, result: WriteOutcome, entry: Entry, asked: tuple[AskedPart, ...]
+    before: SkuDetail | None, result: WriteOutcome, entry: Entry, asked: tuple[AskedPart, ...]
 ) -> Comparison:
     """Compare the SKU before a write with the result of the write path; `asked` are the parts that were asked about."""
     assert result.detail is not None, "an accepted row can be shown"
-    version, before = current or (None, None)
     after = result.detail()
     kept = {line["id"] for line in after["components"]}
     removed = tuple(line for line in (before["components"] if before else ()) if line["id"] not in kept)
     parts = [line["component_type"] for line in (*after["components"], *removed)]
     changes = _changes(_placed_as(before, after, removed), after, _proposed_paths(entry, after))
     graded = (_grade_of(before), _grade_of(after))
+    version = before["version"] if before else None
     return Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=asked)
 
 
-def conflict_of(issues: Sequence[Issue]) -> Conflict:
-    """Return what the write path refused as a conflict of the decision."""
-    sentences = dict.fromkeys(issue.message for issue in issues)
-    return Conflict(" ".join((REFUSED, *sentences)), issues)
-
-
-def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> CurrentSku | None:
-    """Return the stored version and detail of a SKU; None where it is not stored."""
+def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> SkuDetail | None:
+    """Return the detail of a stored SKU; None where it is not stored."""
     row = queries.of(conn, sku_id, today)
     if row is None:
         return None
-    graded = detail_skus.rulesets_of(conn, rulesets, row)
-    return CurrentSku(row["version"], detail_skus.sku_detail(row, graded, today=today))
+    return detail_skus.sku_detail(row, detail_skus.rulesets_of(conn, rulesets, row), today=today)
 
 
 def _grade_of(shown: SkuDetail | None) -> Graded | None:

@@ -10,13 +10,14 @@ from uuid import UUID
 
 from compliance import grading
 from compliance.grading import toward
+from schemas.actors import Actor, Origin
 from schemas.json_values import JsonMapping
 from schemas.skus.types import Component
 from services.review import compare
 from services.review.compare import Comparison
 from services.skus import detail as detail_skus
 from warehouse.operate.sessions import Connection
-from warehouse.review.entries import Entry
+from warehouse.review import Entry
 from warehouse.rules import Rulesets
 from warehouse.skus import queries, store
 
@@ -74,7 +75,8 @@ def compared(
 ) -> Comparison:
     """Compare a SKU with what these changes would make of it; nothing is written."""
     entry = unfiled(sku_id, changes, component_changes, by=("what-if", None), now=now)
-    return compare.compare(conn, company_id, entry, now=now, rulesets=rulesets)
+    actor = Actor(company_id, Origin("system", None, None, correlation_id="dry run"), now)
+    return compare.compare(conn, actor, entry, rulesets=rulesets)
 
 
 def lines_of(conn: Connection, sku_id: UUID, component_ids: Iterable[str]) -> list[Component]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from starlette.testclient import TestClient
 
 from schemas.actors import Actor, Origin
-from services.suppliers import requests
+from services import suppliers
 from warehouse.operate.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
@@ -51,7 +51,7 @@ def ask(caller: Any, pool: Pool, *, lines: list[int] | None = None, **fields: An
     sku = caller.post("/skus", {**BOTTLE, **fields}).json()["data"]
     held = [UUID(line["id"]) for line in sku["components"]]
     with pool.company(caller.company) as conn:
-        request, token = requests.create(
+        request, token = suppliers.create_request(
             conn,
             Actor(caller.company, OPERATOR, datetime.now(UTC)),
             sku_code=sku["sku_code"],

@@ -119,7 +119,7 @@ def pages_of(routes: Any) -> Iterator[tuple[str, str, Any]]:
 @pytest.fixture
 def everything(caller, pool, database, monkeypatch):
     """Ids of real records by the part of the path before them, and a person who may do everything."""
-    monkeypatch.setattr("warehouse.suppliers.requests.ANSWERS_PER_MINUTE", 100_000)
+    monkeypatch.setattr("warehouse.suppliers.ANSWERS_PER_MINUTE", 100_000)
     with psycopg.connect(database.owner_url) as owner:
         opened = keys.Window(caller.client_id, 1_000_000, datetime(2026, 1, 1, tzinfo=UTC), None)
         keys.put(owner, caller.company, opened)

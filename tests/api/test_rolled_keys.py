@@ -35,7 +35,7 @@ from warehouse.operate.database import Database
 from warehouse.operate.keys import AUDIT, CONNECTOR
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
-from warehouse.suppliers.enquiries import EnquiryLinks
+from warehouse.suppliers import EnquiryLinks
 from warehouse.tables import metadata
 
 HERE = "https://receiver.example/hook"

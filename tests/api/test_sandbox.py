@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from services import audit as audit_services
 from services import companies
 from tests import stores
@@ -28,8 +28,8 @@ def tester(caller, pool, database):
     """A caller with a test key of the company of `caller`."""
     now, client, key = caller.http.app.state.service.clock.now(), uuid4(), keys.new_key(is_test=True)
     with owner_transaction(database.owner_url) as owner:
-        sandbox = companies.make(owner, caller.company, origin=ORIGIN, now=now)
-        assert companies.make(owner, caller.company, origin=ORIGIN, now=now) == sandbox, "an account has one"
+        sandbox = companies.make(owner, Actor(caller.company, ORIGIN, now))
+        assert companies.make(owner, Actor(caller.company, ORIGIN, now)) == sandbox, "an account has one"
     with pool.company(sandbox) as conn:
         keys.issue(conn, sandbox, client, key=key, name="trial", scopes=["read", "write"], at=now)
     return replace(caller, company=sandbox, client_id=client, key=key)
@@ -111,7 +111,7 @@ def test_of_two_resets_at_once_one_finds_it_done(caller, tester, database):
     tester.made(sku_code="A")
     for skus in (1, 0):
         with owner_transaction(database.owner_url) as owner:
-            done = companies.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+            done = companies.reset(owner, caller.company, Actor(tester.company, ORIGIN, now))
             assert stored.account_of(owner, done.sandbox) == caller.company
             assert owner.execute("SELECT current_setting('app.company_id')").fetchone() == (str(done.sandbox),)
         assert done.skus == skus
@@ -127,7 +127,7 @@ def killed(*_args, **_more):
     raise Killed
 
 
-@pytest.mark.parametrize("point", ["_erase_files", "_erase_runs", "removal.end"])
+@pytest.mark.parametrize("point", ["_erase_files", "removal.erase_runs", "removal.end"])
 def test_an_erasure_that_was_cut_off_goes_on(caller, tester, database, point):
     tester.made(sku_code="A")
     run(tester, sent(tester, "sku_code;name\nB;Jar\n"))
@@ -135,7 +135,7 @@ def test_an_erasure_that_was_cut_off_goes_on(caller, tester, database, point):
     now, objects = service.clock.now(), service.settings.data_dir / "objects" / str(tester.company)
     assert list(objects.rglob("*"))
     with owner_transaction(database.owner_url) as owner:
-        companies.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+        companies.reset(owner, caller.company, Actor(tester.company, ORIGIN, now))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"services.companies.{point}", killed)
         with pytest.raises(Killed):
@@ -177,7 +177,7 @@ def test_a_store_that_is_away_leaves_the_erasure_to_the_next_reset(caller, teste
     service = tester.http.app.state.service
     now, objects = service.clock.now(), service.settings.data_dir / "objects" / str(tester.company)
     with owner_transaction(database.owner_url) as owner:
-        companies.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+        companies.reset(owner, caller.company, Actor(tester.company, ORIGIN, now))
     with stores.hanging():
         companies.erase_left(service.settings.model_copy(update={"objects_seconds": 0.2}), database, now)
     assert list(objects.rglob("*"))

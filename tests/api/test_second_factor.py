@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from services import accounts as codes
-from services.accounts import Ticket
 from tests.api.forms import filled
 from tests.api.people import Browser, added, hidden
 from warehouse.accounts import people as people_accounts
+from warehouse.accounts.people import Ticket
 from warehouse.operate.keys import SECOND_FACTORS, Seal
 
 NOW = datetime(2026, 11, 24, 12, 0, 5, tzinfo=UTC)

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from schemas.actors import Actor, Origin
+from services import suppliers
 from services.review import entries as entries_review
-from services.suppliers import requests
 from tests.api.asking import ask
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent
@@ -80,7 +80,7 @@ def filled(caller, pool):
                 request_id=asked.id,
             )
             conn.execute("UPDATE review_entries SET state = 'replaced' WHERE id = %s", [entry.id])
-        requests.create(
+        suppliers.create_request(
             conn,
             Actor(caller.company, NOBODY, now),
             sku_code="S-1",

@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.actors import Actor, Origin
+from schemas.refusals import Refused
 from schemas.suppliers import SupplierSubmissionAccepted
-from services.review import compare
 from services.review import decide as decide_review
 from services.review import entries as entries_review
 from tests.api.asking import BODY, ask
-from warehouse.review import entries
+from warehouse import review as entries
 from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
@@ -205,11 +205,11 @@ def test_ten_a_minute_for_an_address_unknown_tokens_too(stopped, pool):
 
 def test_an_answer_that_cannot_be_written_is_told_and_the_request_stays(asked, caller, pool, clock):
     asked.answer({"component_id": asked.components[0], "substances": {"pfas": {"status": "above_limit"}}})
-    with pytest.raises(compare.Conflict, match=r"Article 5\(5\)"):
+    with pytest.raises(Refused, match=r"Article 5\(5\)"):
         decide(pool, asked, clock, decide_review.accept)
     asked.answer({"component_id": asked.components[1], "weight_g": 3})
     caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BOTTLE-1", "name": "Bottle", "components": [BODY]})
-    with pytest.raises(compare.Conflict, match="no longer part"):
+    with pytest.raises(Refused, match="no longer part"):
         decide(pool, asked, clock, decide_review.accept)
     [line] = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"]
     assert line["substances"]["pfas"] is None

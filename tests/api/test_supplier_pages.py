@@ -12,7 +12,7 @@ from services.review import decide as decide_review
 from tests.api.asking import BODY, CAP, ask
 from tests.api.people import Browser, added, hidden
 from tests.services.making import PDF, PNG
-from warehouse.review import entries
+from warehouse import review as entries
 from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
@@ -37,13 +37,8 @@ def entry(pool, asked):
 
 def decide(pool, asked, how, **more):
     with pool.company(asked.company) as conn:
-        how(
-            conn,
-            Actor(asked.company, PERSON, datetime.now(UTC)),
-            entry(pool, asked).id,
-            rulesets=Rulesets(),
-            **more,
-        )
+        actor = Actor(asked.company, PERSON, datetime.now(UTC))
+        how(conn, actor, entry(pool, asked).id, rulesets=Rulesets(), **more)
 
 
 def attach(browser, asked, data=PDF, media="application/pdf", **fields):

@@ -18,8 +18,8 @@ from services.conformity import drafts
 from services.review import decide
 from services.skus.write import write_records
 from tests.connector.assistants import Answer, Assistant
-from warehouse.review import entries
-from warehouse.review.entries import Entry
+from warehouse import review as entries
+from warehouse.review import Entry
 
 pytestmark = pytest.mark.anyio
 

@@ -52,13 +52,8 @@ class Asked:
 
     def decide(self, pool, submission, how, **more):
         with pool.company(UUID(self.caller.company)) as conn:
-            how(
-                conn,
-                Actor(UUID(self.caller.company), PERSON, datetime.now(UTC)),
-                UUID(submission),
-                rulesets=Rulesets(),
-                **more,
-            )
+            actor = Actor(UUID(self.caller.company), PERSON, datetime.now(UTC))
+            how(conn, actor, UUID(submission), rulesets=Rulesets(), **more)
 
 
 @pytest.mark.promise("SUP-60")

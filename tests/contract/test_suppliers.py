@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.actors import Actor, Origin
-from services.review import compare, decide
+from schemas.refusals import Refused
+from services.review import decide
 from tests.contract.outside import good, refused
 from tests.waiting import within_a_minute
 from warehouse.rules import Rulesets
@@ -71,7 +72,7 @@ def test_a_link_goes_from_open_to_review_to_open_again_and_to_its_end(caller, po
     assert (first.status_code, first.json()["status"]) == (202, "awaiting_review")
     assert (link.state(), link.held()) == ("awaiting_review", link.sku["components"])
     second = good(link.answer(weight_g=22))["submission_id"]
-    with pytest.raises(compare.Conflict):
+    with pytest.raises(Refused):
         link.decide(pool, first.json()["submission_id"], decide.accept, rulesets=Rulesets())
     link.decide(pool, second, decide.reject, rulesets=Rulesets())
     assert (link.state(), link.held()) == ("open", link.sku["components"])

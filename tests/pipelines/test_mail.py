@@ -28,10 +28,9 @@ from schemas.actors import Actor, Origin
 from schemas.messages import day
 from schemas.refusals import Refused
 from schemas.suppliers import SupplierEnquiryInput
+from services import suppliers as operations
 from services.review import decide as decide_review
 from services.skus.write import write_records
-from services.suppliers import enquiries as enquiries_suppliers
-from services.suppliers import requests
 from tests import mailbox
 from tests.keys import with_keys
 from tests.mailbox import Mailbox
@@ -41,8 +40,7 @@ from tools.ports import free_port
 from warehouse.accounts import people
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
-from warehouse.suppliers import enquiries
-from warehouse.suppliers.enquiries import EnquiryLinks
+from warehouse.suppliers import EnquiryLinks
 
 PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.0}]
 
@@ -77,25 +75,23 @@ class Asker:
                     rulesets=Rulesets(),
                     dry_run=False,
                 )
-            made = enquiries_suppliers.create(
-                conn,
-                Actor(self.desk.company, origin, self.desk.clock.now()),
-                SupplierEnquiryInput.model_validate(body | fields),
-                links=self.links,
-                mailing=self.settings.smtp_url is not None,
-            )
-        assert made is not None
-        return made
+            sent = SupplierEnquiryInput.model_validate(body | fields)
+            actor = Actor(self.desk.company, origin, self.desk.clock.now())
+            asked = operations.create_enquiry(conn, actor, sent, self.links)
+        assert asked.enquiry is not None
+        return asked.enquiry["id"]
 
     def answer(self, enquiry: UUID, number: int, *, reject: str | None = None) -> None:
         """Answer an item as its supplier does, and accept or reject that."""
-        actor = Actor(self.desk.company, ORIGIN, self.desk.clock.now())
+        actor, rulesets = Actor(self.desk.company, ORIGIN, self.desk.clock.now()), Rulesets()
         with self.desk.pool.company(self.desk.company) as conn:
-            item = enquiries.items_of(conn, enquiry)[number]
+            item = operations.load_enquiry(conn, enquiry, actor.now)["items"][number]
             response = {"components": [{"weight_g": 21.0}], "consent": True}
-            entry = requests.submit(conn, actor, item.id, response, rulesets=Rulesets())  # type: ignore[arg-type]
-            decide, more = (decide_review.accept, {}) if reject is None else (decide_review.reject, {"note": reject})
-            decide(conn, actor, entry.id, rulesets=Rulesets(), **more)  # type: ignore[operator]
+            entry = operations.submit(conn, actor, item["id"], response, rulesets=rulesets)  # type: ignore[arg-type]
+            if reject is None:
+                decide_review.accept(conn, actor, entry.id, rulesets=rulesets)
+            else:
+                decide_review.reject(conn, actor, entry.id, rulesets=rulesets, note=reject)
 
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""
@@ -171,11 +167,7 @@ def test_one_mail_names_the_answers_that_were_rejected_and_why(asker: Asker, pos
 def test_a_withdrawn_enquiry_is_not_mailed(desk: Desk, asker: Asker, post: Mailbox) -> None:
     enquiry = asker.ask("MAIL-5")
     with desk.pool.company(desk.company) as conn:
-        enquiries_suppliers.withdraw(
-            conn,
-            Actor(desk.company, ORIGIN, desk.clock.now()),
-            enquiry,
-        )
+        operations.withdraw(conn, Actor(desk.company, ORIGIN, desk.clock.now()), enquiry)
     asker.send()
     assert post.mails == []
     assert asker.states(enquiry) == [("asked", "not_needed", None)]
@@ -244,7 +236,7 @@ def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_s
 
     enquiry = asker.ask("MAIL-30")
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.suppliers.enquiries.end", die)
+        patched.setattr("pipelines.suppliers.suppliers.end_mail", die)
         runs = follow(due_companies, desk.instance, asker.resources, only=requested_by(desk.company, "send_mails"))
         assert [run.success for run in runs] == [False]
     assert asker.states(enquiry) == [("asked", "waiting", None)]
@@ -260,12 +252,9 @@ def test_a_person_reminds_once_a_day(desk: Desk, asker: Asker, post: Mailbox) ->
         asker.send(pause)
         for _ in range(2):
             with desk.pool.company(desk.company) as conn:
-                reminded.append(
-                    enquiries_suppliers.remind(
-                        conn, Actor(desk.company, ORIGIN, desk.clock.now()), enquiry, mailing=True, dry_run=False
-                    )
-                )
-    assert reminded == [False, False, False, False, True, False]
+                actor = Actor(desk.company, ORIGIN, desk.clock.now())
+                reminded.append(operations.remind(conn, actor, enquiry, asker.links).outcome)
+    assert reminded == ["unchanged", "unchanged", "unchanged", "unchanged", "updated", "unchanged"]
     asker.send()
     assert ["Reminder: " in mail["Subject"] for mail in post.mails] == [False, True]
 
@@ -290,7 +279,7 @@ def test_without_a_mail_server_nothing_waits(desk: Desk, tmp_path: Path) -> None
 def test_a_company_has_no_more_mails_a_day_than_the_limit(
     desk: Desk, asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(enquiries_suppliers, "MAILS_A_DAY", 2)
+    monkeypatch.setattr(operations, "MAILS_A_DAY", 2)
     asker.ask("MAIL-11", due_on=(desk.clock.now().date() + timedelta(days=1)).isoformat())
     with pytest.raises(Refused) as refused:
         asker.ask("MAIL-12")

@@ -80,9 +80,8 @@ class User:
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """The person whose password a link sets."""
+class Ticket(NamedTuple):
+    """The person whose password was right, or whose password a link sets."""
 
     user_id: UUID
     company_id: UUID
@@ -263,10 +262,10 @@ def new_link(
     return token
 
 
-def person_of_link(connection: Connection, token: str, at: datetime) -> Linked | None:
+def person_of_link(connection: Connection, token: str, at: datetime) -> Ticket | None:
     """Return the person whose password a link sets; None for a link that is unknown, used or expired."""
     row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
-    return Linked(*row) if row else None
+    return Ticket(*row) if row else None
 
 
 def use_link(connection: Connection, token: str, at: datetime) -> bool:

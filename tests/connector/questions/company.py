@@ -13,16 +13,16 @@ from schemas.actors import Actor, Origin
 from schemas.filings import DeclarationInput
 from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.suppliers import SupplierEnquiryInput
+from services import suppliers as operations
 from services.filings import filing
 from services.imports.submissions import Submission, keep_file, submit
 from services.skus.write import write_records, write_volumes
-from services.suppliers import enquiries
 from tests.api import portfolios
 from tests.connector.assistants import Assistant
 from warehouse import conformity, library
 from warehouse.operate.clock import StoppedClock
 from warehouse.skus import queries as skus
-from warehouse.suppliers.enquiries import EnquiryLinks
+from warehouse.suppliers import EnquiryLinks
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 """The clock of these tests: a Saturday."""
@@ -202,9 +202,8 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         asked = SupplierEnquiryInput.model_validate(
             {"supplier_name": "Préformes du Rhône", "sku_codes": ["CHP-17", "PCH-04"], "due_on": "2026-11-20"}
         )
-        enquiries.create(
-            conn, Actor(company, by["Ada Lovelace"], LAST_WEEK), asked, links=EnquiryLinks(service.settings)
-        )
+        actor = Actor(company, by["Ada Lovelace"], LAST_WEEK)
+        operations.create_enquiry(conn, actor, asked, EnquiryLinks(service.settings))
     clock.advance(NOW - clock.now())
     _write(assistant, [{"sku_code": "CHP-17", "components": [part("body", "plastic", None, 5,
            supplier_id=str(supplier["id"]))]}], by["Ada Lovelace"], NOW)  # fmt: skip

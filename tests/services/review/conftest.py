@@ -13,9 +13,9 @@ from schemas.skus.inputs import parse_sku
 from services.review import compare, decide, entries
 from services.skus import detail as detail_skus
 from services.skus.write import write_records
+from warehouse import review as entries_review
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
-from warehouse.review import entries as entries_review
 from warehouse.rules import Rulesets
 from warehouse.skus import queries
 
@@ -78,7 +78,7 @@ class Queue:
 
     def compared(self, entry: entries_review.Entry) -> compare.Comparison:
         with self.pool.company(self.company) as conn:
-            return compare.compare(conn, self.company, entry, now=self.clock.now(), rulesets=self.rulesets)
+            return compare.compare(conn, Actor(self.company, PERSON, self.clock.now()), entry, rulesets=self.rulesets)
 
     def accepted(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:

@@ -8,13 +8,14 @@ import psycopg
 import pytest
 
 from schemas.actors import Actor, Origin
+from schemas.refusals import Refused
 from schemas.skus.types import SupplierResponse
+from services import suppliers
 from services.review import compare
-from services.suppliers import requests
-from services.suppliers.parts import facts_of, find_misapplied
+from services.review.entries import facts_of, find_misapplied
 from tests.services.review.conftest import PERSON, Queue
+from warehouse import review as entries
 from warehouse.operate.database import Database
-from warehouse.review import entries
 
 PE = {
     "component_type": "label",
@@ -35,7 +36,7 @@ def asked(queue: Queue) -> tuple[str, str]:
     [line] = sku["components"]
     queue.clock.advance(timedelta(minutes=1))
     with queue.pool.company(queue.company) as conn:
-        requests.create(
+        suppliers.create_request(
             conn,
             Actor(queue.company, PERSON, queue.clock.now()),
             sku_code=sku["sku_code"],
@@ -49,7 +50,7 @@ def asked(queue: Queue) -> tuple[str, str]:
 def answered(queue: Queue) -> entries.Entry:
     with queue.pool.company(queue.company) as conn:
         [request] = conn.execute("SELECT id FROM supplier_requests").fetchall()
-        return requests.submit(
+        return suppliers.submit(
             conn, Actor(queue.company, SUPPLIER, queue.clock.now()), request[0], ANSWER, rulesets=queue.rulesets
         )
 
@@ -91,7 +92,7 @@ def test_a_part_that_is_another_now_is_a_conflict_until_it_is_compared(queue: Qu
     [part] = queue.compared(entry).asked
     assert (part.asked, part.now) == (facts_of(PE), facts_of(PET))
     assert part.differs == ("polymer_or_grade", "weight_g")
-    with pytest.raises(compare.Conflict, match="not what it was"):
+    with pytest.raises(Refused, match="not what it was"):
         queue.accepted(entry)
     assert queue.held(sku_id)["components"][0]["weight_g"] == 0.8
     decided = queue.accepted(entry, parts_compared=True)
@@ -107,7 +108,7 @@ def test_type_material_and_position_are_compared(queue: Queue, asked, change):
     entry = answered(queue)
     wrote(queue, {**PE, **change, "id": pe})
     assert queue.compared(entry).asked[0].differs == tuple(change)
-    with pytest.raises(compare.Conflict, match="not what it was"):
+    with pytest.raises(Refused, match="not what it was"):
         queue.accepted(entry)
     assert queue.rejected(entry).state == "rejected"
 
@@ -119,7 +120,7 @@ def test_a_request_from_before_it_was_kept_has_it_from_the_versions(queue: Queue
     entry = answered(queue)
     assert entry.payload["asked"] == {pe: facts_of(PE)}
     as_before(queue, database, FORGET_ENTRY)
-    with pytest.raises(compare.Conflict, match="not what it was"):
+    with pytest.raises(Refused, match="not what it was"):
         queue.accepted(entry)
 
 
@@ -144,7 +145,7 @@ def test_a_proposal_about_a_part_that_is_another_now(queue: Queue, asked, databa
         as_before(queue, database, FORGET_ENTRY)
     queue.clock.advance(timedelta(minutes=1))
     wrote(queue, {**PET, "id": pe})
-    with pytest.raises(compare.Conflict, match="not what it was"):
+    with pytest.raises(Refused, match="not what it was"):
         queue.accepted(entry)
     assert queue.accepted(entry, parts_compared=True).state == "accepted"
 

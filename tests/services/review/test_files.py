@@ -7,9 +7,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from pipelines import operate
+from schemas.actors import Actor
 from schemas.refusals import Refused
 from services.files import key_of
 from services.review import entries
+from tests.services.review.conftest import PERSON
 from warehouse.files import File
 from warehouse.operate.objects import Objects
 from warehouse.operate.settings import Settings
@@ -23,7 +25,7 @@ def objects(tmp_path: Path) -> Objects:
 def attached(queue, *, file_id=None, **to):
     file = File(file_id or uuid4(), "a.pdf", "application/pdf", 4, "0" * 64, "test_report", None, "Lab", None, None)
     with queue.pool.company(queue.company) as conn:
-        entries.attach(conn, queue.company, file, now=queue.clock.now(), **to)
+        entries.attach(conn, Actor(queue.company, PERSON, queue.clock.now()), file, **to)
     return file.id
 
 

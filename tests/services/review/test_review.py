@@ -17,7 +17,7 @@ from services.review import entries as entries_review
 from services.skus import what_if
 from services.skus.write import write_volumes
 from tests.services.review.conftest import PERSON
-from warehouse.review import entries
+from warehouse import review as entries
 
 CARBON_BLACK = {
     "changes": {
@@ -82,7 +82,7 @@ def test_what_is_decided_stays_decided(queue, first):
     entry = proposal(queue)
     getattr(queue, first)(entry)
     for decide in (queue.accepted, queue.rejected):
-        with pytest.raises(compare.Conflict, match=first):
+        with pytest.raises(Refused, match=first):
             decide(entry)
 
 
@@ -92,7 +92,7 @@ def test_of_two_people_at_once_one_decides(queue):
     def decide(number):
         try:
             return (queue.accepted if number % 2 else queue.rejected)(entry).state
-        except compare.Conflict:
+        except Refused:
             return None
 
     with ThreadPoolExecutor(6) as threads:
@@ -106,7 +106,7 @@ def test_a_sku_that_changed_since_it_was_shown_is_not_written(queue):
     entry = proposal(queue)
     seen = queue.compared(entry).version
     queue.wrote(name="Bottle, new")
-    with pytest.raises(compare.Conflict, match="changed since"):
+    with pytest.raises(Refused, match="changed since"):
         queue.accepted(entry, seen_version=seen)
     assert queue.compared(entry).version == 2
     assert queue.accepted(entry, seen_version=2).state == "accepted"
@@ -116,9 +116,9 @@ def test_what_the_law_forbids_is_told_and_not_written(queue):
     sku = queue.wrote()
     entry = proposal(queue, FORBIDDEN)
     comparison = queue.compared(entry)
-    assert [issue.code for issue in comparison.issues] == ["pfas_food_contact_prohibited"]
+    assert [issue.code for issue in comparison.refusal[1:]] == ["pfas_food_contact_prohibited"]
     assert "Article 5(5)" in comparison.refused
-    with pytest.raises(compare.Conflict, match=r"Article 5\(5\)"):
+    with pytest.raises(Refused, match=r"Article 5\(5\)"):
         queue.accepted(entry)
     assert queue.held(sku["id"])["substances"]["pfas"] is None
     assert queue.rejected(entry).state == "rejected"
@@ -132,12 +132,12 @@ def test_units_make_a_market_for_a_proposal_and_for_a_question_too(queue):
         actor = Actor(queue.company, PERSON, queue.clock.now())
         write_volumes(conn, actor, sku["sku_code"], rows, rulesets=queue.rulesets, dry_run=False)
     entry = proposal(queue, FORBIDDEN, sku_id=sku["id"])
-    with pytest.raises(compare.Conflict, match=r"units of 2026 \(5\) make DE a market"):
+    with pytest.raises(Refused, match=r"units of 2026 \(5\) make DE a market"):
         queue.accepted(entry)
     with queue.pool.company(queue.company) as conn:
         asking = {"now": queue.clock.now(), "rulesets": queue.rulesets}
         asked = what_if.compared(conn, queue.company, UUID(sku["id"]), FORBIDDEN["changes"], [], **asking)
-    assert [issue.message for issue in asked.issues] == [issue.message for issue in queue.compared(entry).issues]
+    assert [issue.message for issue in asked.refusal] == [issue.message for issue in queue.compared(entry).refusal]
 
 
 def test_a_proposal_can_make_a_sku_as_far_as_the_plan_allows(other):
@@ -147,7 +147,7 @@ def test_a_proposal_can_make_a_sku_as_far_as_the_plan_allows(other):
     assert (other.compared(new[0]).version, other.compared(new[0]).before) == (None, None)
     assert other.accepted(new[0]).state == "accepted"
     assert "1000" in other.compared(new[1]).refused
-    with pytest.raises(compare.Conflict, match="1000"):
+    with pytest.raises(Refused, match="1000"):
         other.accepted(new[1])
 
 
@@ -155,7 +155,7 @@ def test_a_sku_that_was_made_meanwhile_is_not_written_over(queue):
     entry = queue.filed("sku_update", {"changes": {"sku_code": "BOTTLE-1", "name": "Proposed"}})
     sku = queue.wrote()
     assert "exists by now" in queue.compared(entry).refused
-    with pytest.raises(compare.Conflict, match="exists by now"):
+    with pytest.raises(Refused, match="exists by now"):
         queue.accepted(entry)
     assert queue.held(sku["id"])["name"] == "Bottle"
 
@@ -213,7 +213,7 @@ def test_a_draft_becomes_a_valid_declaration_once_nothing_is_open(queue, clock):
 
 
 def test_a_draft_about_nothing_cannot_be_issued(queue):
-    with pytest.raises(compare.Conflict, match="names no item"):
+    with pytest.raises(Refused, match="names no item"):
         queue.accepted(queue.filed("doc_draft", {"reference": "DOC-7"}))
 
 

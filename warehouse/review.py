@@ -1,4 +1,4 @@
-"""Files, finds, locks and decides entries of the review queue: their row type and all their statements.
+"""Files, finds, locks and decides entries of the review queue, and keeps the files that came with them.
 
 The functions work in the caller's transaction, whose session has the company set. `services.review` decides what may be
 filed or decided, and applies a decision.
@@ -12,14 +12,75 @@ from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row
+from sqlalchemy import JSON, Column, Date, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, Uuid, text
 
-from schemas.json_values import JsonObject
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.skus.types import Component, PartFacts
+from warehouse.base import company, identity, instant, metadata
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
-from warehouse.review.tables import review_entries
 from warehouse.skus import queries as skus
 from warehouse.skus.earlier import GRAPH_AT
+
+review_entries = Table(
+    "review_entries",
+    metadata,
+    identity(),
+    company(),
+    Column("kind", Text, nullable=False, comment="supplier_answer, sku_update, doc_draft or supplier_document"),
+    Column("state", Text, nullable=False, comment="open, replaced, accepted or rejected"),
+    Column("sku_id", Uuid, comment="the SKU that it is about; null for one that is not held yet"),
+    Column("request_id", Uuid, comment="of a supplier's answer: the request that it answers"),
+    Column("payload", JSON, nullable=False),
+    Column("filing_key", LargeBinary, comment="the same for a filing that is repeated, which is then filed once"),
+    Column("filed_by_type", Text, nullable=False),
+    Column("filed_by_id", Text),
+    Column("filed_by_name", Text),
+    instant("filed_at"),
+    Column("decided_by_id", Text),
+    Column("decided_by_name", Text),
+    instant("decided_at", nullable=True),
+    Column("reason", Text, comment="why it was accepted or rejected, in the decider's words"),
+    Column("note", Text, comment="what the supplier is told of a rejection"),
+    Column("decided", JSON, comment="what was decided on: fields and grade before and after"),
+    UniqueConstraint("company_id", "filing_key", name="uq_review_entries_company_id_filing_key"),
+    Index("ix_review_entries_open", "company_id", "filed_at", "id", postgresql_where=text("state = 'open'")),
+    Index(
+        "ix_review_entries_decided",
+        "company_id",
+        text("decided_at DESC"),
+        "id",
+        postgresql_where=text("decided_at IS NOT NULL"),
+    ),
+    Index(
+        "ix_review_entries_answers",
+        "request_id",
+        text("filed_at DESC"),
+        postgresql_where=text("request_id IS NOT NULL"),
+    ),
+    Index("uq_review_entries_request", "request_id", unique=True, postgresql_where=text("state = 'open'")),
+)
+
+review_files = Table(
+    "review_files",
+    metadata,
+    Column("id", Uuid, primary_key=True, comment="the object <company_id>/files/<id> holds the bytes"),
+    company(),
+    Column("request_id", Uuid, comment="the request that a supplier attached it to"),
+    Column("entry_id", Uuid, comment="the entry that it came with; null until the answer is sent"),
+    Column("type", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("reference", Text),
+    Column("issuer", Text),
+    Column("issued_on", Date),
+    Column("expires_on", Date),
+    instant("created_at"),
+    Index(None, "request_id"),
+    Index(None, "entry_id"),
+)
 
 RESOURCES: Final[Mapping[str, str]] = {
     "supplier_answer": "supplier_submission",
@@ -65,22 +126,6 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Filing:
-    """A new entry to file. `filing_key` is a digest that is the same when the filing is repeated."""
-
-    id: UUID
-    kind: str
-    payload: Mapping[str, object]
-    sku_id: UUID | None
-    request_id: UUID | None
-    filing_key: bytes | None
-    filed_by_type: str
-    filed_by_id: str | None
-    filed_by_name: str | None
-    filed_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """A person's decision: the entry's new state, by whom and when, and the comparison that was decided on."""
 
@@ -100,45 +145,17 @@ SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name
 FROM {{rows}} AS review_entries
 LEFT JOIN LATERAL {skus.named("review_entries.sku_id")} AS sku ON true"""
 """SKUs are looked up one by one: for a page of entries Postgres may estimate that reading all of them is cheaper."""
-_PAGES: Final[Mapping[State, tuple[str, str]]] = {
-    "open": ("review_entries.state = 'open'", "review_entries.filed_at, review_entries.id"),
-    "decided": ("review_entries.decided_at IS NOT NULL", "review_entries.decided_at DESC, review_entries.id"),
-}
-_ONE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE id = %s)")
-_ANSWER: Final = _SELECT.format(
-    rows="(SELECT * FROM review_entries WHERE request_id = %s ORDER BY filed_at DESC, id DESC LIMIT 1)"
-)
-_FILED_BEFORE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE filing_key = %s)")
-_WAITING_DRAFTS: Final = """
-FROM review_entries WHERE state = 'open' AND kind = 'doc_draft'
-    AND (%(sku_id)s::uuid IS NULL OR sku_id = %(sku_id)s::uuid)"""
-_NEWEST: Final = "filed_at DESC, id DESC"
-_DOC_DRAFTS: Final = (
-    _SELECT.format(rows=f"(SELECT * {_WAITING_DRAFTS} ORDER BY {_NEWEST} LIMIT %(limit)s OFFSET %(offset)s)")
-    + f" ORDER BY {_NEWEST}"
-)
-_LOCK: Final = "SELECT FROM review_entries WHERE id = %s FOR UPDATE"
-_LOCK_KEY: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
-_INSERT: Final = """
-INSERT INTO review_entries
-    (id, company_id, kind, state, sku_id, request_id, payload, filing_key, filed_by_type, filed_by_id, filed_by_name,
-     filed_at)
-VALUES (%(id)s, %(company_id)s, %(kind)s, 'open', %(sku_id)s, %(request_id)s, %(payload)s::json, %(filing_key)s,
-    %(filed_by_type)s, %(filed_by_id)s, %(filed_by_name)s, %(at)s)"""
-_DECIDE: Final = """
-UPDATE review_entries SET state = %(state)s, decided_by_id = %(by_id)s, decided_by_name = %(by_name)s,
-    decided_at = %(at)s, reason = %(reason)s, note = %(note)s, decided = %(decided)s::json WHERE id = %(id)s"""
-_REPLACE: Final = "UPDATE review_entries SET state = 'replaced' WHERE request_id = %s AND state = 'open' RETURNING id"
 
 
 def of(connection: Connection, entry_id: UUID) -> Entry | None:
     """Return one entry of the session's company."""
-    return _one(connection, _ONE, entry_id)
+    return _one(connection, "(SELECT * FROM review_entries WHERE id = %s)", entry_id)
 
 
 def answer_to(connection: Connection, request_id: UUID) -> Entry | None:
     """Return the latest answer to a supplier's request, in any state; None where there is none."""
-    return _one(connection, _ANSWER, request_id)
+    rows = "(SELECT * FROM review_entries WHERE request_id = %s ORDER BY filed_at DESC, id DESC LIMIT 1)"
+    return _one(connection, rows, request_id)
 
 
 def page(connection: Connection, *, state: State = "open", limit: int = 50, offset: int = 0) -> tuple[list[Entry], int]:
@@ -146,146 +163,123 @@ def page(connection: Connection, *, state: State = "open", limit: int = 50, offs
 
     `state` is `open` (the one that waits longest first) or `decided` (the latest decision first).
     """
-    condition, order = _PAGES[state]
-    rows = f"(SELECT * FROM review_entries WHERE {condition} ORDER BY {order} LIMIT %s OFFSET %s)"
-    query = f"{_SELECT.format(rows=rows)} ORDER BY {order}"
-    with connection.cursor(row_factory=class_row(Entry)) as cursor:
-        found = cursor.execute(query, [limit, offset]).fetchall()
-    counted = connection.execute(f"SELECT count(*) FROM review_entries WHERE {condition}").fetchone()
-    assert counted is not None, "a count is one row"
-    return found, counted[0]
+    if state == "open":
+        return _page(connection, "state = 'open'", "filed_at, id", limit=limit, offset=offset)
+    return _page(connection, "decided_at IS NOT NULL", "decided_at DESC, id", limit=limit, offset=offset)
 
 
 def doc_drafts(
     connection: Connection, *, sku_id: UUID | None = None, limit: int = 50, offset: int = 0
 ) -> tuple[list[Entry], int]:
     """Return a page of the waiting drafts of declarations, of one SKU or all, newest first, and their number."""
-    filters = {"sku_id": sku_id, "limit": limit, "offset": offset}
+    condition = "state = 'open' AND kind = 'doc_draft' AND (%(sku_id)s::uuid IS NULL OR sku_id = %(sku_id)s::uuid)"
+    return _page(connection, condition, "filed_at DESC, id DESC", sku_id=sku_id, limit=limit, offset=offset)
+
+
+def _page(
+    connection: Connection, condition: str, order: str, *, limit: int, offset: int, sku_id: UUID | None = None
+) -> tuple[list[Entry], int]:
+    rows = f"(SELECT * FROM review_entries WHERE {condition} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
+    filters = {"sku_id": sku_id}
     with connection.cursor(row_factory=class_row(Entry)) as cursor:
-        found = cursor.execute(_DOC_DRAFTS, filters).fetchall()
-    counted = connection.execute(f"SELECT count(*) {_WAITING_DRAFTS}", filters).fetchone()
+        found = cursor.execute(f"{_SELECT.format(rows=rows)} ORDER BY {order}", filters).fetchall()
+    counted = connection.execute(f"SELECT count(*) FROM review_entries WHERE {condition}", filters).fetchone()
     assert counted is not None, "a count is one row"
     return found, counted[0]
 
 
 def lock_filing(connection: Connection, company_id: UUID, filing_key: bytes) -> None:
     """Make other filings under the same key wait until the transaction ends."""
-    connection.execute(_LOCK_KEY, [f"{company_id}/{filing_key.hex()}"])
+    query = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+    connection.execute(query, [f"{company_id}/{filing_key.hex()}"])
 
 
 def filed_as(connection: Connection, filing_key: bytes) -> Entry | None:
     """Return the entry that was filed under a key; None where there is none."""
-    return _one(connection, _FILED_BEFORE, filing_key)
+    return _one(connection, "(SELECT * FROM review_entries WHERE filing_key = %s)", filing_key)
 
 
-def add(connection: Connection, company_id: UUID, filing: Filing) -> None:
-    """Add an open entry."""
+def add(connection: Connection, filing: JsonMapping) -> None:
+    """Add an open entry; `filing` has its columns, `filing_key` being the same when the filing is repeated."""
     connection.execute(
-        _INSERT,
-        {
-            "id": filing.id,
-            "company_id": company_id,
-            "kind": filing.kind,
-            "sku_id": filing.sku_id,
-            "request_id": filing.request_id,
-            "payload": orjson.dumps(filing.payload).decode(),
-            "filing_key": filing.filing_key,
-            "filed_by_type": filing.filed_by_type,
-            "filed_by_id": filing.filed_by_id,
-            "filed_by_name": filing.filed_by_name,
-            "at": filing.filed_at,
-        },
+        """
+INSERT INTO review_entries
+    (id, company_id, kind, state, sku_id, request_id, payload, filing_key, filed_by_type, filed_by_id, filed_by_name,
+     filed_at)
+VALUES (%(id)s, %(company_id)s, %(kind)s, 'open', %(sku_id)s, %(request_id)s, %(payload)s::json, %(filing_key)s,
+    %(filed_by_type)s, %(filed_by_id)s, %(filed_by_name)s, %(filed_at)s)""",
+        {**filing, "payload": orjson.dumps(filing["payload"]).decode()},
     )
 
 
 def lock(connection: Connection, entry_id: UUID) -> None:
     """Lock an entry until the transaction ends."""
-    connection.execute(_LOCK, [entry_id])
+    connection.execute("SELECT FROM review_entries WHERE id = %s FOR UPDATE", [entry_id])
 
 
 def decide(connection: Connection, entry_id: UUID, decision: Decision) -> None:
     """Write a decision into its entry."""
+    decided = None if decision.decided is None else orjson.dumps(decision.decided).decode()
     connection.execute(
-        _DECIDE,
-        {
-            "id": entry_id,
-            "state": decision.state,
-            "by_id": decision.by_id,
-            "by_name": decision.by_name,
-            "at": decision.at,
-            "note": decision.note,
-            "decided": None if decision.decided is None else orjson.dumps(decision.decided).decode(),
-            "reason": decision.reason,
-        },
+        """
+UPDATE review_entries SET state = %(state)s, decided_by_id = %(by_id)s, decided_by_name = %(by_name)s,
+    decided_at = %(at)s, reason = %(reason)s, note = %(note)s, decided = %(decided)s::json WHERE id = %(id)s""",
+        {**asdict(decision), "decided": decided, "id": entry_id},
     )
 
 
 def replace_open(connection: Connection, request_id: UUID) -> UUID | None:
     """Put the open answer to a request into the state `replaced`; its id, None where none was open."""
-    replaced = connection.execute(_REPLACE, [request_id]).fetchone()
+    query = "UPDATE review_entries SET state = 'replaced' WHERE request_id = %s AND state = 'open' RETURNING id"
+    replaced = connection.execute(query, [request_id]).fetchone()
     return replaced[0] if replaced else None
 
 
-def _one(connection: Connection, query: str, key: UUID | bytes) -> Entry | None:
+def _one(connection: Connection, rows: str, key: UUID | bytes) -> Entry | None:
     with connection.cursor(row_factory=class_row(Entry)) as cursor:
-        return cursor.execute(query, [key]).fetchone()
+        return cursor.execute(_SELECT.format(rows=rows), [key]).fetchone()
 
 
 _KEPT: Final = tuple(field.name for field in fields(File))
-_ADD: Final = f"""
-INSERT INTO review_files (company_id, request_id, entry_id, created_at, {", ".join(_KEPT)})
-VALUES (%(company_id)s, %(request_id)s, %(entry_id)s, %(at)s, {", ".join(f"%({name})s" for name in _KEPT)})"""
-_COUNT: Final = "SELECT count(*) FROM review_files WHERE request_id = %s"
-_SELECT_FILES: Final = f"""
+_FILES: Final = f"""
 SELECT {", ".join(f"review_files.{name}" for name in _KEPT)}
 FROM review_files LEFT JOIN review_entries AS entry ON entry.id = review_files.entry_id
-WHERE {{of}} ORDER BY review_files.created_at, review_files.id"""
-_FILES_OF_ENTRY: Final = _SELECT_FILES.format(of="review_files.entry_id = %s")
-_OF_REQUEST: Final = _SELECT_FILES.format(of="review_files.request_id = %s AND coalesce(entry.state, 'open') = 'open'")
-_TAKE: Final = """
-UPDATE review_files SET entry_id = %(entry_id)s
-WHERE request_id = %(request_id)s AND (entry_id IS NULL OR entry_id = %(replaced)s)"""
+WHERE {{condition}} ORDER BY review_files.created_at, review_files.id"""
 
 
-def add_file(
-    connection: Connection,
-    company_id: UUID,
-    file: File,
-    *,
-    request_id: UUID | None,
-    entry_id: UUID | None,
-    at: datetime,
-) -> None:
-    """Add the record of a file of a request, of an entry, or of both."""
-    belongs_to = {"company_id": company_id, "request_id": request_id, "entry_id": entry_id, "at": at}
-    connection.execute(_ADD, asdict(file) | belongs_to)
+def add_file(connection: Connection, file: File, belongs_to: JsonMapping) -> None:
+    """Add the record of a file; `belongs_to` has `company_id`, `request_id`, `entry_id`, and `created_at`."""
+    row = {**asdict(file), **belongs_to}
+    values = ", ".join(f"%({name})s" for name in row)
+    connection.execute(f"INSERT INTO review_files ({', '.join(row)}) VALUES ({values})", row)
 
 
 def count_of_request(connection: Connection, request_id: UUID) -> int:
     """Count the files of a request, those of rejected answers included."""
-    counted = connection.execute(_COUNT, [request_id]).fetchone()
+    counted = connection.execute("SELECT count(*) FROM review_files WHERE request_id = %s", [request_id]).fetchone()
     assert counted is not None, "a count is one row"
     return int(counted[0])
 
 
 def of_entry(connection: Connection, entry_id: UUID) -> list[File]:
     """Return the files that came with an entry, in the order of arrival."""
-    return _all(connection, _FILES_OF_ENTRY, entry_id)
+    return _files(connection, "review_files.entry_id = %s", entry_id)
 
 
 def of_request(connection: Connection, request_id: UUID) -> list[File]:
     """Return the files of the next answer to a request: attached since the last, or with the answer that waits."""
-    return _all(connection, _OF_REQUEST, request_id)
+    return _files(connection, "review_files.request_id = %s AND coalesce(entry.state, 'open') = 'open'", request_id)
 
 
 def take(connection: Connection, request_id: UUID, entry_id: UUID, *, replaced: UUID | None) -> None:
     """Give an answer the files attached since the last one, and those of the answer that it replaces."""
-    connection.execute(_TAKE, {"request_id": request_id, "entry_id": entry_id, "replaced": replaced})
+    query = "UPDATE review_files SET entry_id = %s WHERE request_id = %s AND (entry_id IS NULL OR entry_id = %s)"
+    connection.execute(query, [entry_id, request_id, replaced])
 
 
-def _all(connection: Connection, query: str, key: UUID) -> list[File]:
+def _files(connection: Connection, condition: str, key: UUID) -> list[File]:
     with connection.cursor(row_factory=class_row(File)) as cursor:
-        return cursor.execute(query, [key]).fetchall()
+        return cursor.execute(_FILES.format(condition=condition), [key]).fetchall()
 
 
 _APPLIED: Final = f"""

@@ -1,1 +1,0 @@
-"""Stores the review queue and the requests to suppliers."""

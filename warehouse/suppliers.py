@@ -1,0 +1,545 @@
+"""Stores what suppliers are asked: requests about one SKU each, enquiries that join many under one link, their mails.
+
+`services.suppliers` decides what a supplier may be asked or may answer. A token is shown once, in its link, and only
+its SHA-256 is stored: it is too random to be guessed from its digest. A supplier is here the name that a request was
+made for, whatever its case; the library's suppliers are other records.
+"""
+
+import base64
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple, cast  # Any: rows of two lists
+from uuid import UUID
+
+import orjson
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from psycopg.rows import class_row, dict_row
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    Column,
+    Date,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+from uuid_utils import uuid7
+
+from schemas.skus.types import PartFacts, SupplierResponse
+from schemas.suppliers import AskedSupplier, AwaitedSupplier, SupplierEnquiry, SupplierEnquiryDetail, SupplierRequest
+from warehouse import pages
+from warehouse.accounts.keys import digest
+from warehouse.base import company, identity, instant, metadata
+from warehouse.operate import keys
+from warehouse.operate.sessions import AsyncConnection, Connection
+from warehouse.operate.settings import Settings
+from warehouse.pages import Listing
+from warehouse.skus import queries as skus
+
+supplier_requests = Table(
+    "supplier_requests",
+    metadata,
+    identity(),
+    company(),
+    Column("sku_id", Uuid, nullable=False),
+    Column("component_ids", ARRAY(Uuid), nullable=False, comment="the lines of the SKU's graph that are asked about"),
+    Column("supplier_name", Text),
+    Column("token_hash", LargeBinary, nullable=False, unique=True, comment="SHA-256 of the token in the link"),
+    Column("state", Text, nullable=False, comment="open, awaiting_review or closed"),
+    instant("created_at"),
+    instant("updated_at"),
+    Column("enquiry_id", Uuid, comment="the enquiry that it is an item of"),
+    Column("expires_at", DateTime(timezone=True), comment="when its link ends; null for one without end"),
+    Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its link"),
+    Column("asked", JSON, comment="what its components were then, by id; null for requests before it was kept"),
+    Index("ix_supplier_requests_enquiry_id", "enquiry_id", postgresql_where=text("enquiry_id IS NOT NULL")),
+    Index("ix_supplier_requests_newest", "company_id", text("created_at DESC"), "id"),
+)
+
+supplier_enquiries = Table(
+    "supplier_enquiries",
+    metadata,
+    identity(),
+    company(),
+    Column("supplier_name", Text, nullable=False),
+    Column("message", Text, comment="what the supplier reads above the items"),
+    Column("token_hash", LargeBinary, nullable=False, unique=True, comment="SHA-256 of the token in the link"),
+    Column("due_on", Date, comment="the day by which answers are asked for; nothing ends with it"),
+    Column("expires_at", DateTime(timezone=True), nullable=False, comment="when its links end"),
+    instant("created_at"),
+    Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its links before that"),
+    Column("supplier_email", Text, comment="whom its mails go to; null where the link is handed over otherwise"),
+    Column("language", Text, comment="of its mails; null is English"),
+    Column("asked_by", Uuid, comment="the person whom the supplier answers a mail to; null for an API key"),
+    Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
+)
+
+supplier_mails = Table(
+    "supplier_mails",
+    metadata,
+    identity(),
+    company(),
+    Column("enquiry_id", Uuid, nullable=False),
+    Column("kind", Text, nullable=False, comment="asked, reminder or rejected; its text is made when it is sent"),
+    Column("state", Text, nullable=False, comment="waiting, sent, not_needed or failed"),
+    Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
+    Column("tries", Integer, nullable=False),
+    Column("fault", Text, comment="why the last try failed, as a code"),
+    instant("created_at"),
+    Column("ended_at", DateTime(timezone=True), comment="when it was sent, or given up"),
+    Index("ix_supplier_mails_enquiry_id", "enquiry_id"),
+    Index("ix_supplier_mails_created_at", "company_id", "created_at"),
+    Index("ix_supplier_mails_due", "due_at", postgresql_where=text("state = 'waiting'")),
+)
+
+ANSWERS_PER_MINUTE: Final = 10
+"""Uses of one token, and of one address, in any 60 seconds (interface v1, Limits)."""
+STATES: Final = ("open", "answered", "accepted", "rejected", "ended", "closed")
+"""`ended` is what waited for the supplier when its link expired or was withdrawn, `closed` what a restore ended."""
+_ASKED: Final = """(
+    SELECT requests.*, last.note, last.filed_at, CASE
+        WHEN requests.state = 'awaiting_review' THEN 'answered'
+        WHEN requests.state = 'closed' AND last.state = 'accepted' THEN 'accepted'
+        WHEN requests.state = 'closed' THEN 'closed'
+        WHEN last.state = 'rejected' THEN 'rejected'
+        ELSE 'open' END AS reached
+    FROM supplier_requests AS requests LEFT JOIN LATERAL (
+        SELECT state, note, filed_at FROM review_entries WHERE request_id = requests.id
+        ORDER BY filed_at DESC, id DESC LIMIT 1) AS last ON true)"""
+"""Every request with its last answer, and the state that it has reached whether or not its link has ended."""
+_SKU: Final = f" CROSS JOIN LATERAL {skus.named('requests.sku_id')} AS sku"
+"""SKUs are looked up one by one: Postgres may estimate that reading all of them is cheaper."""
+_TODAY: Final = "(%(now)s::timestamptz AT TIME ZONE 'UTC')::date"
+
+
+def _counts(state: str, states: Sequence[str]) -> str:
+    """Return SQL for the numbers of requests: in all, and in each state."""
+    counted = ", ".join(f"'{name}', count(*) FILTER (WHERE {state} = '{name}')" for name in states)
+    return f"json_build_object('total', count(*), {counted}) AS counts"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; `state` is open, awaiting_review or closed, `component_ids` are lines of the SKU's graph.
+
+    `asked` is what those were when they were asked about; null for a request from before that was kept.
+    """
+
+    id: UUID
+    sku_id: UUID
+    component_ids: list[UUID]
+    supplier_name: str | None
+    state: str
+    created_at: datetime
+    expires_at: datetime | None
+    withdrawn_at: datetime | None
+    enquiry_id: UUID | None
+    asked: dict[str, PartFacts] | None
+    sku_code: str
+    sku_name: str
+    company_name: str
+
+
+class Admitted(NamedTuple):
+    """The request behind a token, None where the token is unknown or fully answered; 0 or the seconds to wait."""
+
+    request_id: UUID | None
+    company_id: UUID | None
+    retry_after: int
+
+
+class Linked(NamedTuple):
+    """The request or enquiry that a link leads to, and its company."""
+
+    id: UUID
+    company_id: UUID
+
+
+async def admit(connection: AsyncConnection, token: str, *, address: str, at: datetime) -> Admitted:
+    """Count a use of a request's token and of the address, on a connection of no company; return the request."""
+    query = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
+    asked = {"presented": digest(token), "address": address, "ceiling": ANSWERS_PER_MINUTE, "at": at}
+    row = await (await connection.execute(query, asked)).fetchone()
+    assert row is not None, "the statement answers one row whoever asks"
+    return Admitted(*row)
+
+
+async def find(
+    connection: AsyncConnection, kind: Literal["request", "enquiry"], token: str, *, at: datetime
+) -> Linked | None:
+    """Return what a link leads to, without counting; None where it is unknown, has ended or is fully answered."""
+    query = f"SELECT * FROM pcds_supplier_{kind}(%s::bytea, %s)"
+    row = await (await connection.execute(query, [digest(token), at])).fetchone()
+    return None if row is None else Linked(*row)
+
+
+def new_token() -> str:
+    """Make a token of 43 random URL-safe characters."""
+    return secrets.token_urlsafe(32)
+
+
+def derived_token(key: bytes, record_id: UUID) -> str:
+    """Make a token of a key and the record that it leads to: an HMAC, 43 URL-safe characters."""
+    return base64.urlsafe_b64encode(hmac.digest(key, record_id.bytes, "sha256")).rstrip(b"=").decode()
+
+
+def add_request(connection: Connection, request: Mapping[str, object], token: str) -> None:
+    """Store a new request in a session of its company, without the token itself; `request` has every other column."""
+    asked = orjson.dumps(request["asked"]).decode()
+    connection.execute(
+        """
+INSERT INTO supplier_requests
+    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, enquiry_id,
+    expires_at, asked)
+VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(component_ids)s, %(supplier_name)s, %(token_hash)s, 'open', %(at)s,
+    %(at)s, %(enquiry_id)s, %(expires_at)s, %(asked)s::json)""",
+        {**request, "asked": asked, "token_hash": digest(token)},
+    )
+
+
+_REQUESTS: Final = f"""
+SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
+    requests.created_at, requests.expires_at, requests.withdrawn_at, requests.enquiry_id, requests.asked,
+    sku.sku_code, sku.name AS sku_name, companies.name AS company_name
+FROM supplier_requests AS requests{_SKU} CROSS JOIN companies"""
+
+
+def find_request(connection: Connection, request_id: UUID, *, locking: bool = False) -> Request | None:
+    """Return a request of the session's company; with `locking` others wait to answer or decide until the commit."""
+    if locking:
+        lock_request(connection, request_id)
+    with connection.cursor(row_factory=class_row(Request)) as cursor:
+        return cursor.execute(f"{_REQUESTS} WHERE requests.id = %s", [request_id]).fetchone()
+
+
+def lock_request(connection: Connection, request_id: UUID) -> None:
+    """Lock a request until the transaction ends."""
+    connection.execute("SELECT FROM supplier_requests WHERE id = %s FOR UPDATE", [request_id])
+
+
+def newest_requests(connection: Connection, *, limit: int | None = None) -> list[Request]:
+    """Return the session's company's requests, newest first; at most `limit`."""
+    query = f"{_REQUESTS} ORDER BY requests.created_at DESC, requests.id LIMIT %s"
+    with connection.cursor(row_factory=class_row(Request)) as cursor:
+        return cursor.execute(query, [limit]).fetchall()
+
+
+def move_request(connection: Connection, request_id: UUID, state: str, *, at: datetime) -> None:
+    """Put a request into another state."""
+    query = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = %s"
+    connection.execute(query, [state, at, request_id])
+
+
+_FOUND: Final = f"""
+SELECT * FROM (
+    SELECT requests.*, enquiry.due_on, CASE
+        WHEN requests.reached IN ('open', 'rejected')
+            AND (requests.withdrawn_at IS NOT NULL OR requests.expires_at <= %(now)s::timestamptz) THEN 'ended'
+        ELSE requests.reached END AS shown
+    FROM {_ASKED} AS requests LEFT JOIN supplier_enquiries AS enquiry ON enquiry.id = requests.enquiry_id
+    WHERE %(supplier_name)s::text IS NULL OR lower(requests.supplier_name) = lower(%(supplier_name)s::text)
+) AS requests WHERE (%(state)s::text IS NULL OR shown = %(state)s::text)"""
+"""The company's requests, to one supplier where `supplier_name` is one, in one state where `state` is one."""
+
+
+def requests_page(
+    now: datetime, limit: int, offset: int, *, supplier_name: str | None = None, state: str | None = None
+) -> Listing[SupplierRequest]:
+    """Return the question for a page of requests, newest first: to one supplier only, or in one state only."""
+    order = "requests.created_at DESC, requests.id"
+    return pages.listing(
+        """requests.id, requests.enquiry_id, requests.supplier_name, requests.sku_id, sku.sku_code, sku.name,
+        requests.shown AS state, CASE WHEN requests.shown = 'rejected' THEN requests.note END AS note,
+        requests.created_at, requests.filed_at AS answered_at, requests.due_on, requests.expires_at""",
+        "requests",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"{_FOUND} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) FROM ({_FOUND}) AS requests)",
+        beside=_SKU,
+        parameters={"now": now, "supplier_name": supplier_name, "state": state},
+    )
+
+
+_SUPPLIERS: Final = f"""
+SELECT min(requests.supplier_name) AS supplier_name, {_counts("shown", STATES)},
+    count(*) FILTER (WHERE shown IN ('open', 'rejected') AND requests.due_on < {_TODAY}) AS overdue,
+    max(requests.created_at) AS last_asked_at, max(requests.filed_at) AS last_answered_at
+FROM ({_FOUND}) AS requests GROUP BY lower(requests.supplier_name)"""
+_AWAITED: Final = f"""
+SELECT min(requests.supplier_name) AS supplier_name, count(*) AS items, min(requests.created_at) AS waiting_since,
+    min(requests.due_on) AS due_on, count(*) FILTER (WHERE requests.due_on < {_TODAY}) AS overdue,
+    (array_agg(sku.sku_code ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS sku_codes
+FROM ({_FOUND}) AS requests{_SKU} WHERE shown IN ('open', 'rejected') GROUP BY lower(requests.supplier_name)"""
+
+
+def suppliers_page(now: datetime, limit: int, offset: int) -> Listing[AskedSupplier]:
+    """Return the question for a page of suppliers by name, each with its numbers of requests."""
+    asked = {"now": now, "supplier_name": None, "state": None}
+    return _grouped(_SUPPLIERS, "lower(supplier_name), last_asked_at", limit, offset, asked)
+
+
+def awaited_page(
+    now: datetime, limit: int, offset: int, *, supplier_name: str | None, codes: int
+) -> Listing[AwaitedSupplier]:
+    """Return the question for a page of suppliers whose answer is awaited, the longest waiting first.
+
+    Each has at most so many codes of the SKUs that were asked about. A rejected answer is awaited again.
+    """
+    asked = {"now": now, "supplier_name": supplier_name, "state": None, "codes": codes}
+    return _grouped(_AWAITED, "waiting_since, lower(supplier_name)", limit, offset, asked)
+
+
+def _grouped(query: str, order: str, limit: int, offset: int, asked: Mapping[str, object]) -> Listing[Any]:
+    return pages.listing(
+        "suppliers.*",
+        "suppliers",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * FROM ({query}) AS suppliers ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) FROM ({query}) AS suppliers)",
+        parameters=asked,
+    )
+
+
+_LISTED: Final = f"""id, supplier_name, supplier_email, coalesce(language, 'en') AS language, message, due_on,
+    expires_at, created_at, withdrawn_at,
+    CASE WHEN withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
+        WHEN counted.waits_for_supplier = 0 THEN 'answered' ELSE 'open' END AS state,
+    due_on IS NOT NULL AND due_on < {_TODAY} AND counted.waits_for_supplier > 0 AND withdrawn_at IS NULL
+        AND expires_at > %(now)s::timestamptz AS overdue,
+    counted.counts"""
+
+_COUNTED: Final = f""" CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE requests.reached IN ('open', 'rejected')) AS waits_for_supplier,
+        {_counts("requests.reached", [state for state in STATES if state != "ended"])}
+    FROM {_ASKED} AS requests WHERE requests.enquiry_id = supplier_enquiries.id) AS counted"""
+
+
+def enquiries_page(
+    now: datetime, limit: int, offset: int, *, supplier_name: str | None = None
+) -> Listing[SupplierEnquiry]:
+    """Return the question for a page of enquiries, newest first: all of them, or those to one supplier."""
+    order = "created_at DESC, id"
+    found = (
+        "FROM supplier_enquiries WHERE "
+        "(%(supplier_name)s::text IS NULL OR lower(supplier_name) = lower(%(supplier_name)s::text))"
+    )
+    return pages.listing(
+        _LISTED,
+        "supplier_enquiries",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {found})",
+        beside=_COUNTED,
+        parameters={"now": now, "supplier_name": supplier_name},
+    )
+
+
+_ITEMS: Final = f"""
+SELECT requests.id, requests.sku_id, sku.sku_code, sku.name, requests.reached AS state,
+    CASE WHEN requests.reached = 'rejected' THEN requests.note END AS note, requests.filed_at AS answered_at
+FROM {_ASKED} AS requests{_SKU} WHERE requests.enquiry_id = %(id)s ORDER BY sku.sku_code COLLATE "C", requests.id"""
+_MAILS: Final = "SELECT kind, state, due_at, ended_at, fault FROM supplier_mails WHERE enquiry_id = %(id)s"
+
+
+def find_enquiry(
+    connection: Connection, enquiry_id: UUID, now: datetime, *, locking: bool = False
+) -> SupplierEnquiryDetail | None:
+    """Return an enquiry of the session's company, its items sorted by sku_code; with `locking` others wait for it."""
+    asked = {"id": enquiry_id, "now": now}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        if locking:
+            cursor.execute("SELECT FROM supplier_enquiries WHERE id = %(id)s FOR UPDATE", asked)
+        found = cursor.execute(f"SELECT {_LISTED} FROM supplier_enquiries{_COUNTED} WHERE id = %(id)s", asked)
+        if (enquiry := found.fetchone()) is None:
+            return None
+        items = cursor.execute(_ITEMS, asked).fetchall()
+        mails = cursor.execute(f"{_MAILS} ORDER BY due_at, id", asked).fetchall()
+    return cast(SupplierEnquiryDetail, {**enquiry, "items": items, "mails": mails})
+
+
+class Sender(NamedTuple):
+    """Who asks in an enquiry: the company, and the person whom its supplier answers a mail to."""
+
+    company_name: str
+    user_id: UUID | None
+
+
+def sender_of(connection: Connection, enquiry_id: UUID) -> Sender:
+    """Return who asks in an enquiry that `find_enquiry` found."""
+    query = "SELECT companies.name, asked_by FROM supplier_enquiries AS asked CROSS JOIN companies WHERE asked.id = %s"
+    row = connection.execute(query, [enquiry_id]).fetchone()
+    assert row is not None, "it was found"
+    return Sender(*row)
+
+
+def add_enquiry(connection: Connection, enquiry: Mapping[str, object], token: str) -> None:
+    """Store an enquiry in a session of its company, without the token itself; `enquiry` has every other column."""
+    connection.execute(
+        """
+INSERT INTO supplier_enquiries
+    (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at, supplier_email, language,
+    asked_by)
+VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, %(due_on)s, %(expires_at)s, %(at)s,
+    %(supplier_email)s, %(language)s, %(asked_by)s)""",
+        {**enquiry, "token_hash": digest(token)},
+    )
+
+
+def withdraw_enquiry(connection: Connection, enquiry_id: UUID, *, at: datetime) -> None:
+    """End the links of an enquiry and of its items."""
+    connection.execute("UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s", [at, enquiry_id])
+    connection.execute("UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s", [at, enquiry_id])
+
+
+class Answered(NamedTuple):
+    """The answer to another item of an enquiry, as it was filed."""
+
+    sku_id: UUID
+    sku_name: str
+    payload: SupplierResponse
+
+
+def answered_beside(connection: Connection, enquiry_id: UUID, request_id: UUID, *, most: int) -> list[Answered]:
+    """Return the answers to the other items of an enquiry that wait or were accepted, the latest first."""
+    query = f"""
+SELECT requests.sku_id, sku.name, last.payload FROM supplier_requests AS requests
+CROSS JOIN LATERAL (SELECT payload, filed_at FROM review_entries
+    WHERE request_id = requests.id AND state IN ('open', 'accepted') ORDER BY filed_at DESC, id DESC LIMIT 1) AS last
+{_SKU} WHERE requests.enquiry_id = %s AND requests.id <> %s ORDER BY last.filed_at DESC, requests.id LIMIT %s"""
+    return [Answered(*row) for row in connection.execute(query, [enquiry_id, request_id, most])]
+
+
+class EnquiryLinks:
+    """Makes addresses of enquiries' pages; `mailing` says whether this program mails them."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Read the deployment's key. Raise `Refused` where this program was not given it."""
+        self._keys = {
+            keys.probe_of(key): HKDF(SHA256(), 32, None, b"pcds supplier enquiry").derive(key)
+            for key in keys.every(settings)
+        }
+        self._base_url, self.mailing = settings.base_url, settings.smtp_url is not None
+
+    def new_token(self, conn: Connection, enquiry_id: UUID) -> str:
+        """Return the token of a new enquiry. Raise `Refused` without the deployment's key."""
+        return derived_token(self._keys[keys.in_force(conn, tuple(self._keys))], enquiry_id)
+
+    def address_of(self, conn: Connection, enquiry_id: UUID) -> str:
+        """Return the address of an enquiry's page for its supplier. Raise `Refused` where no key here made its link."""
+        row = conn.execute("SELECT token_hash FROM supplier_enquiries WHERE id = %s", [enquiry_id]).fetchone()
+        for key in self._keys.values():
+            if row and hmac.compare_digest(digest(token := derived_token(key, enquiry_id)), bytes(row[0])):
+                return f"{self._base_url}/supplier-enquiries/{token}"
+        raise keys.unopened(conn, tuple(self._keys))
+
+    def check(self, conn: Connection) -> None:
+        """Raise `Refused` where this program was not given the deployment's key."""
+        keys.in_force(conn, tuple(self._keys))
+
+
+class Mail(NamedTuple):
+    """A mail that is due; `kind` is asked, reminder or rejected."""
+
+    id: UUID
+    enquiry_id: UUID
+    kind: str
+    tries: int
+
+
+class Due(NamedTuple):
+    """A company with due mails; `work` stays the same until one of them is sent or tried."""
+
+    company_id: UUID
+    slug: str
+    work: str
+
+
+def add_mail(
+    conn: Connection, company_id: UUID, enquiry_id: UUID, kind: str, *, due_at: datetime, at: datetime
+) -> None:
+    """Store a mail of an enquiry that is to be sent at `due_at`; one of that kind and instant waits once."""
+    row = {"id": UUID(str(uuid7())), "company_id": company_id, "enquiry_id": enquiry_id, "kind": kind}
+    conn.execute(
+        """
+INSERT INTO supplier_mails (id, company_id, enquiry_id, kind, state, due_at, tries, created_at)
+SELECT %(id)s, %(company_id)s, %(enquiry_id)s, %(kind)s, 'waiting', %(due_at)s, 0, %(at)s
+WHERE NOT EXISTS (SELECT FROM supplier_mails
+    WHERE enquiry_id = %(enquiry_id)s AND kind = %(kind)s AND state = 'waiting' AND due_at = %(due_at)s)""",
+        row | {"due_at": due_at, "at": at},
+    )
+
+
+def add_rejected(conn: Connection, request_id: UUID, *, due_at: datetime, at: datetime) -> None:
+    """Store the mail that says which answers were rejected, where the request's enquiry is mailed and none waits."""
+    conn.execute(
+        """
+INSERT INTO supplier_mails (id, company_id, enquiry_id, kind, state, due_at, tries, created_at)
+SELECT %(id)s, company_id, enquiry_id, 'rejected', 'waiting', %(due_at)s, 0, %(at)s
+FROM supplier_requests AS requests WHERE id = %(request_id)s
+    AND EXISTS (SELECT FROM supplier_mails AS mails WHERE mails.enquiry_id = requests.enquiry_id)
+    AND NOT EXISTS (SELECT FROM supplier_mails AS mails
+        WHERE mails.enquiry_id = requests.enquiry_id AND kind = 'rejected' AND state = 'waiting')""",
+        {"id": UUID(str(uuid7())), "request_id": request_id, "due_at": due_at, "at": at},
+    )
+
+
+def count_mails(conn: Connection, since: datetime) -> int:
+    """Return how many mails the session's company has had stored since an instant."""
+    (count,) = conn.execute("SELECT count(*) FROM supplier_mails WHERE created_at > %s", [since]).fetchone() or (0,)
+    return int(count)
+
+
+def is_mailed(conn: Connection, enquiry_id: UUID, now: datetime, *, since: datetime) -> bool:
+    """Return whether a mail of the enquiry is due now, or was sent since an instant."""
+    query = """
+SELECT EXISTS (SELECT FROM supplier_mails WHERE enquiry_id = %s
+    AND (state = 'waiting' AND due_at <= %s OR state = 'sent' AND ended_at > %s))"""
+    return conn.execute(query, [enquiry_id, now, since]).fetchone() == (True,)
+
+
+def companies_with_due_mails(conn: Connection, now: datetime) -> Sequence[Due]:
+    """Return the companies that have due mails, in a session of no company."""
+    return [Due(*row) for row in conn.execute("SELECT company_id, slug, work FROM pcds_due_mails(%s)", [now])]
+
+
+def turn_of(company_id: UUID) -> str:
+    """Return the name of the turn that who sends the company's mails has (`Pool.turn`)."""
+    return f"mails of {company_id}"
+
+
+def next_due_mail(conn: Connection, now: datetime) -> Mail | None:
+    """Return the mail that is due first; who has the company's turn sends it."""
+    query = """
+SELECT id, enquiry_id, kind, tries FROM supplier_mails WHERE state = 'waiting' AND due_at <= %s
+ORDER BY due_at, id LIMIT 1"""
+    row = conn.execute(query, [now]).fetchone()
+    return None if row is None else Mail(*row)
+
+
+def end_mail(conn: Connection, mail_id: UUID, state: str, *, at: datetime, fault: str | None = None) -> None:
+    """Record that a mail was sent, is not needed any more, or has failed for good."""
+    query = "UPDATE supplier_mails SET state = %s, fault = %s, ended_at = %s, tries = tries + %s WHERE id = %s"
+    conn.execute(query, [state, fault, at, int(state != "not_needed"), mail_id])
+
+
+def delay_mail(conn: Connection, mail_id: UUID | None, now: datetime, *, due_at: datetime, fault: str) -> None:
+    """Record a try that failed, and when the next one is: of a mail, or of every one of the company that is due now."""
+    query = """
+UPDATE supplier_mails SET due_at = %s, fault = %s, tries = tries + 1
+WHERE state = 'waiting' AND CASE WHEN %s::uuid IS NULL THEN due_at <= %s ELSE id = %s END"""
+    conn.execute(query, [due_at, fault, mail_id, now, mail_id])

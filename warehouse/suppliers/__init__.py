@@ -1,1 +1,0 @@
-"""Suppliers: what they are asked, and what they answer: the modules of `warehouse` about it."""
