@@ -36,6 +36,7 @@ from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
+from schemas.conformity import DocListItem
 from schemas.figures import IncompleteSku
 from schemas.issues import Issue
 from schemas.json_values import Json
