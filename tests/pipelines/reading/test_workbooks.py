@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -104,15 +105,27 @@ def test_the_patterns_and_the_parser_give_the_same_cells() -> None:
     assert regular.rows() == parsed.rows()
 
 
-def test_what_is_hidden_is_found_wherever_the_pieces_of_the_xml_end() -> None:
+class InPieces(Package):
+    """A workbook of one sheet, which comes in pieces of one size."""
+
+    def __init__(self, xml: bytes, size: int) -> None:
+        self._xml, self._size = xml, size
+
+    def pieces(self, path: str) -> Iterator[bytes]:  # noqa: ARG002  (there is one part)
+        return (self._xml[at : at + self._size] for at in range(0, len(self._xml), self._size))
+
+
+def test_what_is_hidden_or_merged_is_found_wherever_the_pieces_of_the_xml_end() -> None:
     mark = " hidden='1'"
     rows = "".join(f'<row r="{n}"{mark if n % 7 == 0 else ""}><c r="A{n}"/></row>' for n in range(1, 60))
-    xml = f'<x:cols><x:col min="2" max="3" hidden="true"/></x:cols>{"<pad/>" * 900}{rows}'.encode()
+    cols = f'<cols><col min="2" max="3" hidden="true"/></cols>{"<pad/>" * 900}'
+    merged = '<mergeCells count="1"><mergeCell ref="B2:B4"/></mergeCells>'
+    xml = f"<x>{cols}{rows}{merged}</x>".encode()
     for size in (*range(1, 40), 4_095, 4_096, 4_097, len(xml)):
         seen = Hidden()
-        pieces = [xml[at : at + size] for at in range(0, len(xml), size)]
-        assert b"".join(seen.passing(iter(pieces))) == xml
+        cells.read_cells(InPieces(xml, size), "sheet", hidden=seen)
         assert (seen.rows, seen.columns) == (set(range(7, 60, 7)), {1, 2}), size
+        assert list(seen.merges) == [(2, 4, 1, 1)], size
 
 
 def test_a_prefixed_namespace_is_read() -> None:
