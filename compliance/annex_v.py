@@ -16,6 +16,7 @@ from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
 from compliance.scopes import is_in_union, of_record
+from compliance.tables import as_text
 from compliance.words import resolve_format, resolve_material
 from schemas.messages import ORIGINAL, Message, translate
 from schemas.rules import AnnexVFlag
@@ -229,11 +230,11 @@ def _holds(atom: str, facts: Mapping[str, Fact]) -> bool:
     if operator == "<":
         return isinstance(value, int | float) and value < float(wanted)
     if operator == "!=":
-        return _as_text(value) != wanted
+        return as_text(value) != wanted
     allowed = wanted.split("|")
     if value is None or value in ((), [], ""):
         return "none" in allowed
-    return any(_as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
+    return any(as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
 
 
 def _open_facts(ban: Ban, facts: Mapping[str, Fact]) -> list[str] | None:
@@ -254,8 +255,3 @@ def _parsed(atom: str) -> tuple[str, str, str]:
     found = _ATOM.fullmatch(atom.strip())
     assert found, atom
     return found[1], found[2], found[3]
-
-
-def _as_text(value: object) -> str | None:
-    """Return a boolean as the table writes it."""
-    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

@@ -16,6 +16,8 @@ from compliance.tables import RULES, record_of_row, rows, words
 from compliance.words import resolve_format, resolve_material
 
 _FLEXIBLE: Final = frozenset({"label", "sleeve", "liner", "seal", "tie_layer", "coating"})
+COMPOSITE: Final = "composite"
+"""The family of packs whose materials cannot be separated."""
 _FOLDER: Final = RULES / "catalogue"
 
 
@@ -76,6 +78,20 @@ def material_path(
 def shape_of(component_type: str, packaging_format: str | None, rules: RuleSet) -> str:
     """Return the shape of a part: bottle, rigid, flexible or unspecified. The SKU's format applies to the body only."""
     return _shape(component_type, resolve_format(packaging_format, rules) if packaging_format else None)
+
+
+def composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:
+    """Return the path of the unit as a composite of this main material."""
+    main = material_paths()[main_path]
+    found = resolve_format(packaging_format, rules) if packaging_format else None
+    if found and found.key == "beverage_carton" and main.same_material == "paper":
+        return "composite/beverage_carton"
+    return main_path if main.family == COMPOSITE else f"{COMPOSITE}/{main.composite_as}"
+
+
+def predominant_path(main_path: str, shape: str) -> str:
+    """Return the path of the main material; for an undivided composite, that of its main material where it is known."""
+    return (material_paths()[main_path].main_material or main_path).replace("{shape}", shape)
 
 
 @cache

@@ -186,19 +186,13 @@ def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
     return {field: tuple(sorted({rule.bound for rule in numeric if rule.field == field})) for field in fields}
 
 
-MEMORY: Final = "memory"
-OURS: Final = "ours"
-"""The two kinds that nobody else can check; their number never rises from release to release."""
-
-
 def by_kind(rules: RuleSet) -> Mapping[str, int]:
     """Return the number of rules of each kind of source, the kinds in alphabetical order; without rules it is 0."""
-    found = Counter(_kind(rule.source_url) for rule in rules.rules.values())
+    found = Counter(
+        next(kind for beginning, kind in _kinds() if rule.source_url.startswith(beginning))
+        for rule in rules.rules.values()
+    )
     return {kind: found[kind] for kind in sorted({kind for _, kind in _kinds()}, key=str.casefold)}
-
-
-def _kind(source: str) -> str:
-    return next(kind for beginning, kind in _kinds() if source.startswith(beginning))
 
 
 @cache

@@ -56,6 +56,11 @@ def words(cell: str) -> tuple[str, ...]:
     return tuple(word for word in cell.split("|") if word)
 
 
+def as_text(value: object) -> str | None:
+    """Return a value as the tables write it: a truth as true or false; None where it is not given."""
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+
+
 _Record = TypeVar("_Record")
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     str: str,

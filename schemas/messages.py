@@ -6,7 +6,6 @@ parameters. A parameter that is a phrase of the service is a `Message` too; what
 Which language an answer has is chosen in `api.http.answers`; short labels are in `messages.py`.
 """
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
@@ -23,10 +22,9 @@ from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol, get_group_symbol
 
 from schemas.fields import Field
+from schemas.vocabularies import table_rows
 
 LANGUAGES: Final = ("en", "fr", "de")
-
-_HERE: Final = Path(__file__).parent
 
 
 def header(table: str, field: str, lang: str) -> str:
@@ -54,17 +52,16 @@ def meaning(table: str, field: Field, lang: str) -> str:
 @cache
 def _shown() -> Mapping[tuple[str, str, str], str]:
     """Return the words that are only shown, by vocabulary, code and language."""
-    with (_HERE / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
-        return {(row["vocabulary"], row["code"], lang): row[lang] for row in csv.DictReader(rows) for lang in LANGUAGES}
+    rows = table_rows("shown_words.csv")
+    return {(row["vocabulary"], row["code"], lang): row[lang] for row in rows for lang in LANGUAGES}
 
 
 @cache
 def _first(file: str, group: str, name: str, text: str) -> Mapping[tuple[str, str, str], str]:
     """Return the first text of each (group, name, language) of a table."""
     found: dict[tuple[str, str, str], str] = {}
-    with (_HERE / file).open(encoding="utf-8", newline="") as rows:
-        for row in csv.DictReader(rows):
-            found.setdefault((row[group], row[name], row["lang"]), row[text])
+    for row in table_rows(file):
+        found.setdefault((row[group], row[name], row["lang"]), row[text])
     return found
 
 

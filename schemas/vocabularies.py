@@ -122,18 +122,19 @@ class MediaType:
     marks: frozenset[str]
 
 
-def _rows(table: str) -> Iterator[dict[str, str]]:
+def table_rows(table: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table of `schemas/*.csv`."""
     with Path(__file__).with_name(table).open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 
-TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in _rows("technical_file_types.csv")}
+TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in table_rows("technical_file_types.csv")}
 """The vocabulary of `type` with the contents of each document: Annex VII and the contract's examples."""
 
 CONTENTS: Final[dict[str, dict[str, str]]] = {
     "en": TYPES,
     **{
-        lang: {row["code"]: row[f"content_{lang}"] for row in _rows("technical_file_types.csv")}
+        lang: {row["code"]: row[f"content_{lang}"] for row in table_rows("technical_file_types.csv")}
         for lang in ("fr", "de")
     },
 }
@@ -148,7 +149,7 @@ MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
         row["container"],
         frozenset(row["mark"].split()),
     )
-    for row in _rows("technical_file_media.csv")
+    for row in table_rows("technical_file_media.csv")
 )
 """The accepted kinds of file (interface v1, POST /skus/{id}/files)."""
 

@@ -5,12 +5,10 @@ field's own name and a code itself always match, so the tables list only other w
 word with two meanings in one table or vocabulary is refused when the tables are loaded.
 """
 
-import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache, lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -22,9 +20,8 @@ from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.messages import Message, word
 from schemas.normalise import Unfit, shown
 from schemas.texts import WITHOUT_INVISIBLE, without_accents
-from schemas.vocabularies import VOCABULARIES
+from schemas.vocabularies import VOCABULARIES, table_rows
 
-_HERE = Path(__file__).parent
 _LIGATURES = WITHOUT_INVISIBLE | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
 _LONGEST_WORD = 60
 """Characters of the words that are kept folded: those of headers are asked for again and again."""
@@ -68,7 +65,7 @@ _folded = lru_cache(maxsize=8192)(fold)
 def _headers() -> Mapping[str, Mapping[str, str]]:
     own = [("sku", field.name, field.name) for field in SKU_FIELDS]
     own += [("component", field.name, field.name) for field in COMPONENT_FIELDS]
-    listed = [(row["table"], row["field"], row["header"]) for row in _rows("headers.csv")]
+    listed = [(row["table"], row["field"], row["header"]) for row in table_rows("headers.csv")]
     named = [(table, field, field) for table, field, _ in listed]
     return index([*own, *named, *listed])
 
@@ -76,7 +73,7 @@ def _headers() -> Mapping[str, Mapping[str, str]]:
 @cache
 def _words() -> Mapping[str, Mapping[str, str]]:
     own = [(name, code, code) for name, codes in VOCABULARIES.items() for code in codes]
-    listed = [(row["vocabulary"], row["code"], row["word"]) for row in _rows("words.csv")]
+    listed = [(row["vocabulary"], row["code"], row["word"]) for row in table_rows("words.csv")]
     return index([*own, *listed])
 
 
@@ -92,11 +89,6 @@ def index(entries: Iterable[tuple[str, str, str]]) -> Mapping[str, Mapping[str, 
         if before != meaning:
             raise WordCollisionError(f"In {table}, “{text}” stands for both {before} and {meaning}.")
     return MappingProxyType({table: MappingProxyType(known) for table, known in tables.items()})
-
-
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    with (_HERE / name).open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
 
 
 _NEAREST: Final = 3
@@ -197,15 +189,11 @@ def _country(name: str) -> str | None:
         return None
 
 
-_FILE = Path(__file__).parent / "code_lists.csv"
-
-
 @cache
 def code_lists(field: str) -> Mapping[str, Mapping[str, str]]:
     """Return the lists that a field's values may come from: list -> folded code -> the value in our words."""
     lists: dict[str, dict[str, str]] = {}
-    with _FILE.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if row["field"] == field:
-                lists.setdefault(row["list"], {})[fold(row["code"])] = row["value"]
+    for row in table_rows("code_lists.csv"):
+        if row["field"] == field:
+            lists.setdefault(row["list"], {})[fold(row["code"])] = row["value"]
     return MappingProxyType(lists)

@@ -22,7 +22,6 @@ from compliance.grading.assessment import (
 from compliance.grading.firing import Effect
 from compliance.grading.units import Part, Unit, Weighed, alike, lightweight_exemption, lines
 from compliance.ruleset import RuleSet
-from schemas.json_values import JsonObject
 from schemas.skus.types import Component, Sku
 from schemas.vocabularies import VOCABULARIES
 
@@ -136,16 +135,13 @@ def _values(line: Component) -> Iterator[tuple[str, object]]:
 
 
 def _applied(record: Sku, step: Step) -> Sku:
+    # The family goes with another material.
+    family = {"material_family": "plastic"} if step.field == "polymer_or_grade" else {}
     changed = [
-        cast(Component, {**line, step.field: step.then, **_family(step)}) if line["id"] == step.component_id else line
+        cast(Component, {**line, step.field: step.then, **family}) if line["id"] == step.component_id else line
         for line in lines(record)
     ]
     return cast(Sku, {**record, "components": changed})
-
-
-def _family(step: Step) -> JsonObject:
-    """Return the family that goes with another material."""
-    return {"material_family": "plastic"} if step.field == "polymer_or_grade" else {}
 
 
 def _place(grade: str) -> int:
@@ -207,16 +203,12 @@ class Trials:
         Of the other units only the worst one, and one without a grade, count.
         """
         if len(self._units) == 1:
-            return _as_it_is
+            return lambda found: found
         worst = [at for at in self._worst_two if at != place][:1]
         ungraded = [at for at in self._ungraded if at != place][:1]
         others = [self._units[at].result for at in (*worst, *ungraded)]
         first = [self._units[0].result] if place else []
         return lambda found: sku_score([*first, found, *others])
-
-
-def _as_it_is(found: Score) -> Score:
-    return found
 
 
 def _merging(unit: Unit) -> Callable[[int, Part], Unit]:

@@ -11,17 +11,22 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import Jurisdiction
-from compliance.material_path import material_paths, same_material, shape_of
+from compliance.material_path import (
+    COMPOSITE,
+    composite_path,
+    material_paths,
+    predominant_path,
+    same_material,
+    shape_of,
+)
 from compliance.rollup.categories import BASES, Standings, category, standings, takes
 from compliance.rollup.exact import GRAMS, beyond_reach, exceeds
 from compliance.rollup.parts import PATH, Parts, Portfolio, field_of, parts_of
-from compliance.rollup.periods import units_placed, volume_rows
+from compliance.rollup.periods import PERIOD_COLUMNS, units_placed, volume_rows
 from compliance.ruleset import RuleSet
-from compliance.words import resolve_format
 
 BODY: Final = "body"
 CONSTITUENTS: Final = "constituents"
-COMPOSITE: Final = "composite"
 UNSPLIT: Final = "composite/unsplit"
 """The path of an undivided composite where constituents are counted."""
 LINE_COLUMNS: Final = ("sku", "line", "first", "path", "grams", "has_body")
@@ -172,10 +177,10 @@ def _with_composite_paths(materials: pl.DataFrame, rules: RuleSet) -> pl.DataFra
     faces = materials.select(deciding).unique()
     rows = list(faces.iter_rows())
     faces = faces.with_columns(
-        pl.Series("composite_path", [_composite_path(main, text, rules) for main, _, text in rows], dtype=PATH),
+        pl.Series("composite_path", [composite_path(main, text, rules) for main, _, text in rows], dtype=PATH),
         pl.Series(
             "predominant_path",
-            [_predominant_path(main, shape_of(kind, text, rules)) for main, kind, text in rows],
+            [predominant_path(main, shape_of(kind, text, rules)) for main, kind, text in rows],
             dtype=PATH,
         ),
     )
@@ -191,26 +196,10 @@ def _same_material() -> pl.Expr:
     return pl.lit(pl.Series(list(same_material().values()))).gather(pl.col("path").to_physical())
 
 
-def _composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:
-    """Return the path of the unit as a composite of this main material."""
-    main = material_paths()[main_path]
-    found = resolve_format(packaging_format, rules) if packaging_format else None
-    if found and found.key == "beverage_carton" and main.same_material == "paper":
-        return "composite/beverage_carton"
-    return main_path if main.family == COMPOSITE else f"composite/{main.composite_as}"
-
-
-def _predominant_path(main_path: str, shape: str) -> str:
-    """Return the path of the main material; for an undivided composite, that of its main material where it is known."""
-    return (material_paths()[main_path].main_material or main_path).replace("{shape}", shape)
-
-
 BASIS: Final = pl.Enum(BASES)
 UNCOUNTED_SCHEMA: Final = pl.Schema(
     {
-        "market": pl.String(),
-        "year": pl.Int32(),
-        "half": pl.Int8(),
+        **PERIOD_COLUMNS,
         "sku_code": pl.String(),
         "units": pl.Int64(),
         "reason": pl.String(),

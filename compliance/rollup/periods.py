@@ -13,6 +13,8 @@ from compliance.catalogue import Jurisdiction
 
 HALF_YEARLY: Final = frozenset({"GB"})
 """The markets whose volumes may be of a half (interface v1, volumes)."""
+PERIOD_COLUMNS: Final[Mapping[str, pl.DataType]] = {"market": pl.String(), "year": pl.Int32(), "half": pl.Int8()}
+"""A market's period; `half` is 0 for the calendar year."""
 HALVES_SCHEMA: Final = pl.Schema(
     {
         "market": pl.String(),

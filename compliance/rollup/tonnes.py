@@ -25,15 +25,13 @@ from compliance.rollup.lines import (
     prepare_lines,
 )
 from compliance.rollup.parts import Portfolio
-from compliance.rollup.periods import HALVES_SCHEMA, combine_halves, recorded_halves
+from compliance.rollup.periods import HALVES_SCHEMA, PERIOD_COLUMNS, combine_halves, recorded_halves
 from compliance.ruleset import RuleSet
 from compliance.scopes import ASK, IN, Standing
 
 MISSING_SCHEMA: Final = pl.Schema(
     {
-        "market": pl.String(),
-        "year": pl.Int32(),
-        "half": pl.Int8(),
+        **PERIOD_COLUMNS,
         "sku_code": pl.String(),
         "units": pl.Int64(),
         "category_codes": pl.List(pl.String()),
@@ -45,15 +43,7 @@ STANDING_SCHEMA: Final = pl.Schema(
     {"market": pl.String(), "year": pl.Int32(), "category_code": pl.String(), "standing": pl.String(), "grams": GRAMS}
 )
 """Grams of a calendar year by category and `Standing.code`."""
-QUESTION_SCHEMA: Final = pl.Schema(
-    {
-        "market": pl.String(),
-        "year": pl.Int32(),
-        "half": pl.Int8(),
-        "fields": pl.List(pl.String()),
-        "grams": GRAMS,
-    }
-)
+QUESTION_SCHEMA: Final = pl.Schema({**PERIOD_COLUMNS, "fields": pl.List(pl.String()), "grams": GRAMS})
 """Undecided grams of a period by the facts that would decide whether their categories are about them."""
 _YEAR: Final = 0
 
@@ -135,9 +125,7 @@ def _codes(numbers: Iterable[int], by_code: pl.DataFrame) -> pl.DataFrame:
 
 TONNES_SCHEMA: Final = pl.Schema(
     {
-        "market": pl.String(),
-        "year": pl.Int32(),
-        "half": pl.Int8(),
+        **PERIOD_COLUMNS,
         "category_code": pl.String(),
         "category_name": pl.String(),
         "basis": BASIS,

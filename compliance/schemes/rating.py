@@ -15,11 +15,18 @@ from typing import Final, NamedTuple
 
 from compliance import catalogue, rule_rows
 from compliance.grading.units import LAYERS, Part, Unit, Weighed, lines, packaging_format, parts, units
-from compliance.material_path import material_path, material_paths, shape_of
+from compliance.material_path import (
+    COMPOSITE,
+    composite_path,
+    material_path,
+    material_paths,
+    predominant_path,
+    shape_of,
+)
 from compliance.rollup.categories import category, takes
 from compliance.rule_rows import Format, Material, Rule, Value
 from compliance.ruleset import OPERATORS, RuleSet
-from compliance.tables import RULES, Row, TableError, record_of_row, rows, words
+from compliance.tables import RULES, Row, TableError, as_text, record_of_row, rows, words
 from schemas.skus.types import Component, Sku, SubstanceEntry
 from schemas.vocabularies import VOCABULARIES
 
@@ -193,9 +200,7 @@ def _faults(tables: Mapping[str, list[Row]]) -> Iterator[str]:
             yield f"{where} no source, or an unknown confidence."
 
 
-COMPOSITE: Final = "composite"
 MATERIAL: Final = "polymer_or_grade"
-CARTON: Final = "composite/beverage_carton"
 
 
 class Piece(NamedTuple):
@@ -303,12 +308,10 @@ def _main_path(pieces: Sequence[Piece], kinds: set[str], unit: RatedUnit, market
     bound = float(_market(market).composite_threshold_percent)
     if main.family != COMPOSITE and not (total and 100 * others / total > bound):
         return main.path
-    is_carton = unit.found is not None and unit.found.key == "beverage_carton" and main_kind == "paper"
-    whole = main.path if main.family == COMPOSITE else f"{COMPOSITE}/{main.composite_as}"
-    whole = CARTON if is_carton else whole
+    whole = composite_path(main.path, unit.text, rules)
     if takes(whole, _market(market)):
         return whole
-    return (main.main_material or main.path).replace("{shape}", shape_of("body", unit.text, rules))
+    return predominant_path(main.path, shape_of("body", unit.text, rules))
 
 
 def _kind(piece: Piece) -> str:
@@ -350,7 +353,7 @@ class Rated(NamedTuple):
 
 def is_exempt(record: Sku, scheme: Scheme) -> bool:
     """Return whether a fact of the SKU exempts it from the scheme."""
-    return any(_as_text(record.get(row.field)) == row.value for row in scheme.exemptions)
+    return any(as_text(record.get(row.field)) == row.value for row in scheme.exemptions)
 
 
 def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
@@ -431,8 +434,3 @@ def _holds(row: SchemeRule, value: Value | None, unit: RatedUnit) -> bool | None
     if not row.rule.field:
         return True
     return None if value is None else row.rule.met_by(value)
-
-
-def _as_text(value: object) -> str | None:
-    """Return a boolean as tables write it."""
-    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

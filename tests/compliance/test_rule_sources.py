@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from compliance.ruleset import MEMORY, OURS, by_kind, load, versions
+from compliance.ruleset import by_kind, load, versions
 
+MEMORY, OURS = "memory", "ours"  # the two kinds that nobody else can check
 COUNTED = {
     "2026-11-21": {
         "CEFLEX tool and tables": 76,

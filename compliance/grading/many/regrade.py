@@ -82,7 +82,8 @@ def _same(now: Block, then: Block) -> Bools:
         same[block.left] = False
     asked = same & now.provisional
     if asked.any():
-        if not _score_alike(now.tables.rules, then.tables.rules):
+        lines, before = ((r.caps, r.grade_lines, r.disqualified_score) for r in (now.tables.rules, then.tables.rules))
+        if lines != before:  # equal effects would give other grades
             return same & ~now.provisional
         for trials in (_of_alternatives, _of_body_trials, _of_part_trials):
             same &= _equal(trials(now, asked), trials(then, asked), same.size)
@@ -157,11 +158,6 @@ def _of_parts(block: Block) -> _Rows:
         parts.at("hides_layers", units.part),
         traces,
     )
-
-
-def _score_alike(now: RuleSet, then: RuleSet) -> bool:
-    """Return whether equal effects give equal grades by both, whatever the weights."""
-    return (now.caps, now.grade_lines, now.disqualified_score) == (then.caps, then.grade_lines, then.disqualified_score)
 
 
 def _asked(block: Block, skus: Bools) -> Bools:

@@ -19,7 +19,9 @@ from tests.pipelines.reading.writing import delimited, read, workbook
 Rows = Sequence[Sequence[object]]
 HEADERS = {
     table: [
-        row["header"] for row in words._rows("headers.csv") if row["table"] == table and row["field"] != "annual_volume"
+        row["header"]
+        for row in words.table_rows("headers.csv")
+        if row["table"] == table and row["field"] != "annual_volume"
     ]
     for table in ("sku", "component", "part", "spare")
 }

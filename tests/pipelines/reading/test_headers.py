@@ -22,12 +22,12 @@ def refusal(data: bytes, mapping: dict[str, object] | None = None) -> tuple[str,
 @pytest.mark.parametrize(("table", "fields"), [("sku", SKU), ("component", COMPONENT)])
 @pytest.mark.parametrize("lang", ["en", "fr", "de"])
 def test_every_field_has_a_header_in_every_language(table: str, fields: dict[str, object], lang: str) -> None:
-    listed = {row["field"] for row in words._rows("headers.csv") if row["table"] == table and row["lang"] == lang}
+    listed = {row["field"] for row in words.table_rows("headers.csv") if row["table"] == table and row["lang"] == lang}
     assert {name for name in fields if name not in ("substances", "components")} <= listed
 
 
 def test_every_listed_header_names_its_field() -> None:
-    for row in words._rows("headers.csv"):
+    for row in words.table_rows("headers.csv"):
         if row["table"] == "spare":  # what stands for a key only where nothing better does: `test_senders.py`
             continue
         header = row["header"] if row["field"] != "annual_volume" else f"{row['header']} FR"
@@ -40,7 +40,7 @@ def test_every_listed_header_names_its_field() -> None:
 def test_every_listed_code_is_in_its_vocabulary() -> None:
     from schemas.vocabularies import VOCABULARIES  # noqa: PLC0415
 
-    for row in words._rows("words.csv"):
+    for row in words.table_rows("words.csv"):
         assert row["code"] in VOCABULARIES.get(row["vocabulary"], (row["code"],)), row
 
 

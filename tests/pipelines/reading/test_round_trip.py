@@ -103,7 +103,7 @@ def header(field: Field, lang: str, at: int) -> str:
         return field.name
     listed = [
         row["header"]
-        for row in words._rows("headers.csv")
+        for row in words.table_rows("headers.csv")
         if (row["table"], row["field"], row["lang"]) == ("sku", field.name, lang)
     ]
     if field.name == "weight_grams":  # a weight that is not said to be the packaging's is asked about: test_asked.py
