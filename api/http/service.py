@@ -4,14 +4,12 @@ The lifespan (`api.app`) opens and closes them; nothing here is a global, so tha
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 from uuid import UUID
 
-import psycopg
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 
@@ -31,8 +29,6 @@ from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 
 T = TypeVar("T")
-_REUNION_SECONDS: Final = 10.0
-"""How long a read is repeated while its connections prove dead, as after a restart of the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +64,8 @@ class Service:
             return self.rulesets.active(connection), self.rulesets.of(connection, version), earlier
 
     async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Return the result of a read on a connection without a company, repeated where the connection was dead."""
-        deadline = time.monotonic() + _REUNION_SECONDS
-        while True:
-            async with self.reads.connection() as connection:
-                try:
-                    return await work(connection)
-                except psycopg.OperationalError:
-                    if not connection.closed or time.monotonic() > deadline:
-                        raise
+        """Return the result of a read on a connection without a company, as `AsyncPool.run` does."""
+        return await self.reads.run(work)
 
 
 @asynccontextmanager

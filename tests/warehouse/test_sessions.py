@@ -8,10 +8,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import errors
+from psycopg.pq import TransactionStatus
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.operate.database import Database
-from warehouse.operate.sessions import AsyncPool, Pool, TransactionLost
+from warehouse.operate.sessions import AsyncConnection, AsyncPool, Pool, TransactionLost
 
 _ADD = "INSERT INTO brands (id, company_id, name, created_at, updated_at) VALUES (%s, %s, %s, now(), now())"
 
@@ -290,6 +291,14 @@ def test_reads_in_the_event_loop_see_the_same_rows(database: Database, pool: Poo
             await connection.execute("DELETE FROM brands")
             raise KeyError
 
+    async def count(connection: AsyncConnection) -> tuple[object, ...] | None:
+        assert connection.info.transaction_status is TransactionStatus.IDLE
+        return await (await connection.execute("SELECT count(*) FROM brands")).fetchone()
+
+    async def divide(connection: AsyncConnection) -> None:
+        await connection.execute("BEGIN")
+        await connection.execute("SELECT 1 / 0")
+
     async def read() -> None:
         async with AsyncPool(f"{database.app_url}&application_name=cut%20me") as reads:
             async with reads.company(company) as connection:
@@ -297,8 +306,12 @@ def test_reads_in_the_event_loop_see_the_same_rows(database: Database, pool: Poo
             _cut_connections(database)
             with pytest.raises(KeyError):
                 await fail(reads)
-            async with reads.connection() as connection:
-                assert await (await connection.execute("SELECT count(*) FROM brands")).fetchone() == (0,)
+            assert await reads.run(count) == (0,)
+            _cut_connections(database)
+            assert await reads.run(count) == (0,)
+            with pytest.raises(errors.DivisionByZero):
+                await reads.run(divide)
+            assert await reads.run(count) == (0,)
 
     asyncio.run(read())
     with pool.company(company) as connection:

@@ -7,8 +7,8 @@ when Postgres restarts. What does not: queries.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
 from uuid import UUID
@@ -318,12 +318,26 @@ class AsyncPool:
     async def __aexit__(self, *exception: object) -> None:
         await self._pool.close()
 
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """Return a connection without company and transaction, for statements that set both in one pipeline.
+    async def run(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """Return the result of a read on a connection without a company, repeated where the connection was dead.
 
-        The connection may be dead at its first use, as nothing is sent to check it.
+        Its statements set company and transaction themselves, in one pipeline. Nothing is sent to check a connection
+        before its use, and nothing to end a transaction that was not begun.
         """
-        return self._pool.connection()
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            connection = await self._pool.getconn()
+            try:
+                return await work(connection)
+            except BaseException as error:
+                if not connection.closed:
+                    with suppress(psycopg.Error):  # the pool replaces a connection that cannot be used again
+                        await connection.rollback()
+                    raise
+                if not isinstance(error, psycopg.OperationalError) or time.monotonic() > deadline:
+                    raise
+            finally:
+                await self._pool.putconn(connection)
 
     @asynccontextmanager
     async def company(self, company_id: UUID) -> AsyncIterator[AsyncConnection]:
@@ -398,7 +412,7 @@ async def all_rows(
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return column names and rows of a query in a read-only transaction of the company, in one round trip.
 
-    The connection is one of `AsyncPool.connection`.
+    The connection is one of `AsyncPool.run`.
     """
     async with connection.pipeline():
         await connection.execute("BEGIN READ ONLY")
