@@ -28,6 +28,7 @@ from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.figures import IncompleteSku
+from schemas.files import TechnicalFile
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, word
@@ -200,7 +201,7 @@ class _ItemData:
     item: SkuDetail
     version: int
     names: dict[str, str]
-    files: list[dict[str, object]]
+    files: list[TechnicalFile]
     docs: list[dict[str, object]]
     origin: earlier_skus.ValueOrigin
     history: list[audit.Version] | None
@@ -285,12 +286,11 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         lang=lang,
     )
     missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
-    (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _ItemData(
         item,
         row["version"],
         _names(conn, item),
-        orjson.loads(listed)["data"],
+        files.page(sku_id, _FILES_SHOWN, 0).read(conn)["data"],
         conformity.of_sku(conn, sku_id, today=now.today),
         earlier_skus.of(conn, [item["sku_code"]])[item["sku_code"]],
         audit.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
