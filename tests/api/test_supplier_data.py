@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from schemas.suppliers import SupplierSubmissionAccepted
 from services.review import compare
 from services.review import decide as decide_review
@@ -32,7 +32,7 @@ def open_entries(pool, company):
 def decide(pool, asked, clock, how, **more):
     [entry] = open_entries(pool, asked.company)
     with pool.company(asked.company) as conn:
-        return how(conn, asked.company, entry.id, origin=PERSON, now=clock.now(), rulesets=Rulesets(), **more)
+        return how(conn, Actor(asked.company, PERSON, clock.now()), entry.id, rulesets=Rulesets(), **more)
 
 
 def issues(answer):

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from services.review import decide as decide_review
 from tests.api.asking import BODY, CAP, ask
 from tests.api.people import Browser, added, hidden
@@ -39,10 +39,8 @@ def decide(pool, asked, how, **more):
     with pool.company(asked.company) as conn:
         how(
             conn,
-            asked.company,
+            Actor(asked.company, PERSON, datetime.now(UTC)),
             entry(pool, asked).id,
-            origin=PERSON,
-            now=datetime.now(UTC),
             rulesets=Rulesets(),
             **more,
         )

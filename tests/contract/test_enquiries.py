@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from services.review import decide
 from tests.contract.outside import good, refused
 from warehouse.rules import Rulesets
@@ -54,10 +54,8 @@ class Asked:
         with pool.company(UUID(self.caller.company)) as conn:
             how(
                 conn,
-                UUID(self.caller.company),
+                Actor(UUID(self.caller.company), PERSON, datetime.now(UTC)),
                 UUID(submission),
-                origin=PERSON,
-                now=datetime.now(UTC),
                 rulesets=Rulesets(),
                 **more,
             )

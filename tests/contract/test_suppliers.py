@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.actors import Origin
+from schemas.actors import Actor, Origin
 from services.review import compare, decide
 from tests.contract.outside import good, refused
 from tests.waiting import within_a_minute
@@ -58,7 +58,7 @@ class Link:
 
     def decide(self, pool, submission, how, **more):
         with pool.company(UUID(self.caller.company)) as conn:
-            how(conn, UUID(self.caller.company), UUID(submission), origin=PERSON, now=datetime.now(UTC), **more)
+            how(conn, Actor(UUID(self.caller.company), PERSON, datetime.now(UTC)), UUID(submission), **more)
 
 
 @pytest.mark.promise("SUP-01", "SUP-02", "SUP-05", "SVC-09")

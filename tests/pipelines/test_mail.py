@@ -89,13 +89,13 @@ class Asker:
 
     def answer(self, enquiry: UUID, number: int, *, reject: str | None = None) -> None:
         """Answer an item as its supplier does, and accept or reject that."""
-        at = {"now": self.desk.clock.now(), "rulesets": Rulesets()}
+        actor = Actor(self.desk.company, ORIGIN, self.desk.clock.now())
         with self.desk.pool.company(self.desk.company) as conn:
             item = enquiries.items_of(conn, enquiry)[number]
             response = {"components": [{"weight_g": 21.0}], "consent": True}
-            entry = requests.submit(conn, self.desk.company, item.id, response, origin=ORIGIN, **at)  # type: ignore[arg-type]
+            entry = requests.submit(conn, actor, item.id, response, rulesets=Rulesets())  # type: ignore[arg-type]
             decide, more = (decide_review.accept, {}) if reject is None else (decide_review.reject, {"note": reject})
-            decide(conn, self.desk.company, entry.id, origin=ORIGIN, **at, **more)  # type: ignore[operator]
+            decide(conn, actor, entry.id, rulesets=Rulesets(), **more)  # type: ignore[operator]
 
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor
 from schemas.messages import translate
 from schemas.refusals import NotThere, Refused
 from services.audit import verify
@@ -128,8 +129,8 @@ def test_units_make_a_market_for_a_proposal_and_for_a_question_too(queue):
     sku = queue.wrote(markets=None)
     rows = [{"market": "DE", "year": 2026, "half": 0, "units_placed": 5}]
     with queue.pool.company(queue.company) as conn:
-        writing = {"origin": PERSON, "now": queue.clock.now(), "rulesets": queue.rulesets, "dry_run": False}
-        write_volumes(conn, queue.company, sku["sku_code"], rows, **writing)
+        actor = Actor(queue.company, PERSON, queue.clock.now())
+        write_volumes(conn, actor, sku["sku_code"], rows, rulesets=queue.rulesets, dry_run=False)
     entry = proposal(queue, FORBIDDEN, sku_id=sku["id"])
     with pytest.raises(compare.Conflict, match=r"units of 2026 \(5\) make DE a market"):
         queue.accepted(entry)
