@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -226,8 +227,8 @@ def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
 
 
 @contextmanager
-def heartbeats(kind: str, claimed_id: UUID, beat: Callable[[], bool]) -> Iterator[Callable[[], None]]:
-    """Send the heartbeat of a claim from a thread during the block; `beat` returns whether the claim still stands.
+def heartbeats(kind: str, claimed_id: UUID, is_kept: Callable[[], bool]) -> Iterator[Callable[[], None]]:
+    """Send the heartbeat of a claim from a thread during the block; `is_kept` sends one, and says if it stands.
 
     Yields a function that raises `ClaimLost` once a heartbeat found the claim gone. `kind` is what is claimed: an
     import, or an export.
@@ -241,7 +242,7 @@ def heartbeats(kind: str, claimed_id: UUID, beat: Callable[[], bool]) -> Iterato
     def send() -> None:
         while not done.wait(BEAT_EVERY.total_seconds()):
             try:
-                if not beat():
+                if not is_kept():
                     lost.set()
                     return
             except psycopg.Error as error:  # it restarts, or takes no writes for now; the next heartbeat may succeed
@@ -259,10 +260,11 @@ def heartbeats(kind: str, claimed_id: UUID, beat: Callable[[], bool]) -> Iterato
 
 def send_heartbeats(pool: Pool, claim: Claim, clock: Clock) -> AbstractContextManager[Callable[[], None]]:
     """Send the heartbeat of an import's claim during the block, as `heartbeats` does."""
+    return heartbeats("import", claim.import_id, partial(beat, pool, claim, clock))
 
-    def beat() -> bool:
-        beaten = "UPDATE imports SET heartbeat_at = %s WHERE id = %s AND claim = %s"
-        with pool.company(claim.company_id) as conn:
-            return conn.execute(beaten, (clock.now(), claim.import_id, claim.token)).rowcount == 1
 
-    return heartbeats("import", claim.import_id, beat)
+def beat(pool: Pool, claim: Claim, clock: Clock) -> bool:
+    """Record a heartbeat of an import's claim; return whether the claim still stands."""
+    beaten = "UPDATE imports SET heartbeat_at = %s WHERE id = %s AND claim = %s"
+    with pool.company(claim.company_id) as conn:
+        return conn.execute(beaten, (clock.now(), claim.import_id, claim.token)).rowcount == 1
