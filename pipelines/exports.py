@@ -4,7 +4,6 @@
 """
 
 import hashlib
-import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 import polars as pl
-import psycopg
 import structlog
 
 from pipelines.writing import write as write_writing
@@ -23,12 +21,13 @@ from pipelines.writing.workbooks import Sheet, Workbook
 from pipelines.writing.write import StorageFull
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import Refused
 from schemas.texts import MEANS_MORE
 from warehouse import exports
 from warehouse.exports import Claimed, Done
 from warehouse.figures import snapshots
 from warehouse.figures.source import Tables
-from warehouse.imports.claims import BEAT_EVERY
+from warehouse.imports.claims import ClaimLost, heartbeats
 from warehouse.operate.clock import Clock
 from warehouse.operate.objects import Objects
 from warehouse.operate.sessions import Pool
@@ -165,14 +164,6 @@ class Place(NamedTuple):
     company_id: UUID
 
 
-class _Failed(Exception):  # noqa: N818  (an outcome that the caller is told, no fault of the program)
-    """The export ends without a file."""
-
-    def __init__(self, issue: Issue) -> None:
-        super().__init__(issue.message)
-        self.issue = issue
-
-
 def export_waiting(place: Place, run_id: UUID, proceed: Callable[[], None]) -> dict[str, int]:
     """Write the files of the company's waiting exports; return how many were completed and failed, and their SKUs.
 
@@ -188,11 +179,11 @@ def export_waiting(place: Place, run_id: UUID, proceed: Callable[[], None]) -> d
         try:
             outcomes["skus"] += _export(place, claimed, run_id, proceed)
             outcomes["completed"] += 1
-        except _Failed as failed:
+        except Refused as refused:
             with place.pool.company(place.company_id) as conn:
-                exports.fail(conn, claimed.id, run_id, place.clock.now(), failed.issue.as_dict())
+                exports.fail(conn, claimed.id, run_id, place.clock.now(), refused.issues[0].as_dict())
             outcomes["failed"] += 1
-        except exports.ClaimLost:
+        except ClaimLost:
             log.warning("export.lost", export_id=str(claimed.id), run_id=str(run_id))
         except BaseException as error:
             counts = _is_fault_of_ours(error, proceed)
@@ -215,12 +206,21 @@ def _is_fault_of_ours(error: BaseException, proceed: Callable[[], None]) -> bool
 def _export(place: Place, claimed: Claimed, run_id: UUID, proceed: Callable[[], None]) -> int:
     """Write and store the file of a claimed export, and end it; return its SKUs."""
     if claimed.attempts > exports.MAX_ATTEMPTS:
-        raise _Failed(Issue("invalid_format", _TRIED))
-    with TemporaryDirectory(prefix="pcds-export-") as folder, _beating(place, claimed.id, run_id) as progress:
+        raise Refused([Issue("invalid_format", _TRIED)])
+    written = 0
+
+    def beat() -> bool:
+        with place.pool.company(place.company_id) as conn:
+            return exports.beat(conn, claimed.id, run_id, place.clock.now(), done=written)
+
+    alive = heartbeats("export", claimed.id, beat)
+    with TemporaryDirectory(prefix="pcds-export-") as folder, alive as check:
 
         def step(skus: int) -> None:
+            nonlocal written
             proceed()
-            progress(skus)
+            written = skus
+            check()
 
         with _opened(place, claimed) as (as_of, parts):
             path, rows = write(cast(Format, claimed.format), Path(folder), parts, step)
@@ -239,7 +239,7 @@ def _opened(place: Place, claimed: Claimed) -> Iterator[tuple[datetime, Iterator
     if claimed.source == "snapshot":
         snapshot = snapshots.current(place.data_dir, place.company_id)
         if snapshot is None:
-            raise _Failed(Issue("invalid_format", _NO_SNAPSHOT, "source"))
+            raise Refused([Issue("invalid_format", _NO_SNAPSHOT, "source")])
         yield snapshot.as_of, exports.of_snapshot(snapshot)
         return
     with place.pool.company(place.company_id) as conn:
@@ -256,38 +256,4 @@ def _end(place: Place, claimed: Claimed, run_id: UUID, done: Done) -> None:
             exports.complete(conn, claimed.id, run_id, place.clock.now(), done)
     except StorageFull as full:
         place.objects.remove(claimed.object_key)
-        raise _Failed(Issue("plan_limit_reached", full.args[0])) from None
-
-
-@contextmanager
-def _beating(place: Place, export_id: UUID, run_id: UUID) -> Iterator[Callable[[int], None]]:
-    """Keep the claim alive from a thread during the block.
-
-    Yields a function that takes the SKUs that are written, and raises `ClaimLost` once the claim is gone.
-    """
-    over, lost, written = threading.Event(), threading.Event(), [0]
-
-    def progress(skus: int) -> None:
-        written[0] = skus
-        if lost.is_set():
-            raise exports.ClaimLost("another run has taken over the export")
-
-    def beat() -> None:
-        while not over.wait(BEAT_EVERY.total_seconds()):
-            try:
-                with place.pool.company(place.company_id) as conn:
-                    alive = exports.beat(conn, export_id, run_id, place.clock.now(), done=written[0])
-            except psycopg.Error as error:  # it restarts, or takes no writes for now; the next heartbeat may succeed
-                log.warning("export.heartbeat_failed", export_id=str(export_id), error=type(error).__name__)
-                continue
-            if not alive:
-                lost.set()
-                return
-
-    thread = threading.Thread(target=beat, name=f"heartbeat-{export_id}", daemon=True)
-    thread.start()
-    try:
-        yield progress
-    finally:
-        over.set()
-        thread.join()
+        raise Refused([Issue("plan_limit_reached", full.args[0])]) from None

@@ -1,10 +1,11 @@
 """Model of the body of POST /exports: what kind of file, and of which records."""
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, NotRequired, TypeAlias
 
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Identifier, Instant, Issue
+from schemas.answers import Identifier, Instant, Issue
 from schemas.pages import Pagination
 from schemas.skus.inputs import Strict
 
@@ -35,7 +36,7 @@ class ExportInput(Strict):
     ] = "records"
 
 
-class ExportRows(Answer):
+class ExportRows(TypedDict):
     """Rows by table of the file."""
 
     skus: int
@@ -43,7 +44,7 @@ class ExportRows(Answer):
     volumes: int
 
 
-class Export(Answer):
+class Export(TypedDict):
     """An export of the whole portfolio."""
 
     id: Annotated[Identifier | None, PydanticField(description="The export's id; null with `dry_run`.")]
@@ -68,16 +69,16 @@ class Export(Answer):
     file_url: Annotated[str | None, PydanticField(description="Address of the file, once the export is completed.")]
 
 
-class ExportResponse(Answer):
+class ExportResponse(TypedDict):
     """One export."""
 
-    dry_run: Annotated[
-        bool | None, PydanticField(description="Whether nothing was written; only in the answer to POST.")
-    ] = None
+    dry_run: NotRequired[
+        Annotated[bool | None, PydanticField(description="Whether nothing was written; only in the answer to POST.")]
+    ]
     data: Export
 
 
-class ExportListResponse(Answer):
+class ExportListResponse(TypedDict):
     """A page of exports, newest first."""
 
     data: list[Export]

@@ -7,9 +7,10 @@ from datetime import date
 from typing import Annotated, Any, Final  # Any: texts and days
 
 from pydantic import Field as PydanticField
+from typing_extensions import TypedDict
 
 from schemas import normalise, texts
-from schemas.answers import Answer, Day, Identifier, Instant, code
+from schemas.answers import Day, Identifier, Instant, code
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit
@@ -17,7 +18,7 @@ from schemas.pages import Pagination
 from schemas.vocabularies import MEDIA_TYPES, TAKEN, TYPES, MediaType
 
 
-class TechnicalFile(Answer):
+class TechnicalFile(TypedDict):
     """A document of a SKU's technical documentation."""
 
     id: Annotated[Identifier | None, PydanticField(description="The file's id; null for what a dry run would store.")]
@@ -42,14 +43,14 @@ class TechnicalFile(Answer):
     updated_at: Instant
 
 
-class TechnicalFilesListResponse(Answer):
+class TechnicalFilesListResponse(TypedDict):
     """A page of a SKU's technical files, newest first."""
 
     data: list[TechnicalFile]
     pagination: Pagination
 
 
-class TechnicalFileUploadResponse(Answer):
+class TechnicalFileUploadResponse(TypedDict):
     """What was stored, or with `dry_run` would be."""
 
     dry_run: bool
@@ -132,8 +133,14 @@ def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]
         if name not in FIELDS
     ]
     for name in FIELDS:
+        text = fields.get(name, "").strip()
         try:
-            stored[name] = _value(name, fields.get(name, "").strip())
+            if name == "type":
+                stored[name] = _type(text)
+            elif text:
+                stored[name] = (
+                    day(text) if name in _DAYS else normalise.text(text, min_length=None, max_length=MAX_TEXT)
+                )
         except Unfit as unfit:
             issues.append(Issue(unfit.code, unfit.message, name))
     issued_on, expires_on = stored["issued_on"], stored["expires_on"]
@@ -143,14 +150,6 @@ def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]
         )
         issues.append(Issue("out_of_range", sentence, "expires_on"))
     return stored, issues
-
-
-def _value(name: str, text: str) -> str | date | None:
-    if name == "type":
-        return _type(text)
-    if not text:
-        return None
-    return day(text) if name in _DAYS else normalise.text(text, min_length=None, max_length=MAX_TEXT)
 
 
 def _type(text: str) -> str:

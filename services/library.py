@@ -29,14 +29,7 @@ class Added(NamedTuple):
     record: JsonObject
 
 
-def add(
-    conn: Connection,
-    actor: Actor,
-    resource: str,
-    values: JsonMapping,
-    *,
-    dry_run: bool = False,
-) -> Added:
+def add(conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, dry_run: bool = False) -> Added:
     """Add a record in the caller's transaction, with an entry in the ledger; with `dry_run` nothing is stored.
 
     Raise `Refused` where the company has another one of its name or code, or where it names a supplier of nobody.

@@ -1,7 +1,6 @@
-"""Stores exports and reads them: the list as JSON text, one as its company sees it, and which have expired.
+"""Stores exports and reads them, with the claims of the runs that write them, and what they contain.
 
-Claims are in `warehouse.exports`. An export whose time has passed is not found, whether its row still exists or
-not.
+An export whose time has passed is not found, whether its row still exists or not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +9,16 @@ from typing import (
     Any,  # Any: statements and parts of statements
     Final,
     NamedTuple,
+    cast,
 )
 from uuid import UUID
 
 import polars as pl
+from psycopg.rows import dict_row
 from psycopg.types.json import Json
 from sqlalchemy import JSON, BigInteger, Column, DateTime, Index, Integer, Table, Text, Uuid, text
 
+from schemas.exports import Export
 from schemas.fields import COMPONENT_FIELDS, Kind
 from schemas.vocabularies import SUBSTANCES
 from warehouse import pages
@@ -24,38 +26,18 @@ from warehouse.audit.visible import AS_OF
 from warehouse.base import company, identity, instant, metadata
 from warehouse.figures.snapshots import Snapshot
 from warehouse.figures.source import ARCHIVED, NOTHING, Tables, parts, volumes_of
-from warehouse.imports.claims import STALLED_AFTER, ClaimLost, prove
+from warehouse.imports.claims import STALLED_AFTER, prove
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 from warehouse.skus.queries import COVERAGE, DOC_CHANGED
 from warehouse.skus.tables import DERIVED_COLUMNS, DTYPES, VALUE_COLUMNS
 
-__all__ = [
-    "KEPT_FOR",
-    "MAX_ATTEMPTS",
-    "ClaimLost",
-    "Claimed",
-    "Done",
-    "Waiting",
-    "beat",
-    "companies",
-    "complete",
-    "fail",
-    "hand_back",
-    "take",
-]
-
-
 _KEPT: Final = "(expires_at IS NULL OR expires_at > %(now)s)"
-_FOUND: Final = f"{_KEPT} AND (%(status)s::text IS NULL OR status = %(status)s::text)"
-"""What the list is narrowed to; a null `status` is any."""
-_SHOWN: Final = f"""
-    id, format, source, status, skus_total, skus_done, {pages.instant("as_of")} AS as_of, rows, size_bytes, sha256,
-    failure, {pages.instant("created_at")} AS created_at, {pages.instant("finished_at")} AS finished_at,
-    {pages.instant("expires_at")} AS expires_at,
-    CASE WHEN status = 'completed' THEN '/api/v1/exports/' || id || '/file' END AS file_url"""
-ONE: Final = f"""
-SELECT row_to_json(shown)::text FROM (SELECT {_SHOWN} FROM exports WHERE id = %(id)s AND {_KEPT}) AS shown"""
-"""Export as JSON text, for the parameters `id` and `now`; no row where the session's company has none of that id."""
+_COLUMNS: Final = """
+    id, format, source, status, skus_total, skus_done, as_of, rows, size_bytes, sha256, failure, created_at,
+    finished_at, expires_at, CASE WHEN status = 'completed' THEN '/api/v1/exports/' || id || '/file' END AS file_url"""
+ONE: Final = f"SELECT {_COLUMNS} FROM exports WHERE id = %(id)s AND {_KEPT}"
+"""Export for the parameters `id` and `now`; no row where the session's company has none of that id."""
 _FILE: Final = f"""
 SELECT object_key, format, size_bytes, sha256, created_at FROM exports
 WHERE id = %(id)s AND status = 'completed' AND {_KEPT}"""
@@ -79,17 +61,18 @@ class ExportFile(NamedTuple):
     created_at: datetime
 
 
-def page(limit: int, offset: int) -> str:
-    """Return the query of ExportListResponse as one JSON text, newest first; parameters `now` and `status`."""
-    return pages.page(
-        _SHOWN,
-        "kept",
-        order="kept_at DESC, id",
+def page(limit: int, offset: int, *, now: datetime, status: str | None) -> Listing[Export]:
+    """Return the question for a page of the exports that are kept, newest first; a null `status` is any."""
+    chosen = f"FROM exports WHERE {_KEPT} AND (%(status)s::text IS NULL OR status = %(status)s::text)"
+    return pages.listing(
+        _COLUMNS,
+        "exports",
+        order="created_at DESC, id",
         limit=limit,
         offset=offset,
-        rows=f"SELECT *, created_at AS kept_at FROM exports WHERE {_FOUND} ORDER BY created_at DESC, id "
-        f"LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) FROM exports WHERE {_FOUND})",
+        rows=f"SELECT * {chosen} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {chosen})",
+        parameters={"now": now, "status": status},
     )
 
 
@@ -98,10 +81,10 @@ def add(connection: Connection, row: Mapping[str, object]) -> None:
     connection.execute(_ADD, row)
 
 
-def shown(connection: Connection, export_id: UUID, now: datetime) -> str | None:
-    """Return an export as JSON text; None where the session's company has none of that id."""
-    row = connection.execute(ONE, {"id": export_id, "now": now}).fetchone()
-    return None if row is None else str(row[0])
+def one(connection: Connection, export_id: UUID, now: datetime) -> Export | None:
+    """Return an export; None where the session's company has none of that id."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cast(Export | None, cursor.execute(ONE, {"id": export_id, "now": now}).fetchone())
 
 
 def file_of(connection: Connection, export_id: UUID, now: datetime) -> ExportFile | None:
@@ -307,7 +290,7 @@ LEFT JOIN (
 _TYPES: Final = {name: DTYPES[name]() for name in (*_PLAIN, *DERIVED_COLUMNS)} | dict.fromkeys(
     ("id", "doc_status", *SUBSTANCES, *_LISTS, *_GRAPHS), pl.String()
 )
-_AS_OF: Final = f"SELECT {pages.instant(AS_OF)}"
+_AS_OF: Final = f"SELECT {AS_OF}"
 
 
 def take_time(conn: Connection) -> None:
@@ -319,7 +302,8 @@ def as_of(conn: Connection, now: datetime) -> datetime:
     """Return the instant from which a caller who has what is read next misses no change (decision 0033)."""
     row = conn.execute(_AS_OF, {"now": now, "today": now.date()}).fetchone()
     assert row is not None, "a least value is one row"
-    return datetime.fromisoformat(row[0])
+    instant_of_records: datetime = row[0]
+    return instant_of_records
 
 
 def of_records(conn: Connection, today: date) -> Iterator[Tables]:

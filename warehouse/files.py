@@ -3,7 +3,7 @@
 Their bytes are objects (`warehouse.operate.objects`); `services.files` checks and records an upload.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -11,9 +11,11 @@ from uuid import UUID
 from psycopg.rows import class_row
 from sqlalchemy import Column, Date, Index, Integer, Table, Text, Uuid, desc
 
+from schemas.files import TechnicalFile
 from warehouse import pages
 from warehouse.base import company, instant, metadata
 from warehouse.operate.sessions import Connection
+from warehouse.pages import Listing
 from warehouse.skus.queries import is_archived
 
 technical_files = Table(
@@ -37,12 +39,11 @@ technical_files = Table(
 )
 
 
-_ITEM: Final = f"""
+_ITEM: Final = """
     id, sku_id, type, filename, media_type, size_bytes, sha256, reference, issuer,
-    issued_on::text AS issued_on, expires_on::text AS expires_on,
-    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+    issued_on, expires_on, created_at, updated_at"""
 """TechnicalFile in the order of the contract."""
-_ORDER: Final = "technical_files.created_at DESC, technical_files.id DESC"
+_ORDER: Final = "created_at DESC, id DESC"
 _OF_SKU: Final = "FROM technical_files WHERE technical_files.sku_id = %(sku_id)s"
 
 _COLUMNS: Final = tuple(column.name for column in technical_files.columns)
@@ -81,7 +82,7 @@ class File:
     expires_on: date | None
 
 
-class TechnicalFile(NamedTuple):
+class NamedFile(NamedTuple):
     """A technical file as a declaration names it; `issued_on` is an ISO date."""
 
     type: str
@@ -92,9 +93,9 @@ class TechnicalFile(NamedTuple):
     issued_on: str | None
 
 
-def page(limit: int, offset: int) -> str:
-    """Return TechnicalFilesListResponse as one JSON text, `page`, for the parameter `sku_id`; no row without a SKU."""
-    listed = pages.page(
+def page(sku_id: UUID, limit: int, offset: int) -> Listing[TechnicalFile]:
+    """Return the question for a page of a SKU's files, newest first; no row where the company has no such SKU."""
+    listed = pages.listing(
         _ITEM,
         "technical_files",
         order=_ORDER,
@@ -102,9 +103,10 @@ def page(limit: int, offset: int) -> str:
         offset=offset,
         rows=f"SELECT * {_OF_SKU} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) {_OF_SKU})",
+        parameters={"sku_id": sku_id},
     )
     exists = f"EXISTS (SELECT FROM skus WHERE id = %(sku_id)s) OR {is_archived('%(sku_id)s')}"
-    return f"SELECT listed.page FROM ({listed}) AS listed WHERE {exists}"
+    return replace(listed, sql=f"SELECT listed.* FROM ({listed.sql}) AS listed WHERE {exists}")
 
 
 def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, at: datetime) -> bool:
@@ -119,7 +121,7 @@ def one(connection: Connection, sku_id: UUID, file_id: UUID) -> File | None:
         return cursor.execute(_ONE, [sku_id, file_id]).fetchone()
 
 
-def of_sku(connection: Connection, sku_id: UUID) -> list[TechnicalFile]:
+def of_sku(connection: Connection, sku_id: UUID) -> list[NamedFile]:
     """Return the files of a SKU by type, the oldest first: 100 at most."""
-    with connection.cursor(row_factory=class_row(TechnicalFile)) as cursor:
+    with connection.cursor(row_factory=class_row(NamedFile)) as cursor:
         return cursor.execute(_NAMED, [sku_id]).fetchall()

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast  # Any: rows, whose types the statement says
 
 from schemas.pages import Page
+from schemas.refusals import NotThere
 from warehouse.operate.sessions import AsyncCursor, Connection, Cursor
 
 T = TypeVar("T")
@@ -31,7 +32,12 @@ class Listing(Generic[T]):
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     def page(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], *, skip: int = 0) -> Page[T]:
-        """Return the page of a statement's rows; `skip` columns before its own belong to another question."""
+        """Return the page of a statement's rows; `skip` columns before its own belong to another question.
+
+        Raise `NotThere` where the record whose list it is does not exist: its statement has no row then.
+        """
+        if not rows or rows[0][skip] is None:
+            raise NotThere
         items = skip + len(self.beside) + 2
         names, total = columns[items:], rows[0][skip]
         data = [dict(zip(names, row[items:], strict=True)) for row in rows if row[items - 1]]

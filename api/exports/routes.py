@@ -1,11 +1,11 @@
 """Exports of the whole portfolio: asked for, polled, and downloaded. A run writes the file (`pipelines.exports`)."""
 
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from typing import Final
 from uuid import UUID
 
-import orjson
 from fastapi import APIRouter
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -14,8 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from uuid_utils import uuid7
 
 from api.http import stored_files
-from api.http.answers import is_current, json_of, json_text, revalidated
-from api.http.auth import Presented, Reader, Writer, read
+from api.http.answers import is_current, json_of, revalidated
+from api.http.auth import Presented, Reader, Writer, read_page, read_record
 from api.http.errors import RateLimited
 from api.http.parameters import DryRun, ImportStatus, Limit, Offset, RecordId
 from api.http.requests import fingerprint, json_body
@@ -23,14 +23,12 @@ from api.http.service import service_of
 from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.operate.launching import ExportLaunch
-from schemas.exports import EXTENSIONS, MEDIA_TYPES, ExportInput, ExportListResponse, ExportResponse
-from schemas.json_values import JsonObject
+from schemas.exports import EXTENSIONS, MEDIA_TYPES, Export, ExportInput, ExportListResponse, ExportResponse
 from schemas.refusals import NotThere
 from schemas.skus.inputs import parse_body
 from warehouse import exports
 from warehouse.companies import queries as queries_companies
 from warehouse.companies.queries import counters
-from warehouse.exports import ExportFile
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
 
@@ -39,9 +37,7 @@ router = APIRouter(prefix=f"{V1}/exports", tags=["Exports"])
 _MOST_OPEN: Final = 5
 """Exports of a company that may wait or be written at a time."""
 _AGAIN_SECONDS: Final = 30
-_FILE: Final = {
-    "Content-Disposition": "Names the file.",
-}
+_FILE: Final = {"Content-Disposition": "Names the file."}
 
 
 @router.post(
@@ -63,86 +59,88 @@ async def post_export(request: Request, key: Writer, dry_run: DryRun) -> Respons
     """
     sent = parse_body(ExportInput, await json_body(request))
     write = await run_in_threadpool(Write.by_key, request, key)
-    response, launch = await run_in_threadpool(_accept, write, sent, key.client_id, dry_run=dry_run)
+    response, launch = await run_in_threadpool(_accept, write, sent, dry_run=dry_run)
     if launch is not None:
         request.app.state.launching.soon(launch)
     return response
 
 
-def _accept(write: Write, sent: ExportInput, client_id: UUID, *, dry_run: bool) -> tuple[Response, ExportLaunch | None]:
+def _accept(write: Write, sent: ExportInput, *, dry_run: bool) -> tuple[Response, ExportLaunch | None]:
     """Queue the export; return the answer, and the run that it needs unless it was asked for before."""
+    actor = write.actor
     launch: ExportLaunch | None = None
 
-    def work(conn: Connection) -> JsonObject:
+    def queue(conn: Connection) -> ExportResponse:
         nonlocal launch
         skus = counters(conn).skus
         if dry_run:
-            return {"dry_run": True, "data": _nothing_queued(sent, skus, write)}
+            return {"dry_run": True, "data": _nothing_queued(sent, skus, actor.now)}
         if exports.open_ones(conn) >= _MOST_OPEN:
             raise RateLimited(_AGAIN_SECONDS)
         export_id = UUID(str(uuid7()))
         row = {
             "id": export_id,
-            "company_id": write.actor.company_id,
+            "company_id": actor.company_id,
             "format": sent.format,
             "source": sent.source,
-            "object_key": f"{write.actor.company_id}/exports/{export_id}/file",
-            "client_id": client_id,
-            "client_name": write.actor.origin.actor_name or "",
-            "at": write.actor.now,
+            "object_key": f"{actor.company_id}/exports/{export_id}/file",
+            "client_id": actor.origin.actor_id,
+            "client_name": actor.origin.actor_name or "",
+            "at": actor.now,
         }
         exports.add(conn, row)
-        shown = exports.shown(conn, export_id, write.actor.now)
-        assert shown is not None, "it was added in this transaction"
-        launch = ExportLaunch(
-            export_id, write.actor.company_id, queries_companies.own(conn, write.actor.company_id), skus
-        )
-        return {"dry_run": False, "data": orjson.loads(shown)}
+        queued = exports.one(conn, export_id, actor.now)
+        assert queued is not None, "it was added in this transaction"
+        launch = ExportLaunch(export_id, actor.company_id, queries_companies.own(conn, actor.company_id), skus)
+        return {"dry_run": False, "data": queued}
 
     show = partial(json_of, status=200 if dry_run else 202)
-    return write.answer(fingerprint(sent.model_dump()), work, show, dry_run=dry_run), launch
+    return write.answer(fingerprint(sent.model_dump()), queue, show, dry_run=dry_run), launch
 
 
-def _nothing_queued(sent: ExportInput, skus: int, write: Write) -> JsonObject:
+def _nothing_queued(sent: ExportInput, skus: int, now: datetime) -> Export:
     """Return what a dry run shows: the export as it would be queued."""
-    empty = ("as_of", "rows", "size_bytes", "sha256", "failure", "finished_at", "expires_at", "file_url")
-    asked = {"id": None, "format": sent.format, "source": sent.source, "status": "queued"}
-    counts = {"skus_total": skus, "skus_done": 0}
-    return {**asked, **counts, **dict.fromkeys(empty), "created_at": write.actor.now.isoformat().replace("+00:00", "Z")}
+    return {
+        "id": None,
+        "format": sent.format,
+        "source": sent.source,
+        "status": "queued",
+        "skus_total": skus,
+        "skus_done": 0,
+        "as_of": None,
+        "rows": None,
+        "size_bytes": None,
+        "sha256": None,
+        "failure": None,
+        "created_at": now,
+        "finished_at": None,
+        "expires_at": None,
+        "file_url": None,
+    }
 
 
 @router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS, preview=True))
 async def list_exports(
-    request: Request,
-    presented: Presented,
-    *,
-    status: ImportStatus = None,
-    limit: Limit = 50,
-    offset: Offset = 0,
+    request: Request, presented: Presented, *, status: ImportStatus = None, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """The exports that are kept, newest first."""
-    asked = {"now": service_of(request).clock.now(), "status": status}
-    (page,) = await read(request, presented, exports.page(limit, offset), asked)
-    return json_text(page)
+    listing = exports.page(limit, offset, now=service_of(request).clock.now(), status=status)
+    return json_of(await read_page(request, presented, listing))
 
 
 @router.get(
     "/{id}",
     **operation(
-        "One export",
-        answers={200: ExportResponse},
-        errors=(*READ_ERRORS, "not_found"),
-        revalidated=True,
-        preview=True,
+        "One export", answers={200: ExportResponse}, errors=(*READ_ERRORS, "not_found"), revalidated=True, preview=True
     ),
 )
 async def get_export(request: Request, presented: Presented, export_id: RecordId) -> Response:
     """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
     asked = {"id": export_id, "now": service_of(request).clock.now()}
-    (shown,) = await read(request, presented, exports.ONE, asked)
-    if shown is None:
+    export = await read_record(request, presented, exports.ONE, asked)
+    if export is None:
         raise NotThere
-    return revalidated(request, json_text(f'{{"data":{shown}}}'))
+    return revalidated(request, json_of({"data": export}))
 
 
 @router.get(
@@ -167,7 +165,14 @@ def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
         found = exports.file_of(conn, export_id, service.clock.now())
     if found is None:
         raise NotThere
-    headers = _headers(found)
+    name = f"portfolio-{found.created_at:%Y-%m-%d}.{EXTENSIONS[found.format]}"
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Length": str(found.size_bytes),
+        "ETag": f'"{found.sha256}"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
     if is_current(request, headers["ETag"]):
         return Response(status_code=304, headers={"ETag": headers["ETag"]})
     try:
@@ -179,14 +184,3 @@ def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
     return StreamingResponse(
         chain([first], chunks), 200, headers, MEDIA_TYPES[found.format], BackgroundTask(file.close)
     )
-
-
-def _headers(found: ExportFile) -> dict[str, str]:
-    name = f"portfolio-{found.created_at:%Y-%m-%d}.{EXTENSIONS[found.format]}"
-    return {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Content-Length": str(found.size_bytes),
-        "ETag": f'"{found.sha256}"',
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }

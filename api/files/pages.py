@@ -6,9 +6,8 @@ The interface's own functions do it: `services.conformity.documents` for drafts,
 import hmac
 from collections.abc import Sequence
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -25,7 +24,6 @@ from api.pages.forms import Form, path_id, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
-from schemas.json_values import JsonObject
 from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import CONTENTS, TAKEN
 from services.conformity import documents
@@ -89,11 +87,8 @@ def _faults_of_file(refused: HttpRefusal, form: FileForm, lang: str) -> list[tup
     if not form.filename and not form.size_bytes:
         return [("file", text("documents.file.needed", lang))]
     issues = [issue for issue in refused.details or () if "message" in issue] or [{"message": str(refused)}]
-    return [_fault_of(str(issue.get("field") or "file"), issue["message"], lang) for issue in issues]
-
-
-def _fault_of(name: str, message: str, lang: str) -> tuple[str, str]:
-    return name, f"{text(f'documents.{name}', lang)}: {said(message, lang)}"
+    faults = [(str(issue.get("field") or "file"), said(issue["message"], lang)) for issue in issues]
+    return [(name, f"{text(f'documents.{name}', lang)}: {sentence}") for name, sentence in faults]
 
 
 def _draft(request: Request, session: Session, form: Form) -> Response:
@@ -133,7 +128,7 @@ def _page(
         waiting, _ = review.doc_drafts(conn, sku_id=sku_id)
         now, rulesets = service.clock.now(), service.rulesets
         drafts = [documents.draft_as_answer(conn, entry, now=now, rulesets=rulesets) for entry in waiting]
-        attached = _files(conn, sku_id)
+        attached = files.page(sku_id, _FILES_SHOWN, 0).read(conn)["data"]
     return page(
         request,
         "item_documents.html",
@@ -152,10 +147,3 @@ def _page(
         given=form or Form([("draft_lang", lang)]),
         faults=faults,
     )
-
-
-def _files(conn: Connection, sku_id: UUID) -> list[JsonObject]:
-    """Return the newest files of an item as the interface lists them."""
-    row = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone()
-    found: list[JsonObject] = orjson.loads(row[0])["data"] if row else []
-    return found

@@ -7,7 +7,6 @@ from typing import Final
 from urllib.parse import quote
 from uuid import UUID
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,8 +14,8 @@ from starlette.responses import Response
 from uuid_utils import uuid7
 
 from api.http import stored_files
-from api.http.answers import json_of, json_text
-from api.http.auth import Presented, Writer, read
+from api.http.answers import json_of
+from api.http.auth import Presented, Writer, read_page
 from api.http.errors import REFUSALS
 from api.http.parameters import DryRun, Limit, Offset, RecordId
 from api.http.requests import FileForm, fingerprint, judge_file, unreadable
@@ -24,14 +23,13 @@ from api.http.service import service_of
 from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, operation
 from pipelines.writing import write as write_writing
-from schemas.actors import Actor
 from schemas.answers import Error
 from schemas.files import FIELDS, MAX_TEXT, TechnicalFilesListResponse, TechnicalFileUploadResponse, name_as, visible
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.refusals import NotThere
 from schemas.vocabularies import MEDIA_TYPES, TYPES
-from services.files import as_answer, key_of, record
+from services.files import key_of, record
 from warehouse import files
 from warehouse.files import File
 from warehouse.operate.objects import NoSuchObject
@@ -92,19 +90,14 @@ _DOWNLOADED: Final = {
 @router.get(
     "",
     **operation(
-        "List technical files of a SKU",
-        answers={200: TechnicalFilesListResponse},
-        errors=(*READ_ERRORS, "not_found"),
+        "List technical files of a SKU", answers={200: TechnicalFilesListResponse}, errors=(*READ_ERRORS, "not_found")
     ),
 )
 async def list_files(
     request: Request, presented: Presented, sku_id: RecordId, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
-    (page,) = await read(request, presented, files.page(limit, offset), {"sku_id": sku_id})
-    if page is None:
-        raise NotThere
-    return json_text(page)
+    return json_of(await read_page(request, presented, files.page(sku_id, limit, offset)))
 
 
 @router.post("", **_UPLOAD)
@@ -147,7 +140,9 @@ async def receive(
 
     `write_of` returns the write once the form is read; it may refuse the form. Raise the refusals of the contract.
     """
-    await _require_sku(request, company_id, sku_id)
+    async with service_of(request).reads.company(company_id) as connection:  # before the body is read
+        if not await skus.exists(connection, sku_id):
+            raise NotThere
     file_id = UUID(str(uuid7()))
     objects, object_key = service_of(request).objects, key_of(company_id, file_id)
     try:
@@ -162,52 +157,37 @@ async def receive(
     except Exception:
         await run_in_threadpool(objects.remove, object_key)
         raise
-    return await _settled(request, write, sku_id, file_id, form, dry_run=dry_run)
+    return await _settle(request, write, sku_id, file_id, form, dry_run=dry_run)
 
 
-async def _require_sku(request: Request, company_id: UUID, sku_id: UUID) -> None:
-    """Refuse an unknown SKU before the body is read."""
-    async with service_of(request).reads.company(company_id) as connection:
-        found = await skus.exists(connection, sku_id)
-    if not found:
-        raise NotThere
-
-
-async def _settled(
+async def _settle(
     request: Request, write: Write, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool
 ) -> Response:
     """Check the bytes that have arrived and record them; remove bytes that no record names.
 
     Where the commit is in doubt the bytes stay: housekeeping removes them if there is no record.
     """
-    objects, object_key = write.service.objects, key_of(write.actor.company_id, file_id)
+    objects, actor, is_new = write.service.objects, write.actor, False
+    object_key = key_of(actor.company_id, file_id)
+
+    def store(connection: Connection) -> TechnicalFileUploadResponse:
+        nonlocal is_new
+        is_new = True
+        if not dry_run:
+            write_writing.admit(connection, objects, actor.company_id, new_bytes=file.size_bytes, now=actor.now)
+        return {"dry_run": dry_run, "data": record(connection, actor, sku_id, file, dry_run=dry_run)}
+
     try:
-        kind = await judge_file(request, write.actor.company_id, "company", object_key, form)
+        kind = await judge_file(request, actor.company_id, "company", object_key, form)
         name = name_as(form.filename, kind)
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
-        response = await run_in_threadpool(_recorded, write, sku_id, file, dry_run=dry_run)
+        meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
+        meaning |= {name: getattr(file, name) for name in FIELDS}
+        show = partial(json_of, status=200 if dry_run else 201)
+        response = await run_in_threadpool(write.answer, fingerprint(meaning), store, show, dry_run=dry_run)
     except REFUSALS:
         await run_in_threadpool(objects.remove, object_key)
         raise
-    if orjson.loads(response.body)["data"]["id"] != str(file_id):  # a dry run, or the answer of an earlier request
+    if dry_run or not is_new:  # a dry run, or the answer of an earlier request
         await run_in_threadpool(objects.remove, object_key)
     return response
-
-
-def _recorded(write: Write, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
-    def work(connection: Connection) -> JsonObject:
-        company_id, now = write.actor.company_id, write.actor.now
-        if not dry_run:
-            write_writing.admit(connection, write.service.objects, company_id, new_bytes=file.size_bytes, now=now)
-            record(
-                connection,
-                Actor(company_id, write.actor.origin, now),
-                sku_id,
-                file,
-            )
-        return {"dry_run": dry_run, "data": as_answer(file, sku_id, now, stored=not dry_run)}
-
-    meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
-    meaning |= {name: getattr(file, name) for name in FIELDS}
-    show = partial(json_of, status=200 if dry_run else 201)
-    return write.answer(fingerprint(meaning), work, show, dry_run=dry_run)

@@ -144,11 +144,11 @@ def accepted_language(request: Request) -> str:
 
 
 def in_language(answer: Response, lang: str, templates: Mapping[str, str] = MappingProxyType({})) -> Response:
-    """Return a JSON answer with its messages in a language, and the headers that declare it.
+    """Return an answer with the messages of its JSON in a language, and the headers that declare it.
 
     `templates` are what is stored beside the English messages of an answer that the database has written.
     """
-    if lang != ORIGINAL:
+    if lang != ORIGINAL and answer.media_type == "application/json":
         value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
         answer.body = as_json(translated(value, lang, templates))
         answer.headers["Content-Length"] = str(len(answer.body))

@@ -8,8 +8,7 @@ column was not known, the form also asks for the line of the headers.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Final, Literal
+from typing import Any, Final, Literal  # Any: pieces of a mapping
 
 from api.imports.submissions import sheets_mapping
 from api.pages.render import rows, text
@@ -216,12 +215,18 @@ def open_questions(source: ImportSource, lang: str, *, beside_columns: bool) -> 
 
 def chosen_answers(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
     """Return the pieces of mapping that a form chose, together."""
-    pieces = [
-        _switched_off(asked) if choice == _NOT_READ else answer_with(asked, choice)
-        for at, asked in enumerate(source.get("asked", ()))
-        if (choice := form.get(f"answer.{at}", "")) in {code for code, _ in _choices(asked, "en")}
-    ]
-    return reduce(merged, pieces, {})
+    mapping: dict[str, object] = {}
+    for at, asked in enumerate(source.get("asked", ())):
+        choice = form.get(f"answer.{at}", "")
+        if choice not in {code for code, _ in _choices(asked, "en")}:
+            continue
+        piece: dict[str, object] = {"columns": dict.fromkeys(asked["could_be"])}  # reads its field from nowhere
+        if choice != _NOT_READ:
+            piece = answer_with(asked, choice)
+        elif "components" in asked["answer"]:
+            piece = {"components": piece}
+        mapping = merged(mapping, piece)
+    return mapping
 
 
 def _place(asked: Asked, lang: str) -> str:
@@ -235,9 +240,16 @@ def _choices(asked: Asked, lang: str) -> list[tuple[str, str]]:
     if not asked.get("answer"):  # of an import of an earlier release
         return []
     choices = [(choice, _word(asked, choice, lang)) for choice in asked["could_be"]]
-    if is_about_column(asked) and _columns(asked) is not None:
+    columns = _piece(asked).get("columns")
+    if is_about_column(asked) and isinstance(columns, Mapping) and list(columns) == asked["could_be"]:
         choices.append((_NOT_READ, text("imports.asked.not_read", lang)))
     return choices
+
+
+def _piece(asked: Asked) -> Mapping[str, Any]:
+    """Return the piece of mapping that answers a question, of the table that it is about."""
+    parts = asked["answer"].get("components")
+    return parts if isinstance(parts, Mapping) else asked["answer"]
 
 
 def _word(asked: Asked, choice: str, lang: str) -> str:
@@ -250,31 +262,10 @@ def _word(asked: Asked, choice: str, lang: str) -> str:
         if family := dict(field.fixed).get("material_family"):  # the weight of the parts of a material
             return word("material_family", family, lang)
         return name_of_field("component" if of_parts else "sku", choice, lang)
-    if kind == "value" and (vocabulary := _vocabulary(asked)) is not None:
-        return word(vocabulary, choice, lang)
+    values = _piece(asked).get("values") if kind == "value" else None
+    if isinstance(values, Mapping) and len(values) == 1:
+        column = field_column(next(iter(values)), "component" if of_parts else "sku")
+        if column is not None and column.field.vocabulary:
+            return word(column.field.vocabulary, choice, lang)
     key = f"imports.asked.{kind}.{choice}"
     return text(key, lang) if key in _WORDS else choice
-
-
-def _vocabulary(asked: Asked) -> str | None:
-    """Return the vocabulary of the field whose value is asked about."""
-    parts = asked["answer"].get("components")
-    piece = parts if isinstance(parts, Mapping) else asked["answer"]
-    values = piece.get("values")
-    if not isinstance(values, Mapping) or len(values) != 1:
-        return None
-    column = field_column(next(iter(values)), "sku" if piece is asked["answer"] else "component")
-    return None if column is None or not column.field.vocabulary else str(column.field.vocabulary)
-
-
-def _columns(asked: Asked) -> Mapping[str, object] | None:
-    """Return the fields of which a column is read if it is what the answer says; None where it is about others."""
-    parts = asked["answer"].get("components")
-    columns = (parts if isinstance(parts, Mapping) else asked["answer"]).get("columns")
-    return columns if isinstance(columns, Mapping) and list(columns) == asked["could_be"] else None
-
-
-def _switched_off(asked: Asked) -> dict[str, object]:
-    """Return the piece of mapping that reads the field of a column from nowhere."""
-    off: dict[str, object] = {"columns": dict.fromkeys(asked["could_be"])}
-    return {"components": off} if "components" in asked["answer"] else off

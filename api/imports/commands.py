@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, cast, get_args  # Any: typer has no public name for its bar
+from typing import Annotated, Any, Final, cast, get_args  # Any: typer has no public name for its bar
 from urllib.parse import quote
 
 import orjson
@@ -50,8 +50,7 @@ _PATH: Final = "/api/v1/imports"
 ArchivedSkus = Annotated[
     str,
     typer.Option(
-        "--archived",
-        help="return: archived SKUs of the file come back; keep: they stay so, and the rows are rejected.",
+        "--archived", help="return: archived SKUs of the file come back; keep: they stay so, and the rows are rejected."
     ),
 ]
 
@@ -108,24 +107,26 @@ def import_file(
 
     Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
     """
-    sent, given = _check_sent(file, answer, errors), _joined(mapping)
+    data, given = _check_sent(file, answer, errors), mapping[0] if mapping else None
+    if mapping and len(mapping) > 1:  # one alone goes as it is: the service judges it
+        given = orjson.dumps(reduce(merged, map(_object, mapping))).decode()
     lang = check_choices(LANGUAGES, [lang])[0] if lang else locale_language()
     service = Client(_check_url(url) if url else Settings.load(data_dir=data_dir).base_url, _read_key(key), lang)
     mapping_fields = {
         name: value for name, value in (("mapping", given), ("mapping_name", mapping_name)) if value is not None
     }
-    if sent is None:
+    if file is None or data is None:
         path = f"{_PATH}/{quote(str(answer), safe='')}/repeat"
         answered = service.post(path, {"mapping": _object(given or "{}"), "dry_run": dry_run})
     else:
         query = f"dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
-        parts = {"file": (sent.name, sent.data, "application/octet-stream"), **mapping_fields}
+        parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
         answered = service.send(f"{_PATH}?{query}", parts)
     accepted = cast(ImportAccepted, answered)
     finished = _poll_until_ended(service, accepted)
     fault_count = 0 if as_json and errors is None else finished["pagination"]["total"]
     faults = _load_faults(service, accepted["poll_url"], fault_count)
-    written = _write(errors, sent.data, finished["source"], faults, lang) if sent and errors and faults else []
+    written = _write(errors, data, finished["source"], faults, lang) if data and errors and faults else []
     if as_json:
         shown = {name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}
         show(shown | {name: finished["source"].get(name, []) for name in ("asked", "readings")}, as_json=True)
@@ -136,15 +137,8 @@ def import_file(
         typer.echo(f"\n{where} {_how_to_resend(written, finished, mapping_fields, lang)}")
 
 
-class _Sent(NamedTuple):
-    """The file that is sent."""
-
-    name: str
-    data: bytes
-
-
-def _check_sent(file: Path | None, answer: str | None, errors: Path | None) -> _Sent | None:
-    """Return the file to send, None where an earlier one is answered. Report wrong usage before anything is sent."""
+def _check_sent(file: Path | None, answer: str | None, errors: Path | None) -> bytes | None:
+    """Return the bytes to send, None where an earlier file is answered. Report wrong usage before anything is sent."""
     if (file is None) == (answer is None):
         raise typer.BadParameter("Name a file, or with --answer the import whose file is kept.", param_hint="FILE")
     if file is None:
@@ -153,14 +147,7 @@ def _check_sent(file: Path | None, answer: str | None, errors: Path | None) -> _
         return None
     if errors is not None:
         _check_target(errors, file)
-    return _Sent(file.name, file.read_bytes())
-
-
-def _joined(mappings: list[str] | None) -> str | None:
-    """Return several mappings as one; one alone as it is, so that the service judges it."""
-    if not mappings or len(mappings) == 1:
-        return mappings[0] if mappings else None
-    return orjson.dumps(reduce(merged, map(_object, mappings))).decode()
+    return file.read_bytes()
 
 
 def _object(mapping: str) -> JsonObject:
@@ -258,8 +245,9 @@ def _how_to_resend(
     if len(written) > 1:
         no_sheet = Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")
         return translate(no_sheet, lang)
-    mapping = orjson.loads(mapping_fields["mapping"]) if "mapping" in mapping_fields else {}
-    marks = _decimal_marks(finished["source"])
+    mapping = _object(mapping_fields["mapping"]) if "mapping" in mapping_fields else {}
+    parts = finished["source"]["components"]
+    marks = {**finished["source"]["decimal_marks"], **(parts["decimal_marks"] if parts else {})}
     same_format = written[0].suffix.lower() == f".{finished['source']['format']}"
     check_sentence = []
     if len(set(marks.values())) == 1 and same_format and "mapping_name" not in mapping_fields:
@@ -281,12 +269,6 @@ def _how_to_resend(
     command = " ".join(["pcds import", shlex.quote(str(written[0])), *options])
     sentences = [Message("Correct them there and send them back: {command}", command=command), *check_sentence]
     return "\n".join(translate(sentence, lang) for sentence in sentences)
-
-
-def _decimal_marks(source: ImportSource) -> dict[str, str]:
-    """Return the decimal mark of each column that has one, on both sheets."""
-    parts = source["components"]
-    return {**source["decimal_marks"], **(parts["decimal_marks"] if parts else {})}
 
 
 def write_template(
@@ -357,10 +339,6 @@ def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
             change = parse_body(OwnWordsInput, sent)
-            words_imports.change_words(
-                connection,
-                Actor(company, operator.origin, operator.clock.now()),
-                change,
-            )
+            words_imports.change_words(connection, Actor(company, operator.origin, operator.clock.now()), change)
         except Refused as refused:
             raise Refusal(" ".join(str(issue.message) for issue in refused.issues)) from None

@@ -1,6 +1,6 @@
 """Pages on which people correct the rejected rows of an import: cell by cell, or a text for all its rows at once.
 
-Both are operations of the interface (`api.imports.corrections`, `services.imports.words`), and lead to the page of a
+Both are operations of the interface (`api.imports.submissions`, `services.imports.words`), and lead to the page of a
 new import.
 """
 
@@ -23,7 +23,6 @@ from api.pages.render import language_of, page, said
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.imports.rejections import Edit
 from pipelines.reading.columns import field_column
-from pipelines.reading.fields import Table
 from schemas.imports.inputs import OwnWordInput, OwnWordsInput
 from schemas.json_values import JsonMapping
 from schemas.messages import header, word
@@ -139,7 +138,7 @@ def _page(
         request,
         template,
         session=session,
-        status=_status(refusal),
+        status=200 if refusal is None else refusal.response("").status_code,
         faults=[("", sentence) for sentence in sentences_of(refusal, language_of(request))],
         given=given or {},
         once=str(uuid4()),
@@ -150,21 +149,12 @@ def _page(
 
 def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
-    found = _column_of(field)
-    if found is None or not found[1]:
+    column = field_column(field, "sku") or field_column(field, "component")
+    if column is None or not column.field.vocabulary:
         return field, []
-    (table, name), vocabulary = found
+    vocabulary = column.field.vocabulary
     codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]]
-    return header(table, name, lang), sorted(codes, key=lambda choice: choice[1].casefold())
-
-
-def _column_of(field: str) -> tuple[tuple[Table, str], str] | None:
-    """Return the table, the name and the vocabulary of a field that a report names; None for an unknown one."""
-    tables: tuple[Table, ...] = ("sku", "component")
-    for table in tables:
-        if (column := field_column(field, table)) is not None:
-            return (column.table, column.field.name), column.field.vocabulary or ""
-    return None
+    return header(column.table, column.field.name, lang), sorted(codes, key=lambda choice: choice[1].casefold())
 
 
 def _said(form: Form) -> bool | None:
@@ -207,7 +197,3 @@ def _edits(form: Form) -> Iterator[Edit]:
 def _name(row: JsonMapping, column: str) -> str:
     """Return the name of a cell's input."""
     return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")
-
-
-def _status(refusal: HttpRefusal | None) -> int:
-    return 200 if refusal is None else refusal.response("").status_code

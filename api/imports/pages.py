@@ -136,8 +136,8 @@ def import_page(
         undone_at=relatives.undone_at,
         answers=relatives.answers,
         answered_by=relatives.answered_by,
-        meaning=_meaning_of,
-        warned=[(_meaning_of_code(code), number) for code, number in found["warning_counts"].items()],
+        meaning=lambda reason: _meaning(reason.code, reason.message),
+        warned=[(_meaning(code, code), number) for code, number in found["warning_counts"].items()],
         field_name=lambda field: pages.path_in_words(field, lang) if field else "",
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
@@ -162,16 +162,10 @@ def sentences_of(refusal: HttpRefusal | None, lang: str) -> list[str]:
     return [said(sentence, lang) for sentence in sentences or [refusal.args[0]]]
 
 
-def _meaning_of(reason: Reason) -> str:
-    """Return what a reason's code means; one of its faults describes a code that no table has."""
-    known = ISSUE_CODES.get(reason.code)
-    return known.meaning if known else reason.message
-
-
-def _meaning_of_code(code: str) -> str:
-    """Return what a code of a warning means; the code itself where no table has it."""
+def _meaning(code: str, otherwise: str) -> str:
+    """Return what the code of a fault or warning means; `otherwise` where no table has it."""
     known = ISSUE_CODES.get(code)
-    return known.meaning if known else code
+    return known.meaning if known else otherwise
 
 
 def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:

@@ -96,7 +96,7 @@ _BODY = {
                 "mapping_name": _TEXT,
                 "archived": {"type": "string", "enum": list(get_args(Archived)), "x-stability": "preview"},
             },
-        },
+        }
     },
     "application/octet-stream": {"schema": _FILE},
 }
@@ -179,12 +179,7 @@ def _accepted(_: UUID, accepted: ImportAccepted | None) -> Response:
     ),
 )
 async def post_repeat(
-    request: Request,
-    key: Writer,
-    import_id: RecordId,
-    *,
-    dry_run: DryRunValues = None,
-    archived: ArchivedValues = None,
+    request: Request, key: Writer, import_id: RecordId, *, dry_run: DryRunValues = None, archived: ArchivedValues = None
 ) -> Response:
     """Reads the stored file once more, with another mapping or as another kind of run.
 
@@ -350,10 +345,7 @@ async def list_rejected(
 @router.get(
     "/{id}/rejected/file",
     **operation(
-        "Download the rejected rows of an import",
-        files=(*MEDIA_TYPES.values(),),
-        errors=_REJECTED_ERRORS,
-        preview=True,
+        "Download the rejected rows of an import", files=(*MEDIA_TYPES.values(),), errors=_REJECTED_ERRORS, preview=True
     ),
 )
 async def get_rejected_file(request: Request, key: Reader, import_id: RecordId, form: FileForm = "xlsx") -> Response:
@@ -396,12 +388,7 @@ words_router = APIRouter(prefix=V1, tags=["Imports"])
 
 @words_router.get(
     "/words",
-    **operation(
-        "List the company's own words",
-        answers={200: OwnWordListResponse},
-        errors=READ_ERRORS,
-        preview=True,
-    ),
+    **operation("List the company's own words", answers={200: OwnWordListResponse}, errors=READ_ERRORS, preview=True),
 )
 async def list_words(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of words, sorted by field and word: in a file, `text` in the field's column is read as `value`.
@@ -437,12 +424,7 @@ def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
 
 @words_router.get(
     "/mappings",
-    **operation(
-        "List kept mappings",
-        answers={200: KeptMappingListResponse},
-        errors=READ_ERRORS,
-        preview=True,
-    ),
+    **operation("List kept mappings", answers={200: KeptMappingListResponse}, errors=READ_ERRORS, preview=True),
 )
 async def list_mappings(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of the mappings that imports recall by their `mapping_name`, the last kept first."""

@@ -3,7 +3,7 @@
 A form asks for the value as the edit form does, so the field is chosen first. It writes what `PUT /words` writes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -23,7 +23,6 @@ from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Column, Table, fields_of
 from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import KeptMapping
-from schemas.issues import Issue
 from schemas.messages import header
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body
@@ -141,7 +140,11 @@ def _input(field: str, lang: str) -> Input:
 
 def _change(request: Request, session: Session, form: Form) -> Response:
     """Store and remove what the form says; show it again where it is refused."""
-    lang, write, chosen = language_of(request), write_of(request, session), _chosen_mappings(form)
+    lang, write = language_of(request), write_of(request, session)
+    try:
+        chosen = [UUID(mapping_id) for mapping_id in form.getlist("mapping")]
+    except ValueError:
+        raise NotThere from None
     if "field" in form and "empty" not in form and not form.get("value", "").strip():
         return _list_page(request, session, sent=form, faults=[("value", text("words.value.missing", lang))])
 
@@ -154,15 +157,10 @@ def _change(request: Request, session: Session, form: Form) -> Response:
     try:
         run(write.service.writes, write.actor, change, lambda done: done)
     except Refused as refused:
-        return _list_page(request, session, sent=form, faults=_faults(refused.issues, lang))
+        inputs = [str(issue.field or "").rpartition(".")[2].replace("words", "") for issue in refused.issues]
+        faults = [(name, said(issue.message, lang)) for name, issue in zip(inputs, refused.issues, strict=True)]
+        return _list_page(request, session, sent=form, faults=faults)
     return redirect(link(request, "/words"))
-
-
-def _chosen_mappings(form: Form) -> list[UUID]:
-    try:
-        return [UUID(each) for each in form.getlist("mapping")]
-    except ValueError:
-        raise NotThere from None
 
 
 def _input_of(form: Form, lang: str) -> OwnWordsInput:
@@ -175,10 +173,3 @@ def _input_of(form: Form, lang: str) -> OwnWordsInput:
     value = None if "empty" in form else value_of(form.getlist("value"), column.field.kind if column else "text", lang)
     word = {"field": form["field"], "text": form.get("text", ""), "value": value}
     return parse_body(OwnWordsInput, {"words": [word], "remove": gone})
-
-
-def _faults(issues: Iterable[Issue], lang: str) -> list[tuple[str, str]]:
-    """Return what is wrong at each input."""
-    return [
-        (str(issue.field or "").rpartition(".")[2].replace("words", ""), said(issue.message, lang)) for issue in issues
-    ]

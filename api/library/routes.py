@@ -55,10 +55,7 @@ async def list_components(
 @router.get(
     "/sites",
     **operation(
-        "List manufacturing and packing sites",
-        answers={200: SiteListResponse},
-        errors=READ_ERRORS,
-        revalidated=True,
+        "List manufacturing and packing sites", answers={200: SiteListResponse}, errors=READ_ERRORS, revalidated=True
     ),
 )
 async def list_sites(
@@ -69,8 +66,7 @@ async def list_sites(
 
 
 @router.get(
-    "/brands",
-    **operation("List brands", answers={200: BrandListResponse}, errors=READ_ERRORS, revalidated=True),
+    "/brands", **operation("List brands", answers={200: BrandListResponse}, errors=READ_ERRORS, revalidated=True)
 )
 async def list_brands(
     request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0

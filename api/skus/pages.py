@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final, TypeAlias, cast
 from uuid import UUID, uuid4
 
-import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import ImmutableMultiDict
@@ -38,6 +37,7 @@ from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.conformity import DocListItem
 from schemas.figures import IncompleteSku
+from schemas.files import TechnicalFile
 from schemas.issues import Issue
 from schemas.json_values import Json
 from schemas.messages import Message, word
@@ -196,7 +196,7 @@ class _ItemData:
     item: SkuDetail
     version: int
     names: dict[str, str]
-    files: list[dict[str, object]]
+    files: list[TechnicalFile]
     docs: list[DocListItem]
     origin: earlier_skus.ValueOrigin
     history: list[audit.Version] | None
@@ -271,12 +271,11 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     graded = detail_skus.rulesets_of(conn, service.rulesets, row)
     rules, item = graded[0], detail_skus.sku_detail(row, graded, today=now.today, lang=lang)
     missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
-    (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _ItemData(
         item,
         row["version"],
         _names(conn, item),
-        orjson.loads(listed)["data"],
+        files.page(sku_id, _FILES_SHOWN, 0).read(conn)["data"],
         conformity.of_sku(conn, sku_id, today=now.today),
         earlier_skus.of(conn, [item["sku_code"]])[item["sku_code"]],
         audit.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),

@@ -21,7 +21,7 @@ from pipelines.reading.upload import Upload
 from schemas.actors import Actor
 from schemas.imports.types import ImportPreview, PolledReport, RecentImport
 from schemas.issues import Issue
-from services.imports import preview
+from services.imports import submissions
 from warehouse.catalogue import served_markets
 from warehouse.imports import queries, words
 
@@ -60,10 +60,7 @@ Rows = Annotated[
     ),
 ]
 CsvText = Annotated[str | None, Field(description="A CSV text with its header line.", max_length=1_000_000)]
-MappingOfRows = Annotated[
-    dict[str, Any] | None,
-    Field(description="Answers to source.asked."),
-]
+MappingOfRows = Annotated[dict[str, Any] | None, Field(description="Answers to source.asked.")]
 ImportId = Annotated[str | None, Field(description="The import's id, or `latest`.")]
 
 
@@ -142,7 +139,7 @@ class RowTools:
         actor = Actor(principal.company_id, principal.origin, self._service.clock.now())
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
         served, own_words = await to_thread.run_sync(self._known, actor.company_id)
-        order = preview.reading_order(text, now=actor.now, served_markets=served, words=own_words, mapping=mapping)
+        order = submissions.reading_order(text, now=actor.now, served_markets=served, words=own_words, mapping=mapping)
         read = await read_apart(self._service, actor.company_id, order)
         return await to_thread.run_sync(self._previewed, actor, read, limit, offset)
 
@@ -153,7 +150,7 @@ class RowTools:
 
     def _previewed(self, actor: Actor, read: tuple[Upload, TypedRows], limit: int, offset: int) -> BulkCheck:
         with self._service.writes.company(actor.company_id) as conn:
-            found = preview.preview(conn, actor, *read, self._service.rulesets)
+            found = submissions.preview(conn, actor, *read, self._service.rulesets)
         errors = found["errors"]
         found["errors"] = errors[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
@@ -161,13 +158,7 @@ class RowTools:
         return self._answer(found, page, "Nothing was created.", limit=limit, beside=beside)
 
     def _answer(
-        self,
-        found: PolledReport | ImportPreview,
-        page: Page,
-        state: str,
-        *,
-        limit: int,
-        beside: Mapping[str, object],
+        self, found: PolledReport | ImportPreview, page: Page, state: str, *, limit: int, beside: Mapping[str, object]
     ) -> BulkCheck:
         """Return the answer with as many warnings as errors; `warning_counts` counts all of them."""
         questions = len(found["source"].get("asked", ()))
@@ -199,6 +190,6 @@ def _in_short(recent: RecentImport) -> dict[str, object]:
 
 def _csv_of(rows: list[dict[str, Any]]) -> str:
     try:
-        return preview.csv_of(rows)
+        return submissions.csv_of(rows)
     except TypeError as error:
         raise refusal("invalid_type", str(error)) from None

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -299,11 +299,6 @@ def _in_order(
         yield before.result()
 
 
-def _records_of_dry_run(conn: Connection, work: Work) -> AbstractContextManager[object]:
-    """Return the block whose new records are taken back, in a dry run that makes some."""
-    return savepoint(conn) if work.dry_run and work.makes_records else nullcontext()
-
-
 def _await_turn(before: Future[CommittedChunk] | None, proceed: Callable[[], None]) -> None:
     """Wait until the chunk before is committed. Raises its exception, or what `proceed` raises."""
     if before is not None:
@@ -372,7 +367,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             patch, conflicts = _without_changed(conn, patch, work.answers)
             unfit += conflicts
         now = job.clock.now()
-        with tracing.span("import.store"), _records_of_dry_run(conn, work):
+        tried = savepoint(conn) if work.dry_run and work.makes_records else nullcontext()  # takes new records back
+        with tracing.span("import.store"), tried:
             if work.makes_records:
                 make_records(conn, work, patch, now)
             outcome = write_patch(
@@ -425,11 +421,7 @@ _OF_ONE_SUBSTANCE: Final = tuple(
 
 
 def rows_due(
-    pool: Pool,
-    objects: Objects,
-    work: Work,
-    typed: TypedRows,
-    read: Callable[[Callable[[], BinaryIO]], TypedRows],
+    pool: Pool, objects: Objects, work: Work, typed: TypedRows, read: Callable[[Callable[[], BinaryIO]], TypedRows]
 ) -> TypedRows:
     """Return the rows that an import writes: of an answer those that were held back, of any other all that are typed.
 

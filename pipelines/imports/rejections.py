@@ -28,7 +28,7 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.reading.workbook.sheets import Workbook
 from pipelines.writing.workbooks import Sheet as WrittenSheet
 from pipelines.writing.workbooks import Workbook as WrittenWorkbook
-from schemas.imports.types import ImportRowError, ImportSource, ReadSheet, RejectedHeader, SourceColumn, SourceSheet
+from schemas.imports.types import ImportRowError, ImportSource, RejectedHeader, SourceColumn, SourceSheet
 from schemas.messages import ORIGINAL, Message, translate
 from schemas.normalise import shown
 from schemas.texts import harmless
@@ -91,8 +91,9 @@ class Sheet:
             cells: list[Cell] = list(texts[: self.grid.widths.get(line, len(texts))])
             if part.kinds is not None:
                 for at in self.numeric:
-                    if part.kinds[f"c{at}"][index] == NUMBER:
-                        cells[at] = _number(texts[at])
+                    text = texts[at] if part.kinds[f"c{at}"][index] == NUMBER else None
+                    if text is not None and _PLAIN_NUMBER.fullmatch(text):  # no percentage, unit or day
+                        cells[at] = Decimal(text)
             found[line] = cells
         return dict(sorted((found | self._no_records(lines)).items()))
 
@@ -121,19 +122,10 @@ def of_text(data: bytes, source: ImportSource) -> Sheet:
 def of_workbook(book: Workbook, place: Source, columns: Iterable[SourceColumn], kind: Kind) -> Sheet:
     """Return the lines of a sheet; number cells stay numbers where `columns` list a column of numbers."""
     [part] = [part for part in book.sheets if part.name == place["sheet"]]
-    numeric = {position(column["column"]) for column in columns if _is_numeric(column["field"], kind)}
+    read = [(position(place["column"]), recognise(place["field"], 0, kind)) for place in columns]
+    numeric = {at for at, column in read if column is not None and column.field.kind in _NUMERIC}
     grid = book.whole(part, numeric)
     return Sheet(grid, place, frozenset(at for at in numeric if f"c{at}" in grid.cells.columns))
-
-
-def _is_numeric(field: str, kind: Kind) -> bool:
-    column = recognise(field, 0, kind)
-    return column is not None and column.field.kind in _NUMERIC
-
-
-def _number(text: str | None) -> Cell:
-    """Return a number cell; one that shows a percentage, a unit or a day stays text."""
-    return Decimal(text) if text is not None and _PLAIN_NUMBER.fullmatch(text) else text
 
 
 def unambiguous_header(
@@ -161,11 +153,8 @@ def _column(header: Sequence[Cell], place: SourceColumn, kind: Kind) -> Column |
     column = recognise(str(text), at, kind) if text is not None else None
     if column is not None and is_shared(column) and place["field"].endswith(f"_{column.name}"):
         return column  # published once for each weight that it applies to
-    return None if column is None else replace(column, name=place["field"]) if _names(column, place) else None
-
-
-def _names(column: Column, place: SourceColumn) -> bool:
-    return place["field"] in (column.name, f"component_{column.name}")
+    is_named = column is not None and place["field"] in (column.name, f"component_{column.name}")
+    return replace(column, name=place["field"]) if column is not None and is_named else None
 
 
 def _own_name(column: Column, kind: Kind) -> str:
@@ -231,7 +220,9 @@ def rejected_tables(
     parts = source["components"]
     apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
     component_columns = () if parts is None or apart is not None else parts["columns"]
-    codes = _rejected_codes(source, report)
+    # Of a repeated code the first line stays, unless lines are components: all others are rejected whole.
+    long = source["layout"] == "long"
+    codes = {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
     of_skus = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
         text = of_text(data, source)
@@ -255,18 +246,11 @@ def rejected_tables(
 
 def sheets_of_skus(source: ImportSource) -> list[ImportSource]:
     """Return the description of each sheet of the SKUs, of which a table can have several."""
-    return [source] if "sheets" not in source else [_alone(source, each) for each in source["sheets"]]
-
-
-def _alone(source: ImportSource, of: ReadSheet) -> ImportSource:
-    skipped = [line for line in source["skipped"] if line.get("sheet") == of["sheet"]]
-    return {**source, "sheet": of["sheet"], "header_row": of["header_row"], "skipped": skipped}
-
-
-def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
-    """Return the SKUs that are rejected whole; of a repeated code the first line stays, unless lines are components."""
-    long = source["layout"] == "long"
-    return {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
+    alone: list[ImportSource] = [
+        {**source, **sheet, "skipped": [line for line in source["skipped"] if line.get("sheet") == sheet["sheet"]]}
+        for sheet in source.get("sheets", ())
+    ]
+    return alone if "sheets" in source else [source]
 
 
 def _tables(of_skus: Sequence["_Rejected"], *of_parts: "_Rejected") -> list[Table]:

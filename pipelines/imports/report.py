@@ -25,6 +25,7 @@ from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.refuse import nameless
 from schemas.actors import Actor, Origin
 from schemas.imports.types import ImportRowError, ImportSource, ImportWarnings, SourceColumn
+from schemas.issues import Issue
 from schemas.messages import Message, from_json, stored_template, templates, to_json
 from warehouse import library
 from warehouse.audit import ledger
@@ -43,21 +44,21 @@ class Work:
 
     id: UUID
     company_id: UUID
-    company_name: str
     filename: str
-    size_bytes: int
-    sha256: str
     dry_run: bool
-    upload_key: str
-    table_key: str
     default_year: int
     source: ImportSource
     rows_total: int
-    position: int
-    attempts: int
-    correlation_id: str
-    ip: str | None
-    user_agent: str | None
+    company_name: str = ""
+    size_bytes: int = 0
+    sha256: str = ""
+    upload_key: str = ""
+    table_key: str = ""
+    position: int = 0
+    attempts: int = 0
+    correlation_id: str = ""
+    ip: str | None = None
+    user_agent: str | None = None
     keep_archived: bool = False
     answers: UUID | None = None
     mapping: Mapping[str, object] | None = None
@@ -166,14 +167,7 @@ def missing_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> p
     codes = unnamed["sku_code"].to_list()
     stored = existing_codes(conn, codes) if codes else set()
     rows = [
-        {
-            **row,
-            "field": "name",
-            "code": issue.code,
-            "message": issue.message,
-            "template": stored_template(issue.message),
-            "sheet_position": 0,
-        }
+        {**row, "field": "name", "sheet_position": 0, **_said(issue)}
         for row in unnamed.iter_rows(named=True)
         if row["sku_code"] not in stored and (issue := nameless(row["sku_code"]))
     ]
@@ -189,16 +183,13 @@ def writer_faults(issues: Sequence[RowIssue], values: pl.DataFrame, upload: Uplo
         record["row"]: record for record in of_rows.select("row", "sheet", "line", "sku_code").iter_rows(named=True)
     }
     lines = _lines_of_parts(of_rows["sku_code"], upload)
-    rows = [
-        {
-            **_place(records[row], issue.field, lines, upload, work),
-            "code": issue.code,
-            "message": issue.message,
-            "template": stored_template(issue.message),
-        }
-        for row, issue in issues
-    ]
+    rows = [{**_place(records[row], issue.field, lines, upload, work), **_said(issue)} for row, issue in issues]
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
+
+
+def _said(issue: Issue) -> dict[str, str | None]:
+    """Return the columns of a report row that say what is wrong."""
+    return {"code": issue.code, "message": issue.message, "template": stored_template(issue.message)}
 
 
 def _lines_of_parts(codes: pl.Series, upload: Upload) -> dict[str, list[int]]:
@@ -272,16 +263,12 @@ def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:
         pl.col(pl.String)
         .exclude("template")
         .str.replace_many(_CONTROL, _PICTURES),  # a report is read in terminals, too
-        pl.col("template").map_elements(_visible, pl.String),
+        pl.col("template").map_elements(
+            lambda template: to_json(from_json(template).with_texts(lambda text: text.translate(_SHOWN_AS))), pl.String
+        ),
         number=pl.int_range(pl.len()).over("sheet_position", "line"),
     )
     queries.insert_faults(conn, work.company_id, work.id, rows.select(queries.COLUMNS).to_dicts())
-
-
-def _visible(template: str) -> str:
-    """A message's template and parameters with the same pictures; JSON escapes control characters, or has them."""
-    shown = from_json(template).with_texts(lambda text: text.translate(_SHOWN_AS))
-    return to_json(shown)
 
 
 MOST_LISTED: Final = 200
@@ -316,10 +303,7 @@ def of_source(source: ImportSource) -> ImportWarnings:
         for skipped in source["skipped"]
         if skipped["reason"] == EXAMPLE
     ]
-    return {
-        "warnings": found[:MOST_LISTED],
-        "warning_counts": {"example_row_skipped": len(found)} if found else {},
-    }
+    return {"warnings": found[:MOST_LISTED], "warning_counts": {"example_row_skipped": len(found)} if found else {}}
 
 
 def together(parts: Iterable[ImportWarnings]) -> ImportWarnings:
@@ -365,7 +349,9 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
 
     A name that a record has meanwhile makes none: its rows name an id of nobody then, and are rejected.
     """
-    texts = [text for name in patch.values.names for text in (patch.values[name] if _refers(name) else ())]
+    texts = [
+        text for name in patch.values.names if name in CREATED or name == "components" for text in patch.values[name]
+    ]
     cells, graphs = set(texts), "".join(text for text in texts if text and text.startswith("["))
     for each in _named(work):
         if each.id not in cells and each.id not in graphs:
@@ -382,10 +368,6 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
             before=None,
             after=values,
         )
-
-
-def _refers(column: str) -> bool:
-    return column in CREATED or column == "components"
 
 
 def _named(work: Work) -> Iterator[_Named]:

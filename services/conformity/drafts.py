@@ -32,7 +32,7 @@ from schemas.texts import isolated
 from schemas.vocabularies import CONTENTS
 from services.skus import detail as detail_skus
 from warehouse import files as technical_files
-from warehouse.files import TechnicalFile
+from warehouse.files import NamedFile
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries
 from warehouse.skus.queries import Maker
@@ -217,7 +217,7 @@ def _substances(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterat
             yield f"{words['substances']}: {words[f'substance.{name}']}: {status}{measured}{unit}"
 
 
-def _additional(item: SkuDetail, files: Sequence[TechnicalFile], words: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _additional(item: SkuDetail, files: Sequence[NamedFile], words: Mapping[str, str], lang: Lang) -> Iterator[str]:
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
     yield f"{words['grade']}: {words[f'grade.{grade}']}" + (f", {words['provisional']}" if provisional else "")
@@ -225,7 +225,7 @@ def _additional(item: SkuDetail, files: Sequence[TechnicalFile], words: Mapping[
     yield f"{words['evidence']}: {listed}"
 
 
-def _file(file: TechnicalFile, lang: Lang) -> str:
+def _file(file: NamedFile, lang: Lang) -> str:
     about = ", ".join(isolated(part) for part in (file.reference, file.issuer, file.issued_on) if part)
     named = f"{CONTENTS[lang][file.type]}: {isolated(file.filename)}"
     return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"

@@ -3,31 +3,43 @@
 The bytes and the parsed table are in the object store before the transaction begins that names them, so that a queued
 import never misses its file, and a store that hangs holds no lock. Housekeeping removes what a crash between the two
 leaves behind. Reading the file is not part of this: it needs no database and may take seconds.
+
+Rows that are not sent yet are merged and graded as an import of them would be, and nothing is stored (`preview`).
 """
 
+import csv
 import hashlib
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, NamedTuple  # Any: a column of an import's row
+from datetime import date, datetime
+from typing import Any, Final, NamedTuple, cast  # Any: a column of an import's row
 from uuid import UUID
 
+import orjson
+import polars as pl
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
-from pipelines.imports.report import before_key
+from pipelines.imports import report
+from pipelines.imports.report import Work, before_key
+from pipelines.readers.requests import ReadRequest, preview_request
 from pipelines.reading.mapping import Words
-from pipelines.reading.upload import PackedUpload
+from pipelines.reading.rows import TypedRows
+from pipelines.reading.upload import PackedUpload, Upload
 from pipelines.writing import write
+from pipelines.writing.patch import Patch, from_typed
+from pipelines.writing.refuse import warnings_of
 from schemas.actors import Actor
-from schemas.imports.types import ImportAccepted, ImportSource
+from schemas.imports.types import ImportAccepted, ImportPreview, ImportRowError, ImportSource
 from schemas.issues import Issue
 from schemas.messages import templates
 from warehouse.audit import ledger
 from warehouse.imports import queries, words
 from warehouse.operate.objects import Objects
 from warehouse.operate.sessions import Connection
+from warehouse.rules import Rulesets
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,3 +224,93 @@ def _store(
     queries.insert(conn, row)
     after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": rows}
     ledger.enter(conn, actor, "import.submitted", kept.import_id, before=None, after=after)
+
+
+FILENAME: Final = "rows.csv"
+_REPORTED: Final = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
+
+
+def csv_of(rows: Sequence[Mapping[str, object]]) -> str:
+    """Write rows of import columns as a CSV text: an omitted name is an empty cell, null the word that clears.
+
+    The header is line 1, so that the first row is line 2. Raises `TypeError` for a value that does not fit into a cell.
+    """
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(columns)
+    writer.writerows([_cell(row[name]) if name in row else "" for name in columns] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool() | int() | float():
+            return orjson.dumps(value).decode()
+        case str():
+            return value
+        case list() if all(isinstance(part, str) for part in value):
+            return ";".join(value)
+    raise TypeError("A cell holds a text, a number, true, false, null, or a list of texts.")
+
+
+def reading_order(
+    text: str, *, now: datetime, served_markets: Set[str], words: Words, mapping: Mapping[str, object] | None = None
+) -> ReadRequest[tuple[Upload, TypedRows]]:
+    """Return the reader's order for a CSV text; it raises `pipelines.reading.grid.ReadingRefused` as an import would.
+
+    `served_markets` are the codes that volumes may be of, `words` the company's own, `mapping` the caller's.
+    """
+    return preview_request(
+        text.encode(),
+        FILENAME,
+        mapping=None if mapping is None else dict(mapping),
+        default_year=now.year,
+        served_markets=served_markets,
+        words=words,
+        today=now.date(),
+    )
+
+
+def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, rulesets: Rulesets) -> ImportPreview:
+    """Return counts, source and faults of an import of these rows, in a session that has the company set.
+
+    It takes the steps of a run, in one piece and one transaction that writes nothing, so that its answer is that of a
+    dry run. It is meant for tables that fit into one request; files are sent as imports.
+    """
+    work = Work(
+        id=UUID(str(uuid7())),
+        company_id=actor.company_id,
+        filename=FILENAME,
+        dry_run=True,
+        default_year=actor.now.year,
+        source=upload.source,
+        rows_total=upload.rows,
+    )
+    rules = rulesets.active(conn)
+    rows = from_typed(typed.values, typed.given, rules)
+    patch = Patch.of(rows.values, rows.given).without([fault.row for fault in rows.issues])
+    found = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
+    written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
+    faults = report.reader_faults(typed, work)
+    unnamed = report.missing_names(conn, typed, faults)
+    warned = report.listed(list(warnings_of(found)), typed.values, upload, work, report.MOST_LISTED)
+    errors = pl.concat([faults.select(written.columns), unnamed, written])
+    errors = errors.sort("sheet_position", "line", maintain_order=True)
+    outcomes: Sequence[str] = found.merged["outcome"]
+    rejected = typed.rejected + typed.values.height - len(outcomes)
+    return {
+        "rows": upload.rows,
+        "counts": {
+            "total": len(outcomes) + rejected,
+            "created": outcomes.count("created"),
+            "updated": outcomes.count("updated"),
+            "unchanged": outcomes.count("unchanged"),
+            "rejected": rejected,
+        },
+        "source": upload.source,
+        "errors": cast(list[ImportRowError], errors.select(_REPORTED).to_dicts()),
+        **report.together([report.of_source(upload.source), warned]),
+    }

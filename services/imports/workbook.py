@@ -3,15 +3,14 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import (
     Any,  # Any: XlsxWriter ships no types
-    Final,
-    NamedTuple,  # Any: XlsxWriter ships no types
+    Final,  # Any: XlsxWriter ships no types
 )
 
 import orjson
@@ -305,51 +304,33 @@ class Exported:
     volumes: int
 
 
-class _Columns(NamedTuple):
-    """The used columns of both sheets; a sheet of components only where there are some."""
-
-    skus: list[str]
-    components: list[str]
-
-
 def export(conn: Connection, path: str) -> Exported:
     """Write the portfolio of the session's company, SKUs by code, as it is at one instant."""
+    used: dict[Table, set[str]] = {"sku": {"sku_code", "name"}, "component": set()}
     with portfolio.every(conn) as walk:
-        columns = _used(walk())
+        for row in walk():
+            used["sku"].update(sku_cells(row))
+            used["component"].update(*component_cells(row))
+        places = {table: _places(table, names) for table, names in used.items()}
         with Workbook(path, {"constant_memory": True}) as book:
-            return _write_sheets(book, columns, walk())
+            skus = Sheet(book, _SKUS, list(places["sku"]))
+            parts = Sheet(book, _COMPONENTS, list(places["component"])) if places["component"] else None
+            plain, volumes = set(order("sku")), 0
+            for row in walk():
+                cells = sku_cells(row)
+                skus.add(_line(places["sku"], cells))
+                volumes += len(cells.keys() - plain)
+                for component in component_cells(row):
+                    assert parts is not None, "the columns of components were found in the same rows"
+                    parts.add(_line(places["component"], component))
+            return Exported(skus.lines, parts.lines if parts else 0, volumes)
 
 
-def _used(rows: Iterable[StoredSku]) -> _Columns:
-    skus, components = {"sku_code", "name"}, set[str]()
-    for row in rows:
-        skus.update(sku_cells(row))
-        components.update(*component_cells(row))
-    return _Columns(_ordered(skus, "sku"), _ordered(components, "component"))
-
-
-def _ordered(names: set[str], table: Table) -> list[str]:
-    known = [name for name in order(table) if name in names]
-    return [*known, *sorted(names.difference(known))]
-
-
-def _write_sheets(book: Any, columns: _Columns, rows: Iterable[StoredSku]) -> Exported:
-    skus, sku_places = Sheet(book, _SKUS, columns.skus), _places(columns.skus)
-    parts = Sheet(book, _COMPONENTS, columns.components) if columns.components else None
-    part_places = _places(columns.components)
-    own, volumes = set(order("sku")), 0
-    for row in rows:
-        cells = sku_cells(row)
-        skus.add(_line(sku_places, cells))
-        volumes += len(cells.keys() - own)
-        for component in component_cells(row):
-            assert parts is not None, "the columns of components were found in the same rows"
-            parts.add(_line(part_places, component))
-    return Exported(skus.lines, parts.lines if parts else 0, volumes)
-
-
-def _places(columns: list[str]) -> dict[str, int]:
-    return {column: at for at, column in enumerate(columns)}
+def _places(table: Table, names: set[str]) -> dict[str, int]:
+    """Return the place of each column that is used, volumes last."""
+    plain = order(table)
+    ordered = [*(name for name in plain if name in names), *sorted(names.difference(plain))]
+    return {column: at for at, column in enumerate(ordered)}
 
 
 def _line(places: dict[str, int], cells: Cells) -> Iterator[tuple[int, Cell]]:

@@ -10,6 +10,7 @@ import pytest
 
 from schemas.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.vocabularies import MAX_FILE_BYTES, MEDIA_TYPES
+from tests.api.published import published
 from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, office
 
 SAMPLES = {
@@ -57,7 +58,7 @@ def test_an_upload_is_stored_listed_and_audited(caller, sku, stored, pool):
     fields = {"reference": " LAB-7 ", "issuer": "Institut für Prüfung", "issued_on": "2026-01-31", "expires_on": ""}
     answer = upload(caller, sku, name="C:\\tests\\Prüfung 7.pdf", **fields)
     assert answer.status_code == 201, answer.text
-    TechnicalFileUploadResponse.model_validate_json(answer.content, extra="forbid")
+    published(TechnicalFileUploadResponse, answer.json())
     file = answer.json()["data"]
     assert file == file | {
         "sku_id": sku,
@@ -75,7 +76,7 @@ def test_an_upload_is_stored_listed_and_audited(caller, sku, stored, pool):
     assert caller.http.app.state.service.objects.get(stored()[0]) == PDF
     newest = upload(caller, sku, PNG, name="photo.png", media="image/png", type="packaging_photo").json()["data"]
     listed = caller.get(f"/skus/{sku}/files")
-    TechnicalFilesListResponse.model_validate_json(listed.content, extra="forbid")
+    published(TechnicalFilesListResponse, listed.json())
     assert listed.json() == {"data": [newest, file], "pagination": {"limit": 50, "offset": 0, "total": 2}}
     assert caller.get(f"/skus/{sku}/files?limit=1&offset=1").json()["data"] == [file]
     with pool.company(caller.company) as conn:
@@ -194,7 +195,7 @@ def test_twenty_megabytes_are_taken_and_one_byte_more_is_not(caller, sku, stored
 def test_a_dry_run_judges_and_stores_nothing(caller, sku, stored, truth):
     answer = upload(caller, sku, query=f"?dry_run={truth}", headers={"Idempotency-Key": "k"})
     assert answer.status_code == 200
-    TechnicalFileUploadResponse.model_validate_json(answer.content, extra="forbid")
+    published(TechnicalFileUploadResponse, answer.json())
     shown = answer.json()
     assert (shown["dry_run"], shown["data"]["id"]) == (True, None)
     assert shown["data"]["sha256"] == hashlib.sha256(PDF).hexdigest()

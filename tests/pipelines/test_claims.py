@@ -170,12 +170,12 @@ def test_a_heartbeat_keeps_an_import_and_its_absence_gives_it_away(desk: Desk, c
     import_id = desk.send(FILE)
     held = take(desk, import_id)
     clock.advance(timedelta(seconds=20))
-    assert claims._beat(desk.pool, held, clock)
+    assert claims.beat(desk.pool, held, clock)
     clock.advance(timedelta(seconds=20))
     assert taken(desk, import_id, uuid4()) is None
     clock.advance(timedelta(seconds=11))
     assert take(desk, import_id).token != held.token
-    assert not claims._beat(desk.pool, held, clock)
+    assert not claims.beat(desk.pool, held, clock)
 
 
 def test_five_runs_without_progress_end_the_import_with_its_reason(desk: Desk) -> None:

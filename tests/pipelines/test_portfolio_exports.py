@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-import orjson
 import polars as pl
 import psycopg
 import pytest
@@ -30,7 +29,7 @@ from tests.pipelines.sensing import follow, requested_by, tick
 from warehouse import exports as exports_warehouse
 from warehouse.figures import snapshots
 from warehouse.figures.source import Tables
-from warehouse.imports.claims import STALLED_AFTER
+from warehouse.imports.claims import STALLED_AFTER, ClaimLost
 from warehouse.operate.objects import NoSuchObject
 from warehouse.rules import Rulesets
 
@@ -103,7 +102,7 @@ class Shelf:
 
     def state(self, export_id: UUID) -> dict[str, Any]:
         with self.place.pool.company(self.desk.company) as conn:
-            return orjson.loads(exports_warehouse.shown(conn, export_id, self.desk.clock.now()) or "{}")
+            return dict(exports_warehouse.one(conn, export_id, self.desk.clock.now()) or {})
 
     def file(self, export_id: UUID) -> bytes:
         with self.place.pool.company(self.desk.company) as conn:
@@ -193,7 +192,7 @@ def test_a_killed_run_leaves_nothing_half_and_the_next_one_writes_it_all(shelf):
     assert shelf.run() == 0  # the claim is alive
     assert shelf.run(STALLED_AFTER) == 1
     assert shelf.state(asked)["status"] == "completed"
-    with shelf.place.pool.company(shelf.desk.company) as conn, pytest.raises(exports_warehouse.ClaimLost):
+    with shelf.place.pool.company(shelf.desk.company) as conn, pytest.raises(ClaimLost):
         exports_warehouse.fail(conn, asked, killed, shelf.desk.clock.now(), {})
 
 

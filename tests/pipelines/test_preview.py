@@ -3,8 +3,9 @@
 import pytest
 
 from pipelines.reading.grid import ReadingRefused
-from services.imports import preview
-from tests.pipelines.conftest import Desk
+from schemas.actors import Actor
+from services.imports import submissions
+from tests.pipelines.conftest import ORIGIN, Desk
 from warehouse.catalogue import served_markets
 
 FILES = {
@@ -34,16 +35,16 @@ FILES = {
 def previewed(desk: Desk, text: str) -> dict:
     now = desk.clock.now()
     with desk.pool.company(desk.company) as conn:
-        order = preview.reading_order(text, now=now, served_markets=served_markets(conn), words={})
+        order = submissions.reading_order(text, now=now, served_markets=served_markets(conn), words={})
         read = desk.readers.read(desk.company, "test", order)
-        return preview.preview(conn, desk.company, *read, now=now, rulesets=desk.rulesets)
+        return submissions.preview(conn, Actor(desk.company, ORIGIN, now), *read, desk.rulesets)
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_the_answer_is_that_of_a_dry_run(desk: Desk, text: str):
     held = desk.send("sku_code,name,weight_grams\nHELD,Held,20\n")
     assert desk.run(held)
-    sent = desk.send(text, dry_run=True, filename=preview.FILENAME)
+    sent = desk.send(text, dry_run=True, filename=submissions.FILENAME)
     before = desk.entries()
     asked = previewed(desk, text)
     assert desk.run(sent)
@@ -59,11 +60,11 @@ def test_rows_become_the_cells_that_a_file_would_hold(desk: Desk):
         {"sku_code": "007", "name": 'Said "so", twice', "weight_grams": 1234.5, "food_contact": True},
         {"sku_code": "D-2", "name": "Lines\nof it", "markets": ["FR", "DE"], "description": None},
     ]
-    asked = previewed(desk, preview.csv_of(rows))
+    asked = previewed(desk, submissions.csv_of(rows))
     assert asked["counts"]["created"] == 2
     assert asked["errors"] == []
     assert {column["field"] for column in asked["source"]["columns"]} == {*rows[0], *rows[1]}
     with pytest.raises(TypeError):
-        preview.csv_of([{"sku_code": {"a": 1}}])
+        submissions.csv_of([{"sku_code": {"a": 1}}])
     with pytest.raises(ReadingRefused):
-        previewed(desk, preview.csv_of([]))
+        previewed(desk, submissions.csv_of([]))

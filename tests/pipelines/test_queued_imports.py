@@ -83,7 +83,7 @@ def test_an_import_whose_worker_hangs_has_another_run_and_the_first_one_writes_n
         assert ended is not None
         assert ended.status == dg.DagsterRunStatus.FAILURE
         assert desk.run(import_id)
-        assert not claims._beat(desk.pool, claim, clock), "by which it learns, when it wakes up, that it writes no more"
+        assert not claims.beat(desk.pool, claim, clock), "by which it learns, when it wakes up, that it writes no more"
     assert desk.poll(import_id)["counts"]["created"] == 2
 
 

@@ -11,9 +11,10 @@ counted. So `attempts` counts the steps that lost their process, or failed, sinc
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -176,14 +177,7 @@ def prove(cursor: Cursor) -> None:
 
 
 def advance(
-    conn: Connection,
-    claim: Claim,
-    *,
-    start: int,
-    stop: int,
-    rows_done: int,
-    counts: Counter[str],
-    at: datetime,
+    conn: Connection, claim: Claim, *, start: int, stop: int, rows_done: int, counts: Counter[str], at: datetime
 ) -> None:
     """Move the claimed import from one position to the next in the caller's transaction, and set its attempts to 0.
 
@@ -233,27 +227,29 @@ def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
 
 
 @contextmanager
-def send_heartbeats(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], None]]:
-    """Send the claim's heartbeat from a thread during the block.
+def heartbeats(kind: str, claimed_id: UUID, is_kept: Callable[[], bool]) -> Iterator[Callable[[], None]]:
+    """Send the heartbeat of a claim from a thread during the block; `is_kept` sends one, and says if it stands.
 
-    Yields a function that raises `ClaimLost` once a heartbeat found the claim gone.
+    Yields a function that raises `ClaimLost` once a heartbeat found the claim gone. `kind` is what is claimed: an
+    import, or an export.
     """
     done, lost = threading.Event(), threading.Event()
 
     def check() -> None:
         if lost.is_set():
-            raise ClaimLost("the import was taken over by another run, or has ended")
+            raise ClaimLost(f"the {kind} was taken over by another run, or has ended")
 
-    def beat() -> None:
+    def send() -> None:
         while not done.wait(BEAT_EVERY.total_seconds()):
             try:
-                if not _beat(pool, claim, clock):
+                if not is_kept():
                     lost.set()
                     return
             except psycopg.Error as error:  # it restarts, or takes no writes for now; the next heartbeat may succeed
-                log.warning("import.heartbeat_failed", import_id=str(claim.import_id), error=type(error).__name__)
+                event, about = f"{kind}.heartbeat_failed", {f"{kind}_id": str(claimed_id)}
+                log.warning(event, **about, error=type(error).__name__)
 
-    thread = threading.Thread(target=beat, name=f"heartbeat-{claim.import_id}", daemon=True)
+    thread = threading.Thread(target=send, name=f"heartbeat-{claimed_id}", daemon=True)
     thread.start()
     try:
         yield check
@@ -262,10 +258,13 @@ def send_heartbeats(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable
         thread.join()
 
 
-def _beat(pool: Pool, claim: Claim, clock: Clock) -> bool:
+def send_heartbeats(pool: Pool, claim: Claim, clock: Clock) -> AbstractContextManager[Callable[[], None]]:
+    """Send the heartbeat of an import's claim during the block, as `heartbeats` does."""
+    return heartbeats("import", claim.import_id, partial(beat, pool, claim, clock))
+
+
+def beat(pool: Pool, claim: Claim, clock: Clock) -> bool:
+    """Record a heartbeat of an import's claim; return whether the claim still stands."""
+    beaten = "UPDATE imports SET heartbeat_at = %s WHERE id = %s AND claim = %s"
     with pool.company(claim.company_id) as conn:
-        cursor = conn.execute(
-            "UPDATE imports SET heartbeat_at = %s WHERE id = %s AND claim = %s",
-            (clock.now(), claim.import_id, claim.token),
-        )
-        return cursor.rowcount == 1
+        return conn.execute(beaten, (clock.now(), claim.import_id, claim.token)).rowcount == 1

@@ -52,11 +52,7 @@ imports = Table(
     Column("unchanged", Integer, nullable=False, server_default="0"),
     Column("rejected", Integer, nullable=False, server_default="0"),
     Column("failure", JSON, comment="Issue"),
-    Column(
-        "templates",
-        JSON,
-        comment="templates of messages in source, failure and warnings, by their English",
-    ),
+    Column("templates", JSON, comment="templates of messages in source, failure and warnings, by their English"),
     Column("claim", Uuid, comment="of the run that may write the next chunk"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("run_id", Text, comment="the Dagster run that holds or held the claim"),
