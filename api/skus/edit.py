@@ -13,9 +13,10 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from api.audit import pages
+from api.http.answers import json_of
 from api.http.errors import HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -201,14 +202,15 @@ def _written(
 
     try:
         answer = write.answer(
-            fingerprint([*form.multi_items()]), work, lambda done: PlainTextResponse(done.id or ""), dry_run=dry_run
+            fingerprint([*form.multi_items()]), work, lambda done: json_of(done.id or ""), dry_run=dry_run
         )
     except VersionConflict as conflict:
         return _conflict_page(request, session, form, opened, conflict)
     except (HttpRefusal, Refused) as refused:
         return _page(request, session, opened, form, seen=seen, faults=_faults(http_refusal(refused), form, lang))
     if not dry_run:
-        return redirect(link(request, f"/items/{bytes(answer.body).decode() or opened.sku_id}", saved="yes") + back_to)
+        sku_id = bytes(answer.body).decode().strip('"') or opened.sku_id
+        return redirect(link(request, f"/items/{sku_id}", saved="yes") + back_to)
     assert outcome is not None, "a dry run is never answered by an earlier one"
     assert outcome.detail is not None, "a refused write has raised"
     return _page(request, session, opened, form, seen=seen, after=outcome.detail(lang=lang), warnings=outcome.warnings)

@@ -49,7 +49,7 @@ class Patch:
         return cls(Table.of(values), Table.of(given))
 
     def with_volumes(self, units: Mapping[int, str]) -> "Patch":
-        """Return the patch with volumes of some rows by their numbers, as `volume_rows.patch_of` has them."""
+        """Return the patch with volumes of some rows by their numbers, as `services.skus.write.patch_of` has them."""
         if not units:
             return self
         texts = [units.get(row) for row in self.values["row"]]

@@ -287,9 +287,9 @@ def write_patch(
 
     `source` has `row`, `import_sheet` and `import_line` for the rows of a file. `ahead` is the patch prepared without
     locks, and perhaps staged: it is used if no other writer has changed its rows since and `rules` is still the
-    rule-set that graded it. `origin` is who causes the write. `resource` is the name of the written record in the
-    audit. An archived SKU comes back, or with `keep_archived` its row is rejected. Raises `plans.PlanLimitReached` if
-    the new codes would exceed the plan's limit, before anything is written.
+    rule-set that graded it. `resource` is the name of the written record in the audit. An archived SKU comes back, or
+    with `keep_archived` its row is rejected. Raises `PlanLimitReached` if the new codes would exceed the plan's limit,
+    before anything is written.
     """
     again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=import_id is None, locking=True)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)

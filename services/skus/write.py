@@ -86,9 +86,9 @@ def write_records(
     """Write records of `schemas.skus.inputs.parse_sku` in the caller's transaction; return an outcome for each.
 
     Records and outcomes are keyed by the number of their row in the caller's body. A record with the code of an earlier
-    one is rejected. `origin` is who causes the write, `resource` the name of the written record in the audit, `volumes`
-    the units that some records bring with them (`volume_rows.patch_of`), `if_versions` the versions that some are made
-    for: 0 for one that must not exist yet. `keep_archived` is as for `write_patch`. Raises `plans.PlanLimitReached`.
+    one is rejected. `resource` is the name of the written record in the audit, `volumes` the units that some records
+    bring with them (`patch_of`), `if_versions` the versions that some are made for: 0 for one that must not exist yet.
+    `keep_archived` is as for `write_patch`. Raises `PlanLimitReached`.
     """
     rules = rulesets.active(conn)
     outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
