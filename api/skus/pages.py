@@ -27,6 +27,7 @@ from compliance.grading.questions import rule_text
 from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
+from schemas.conformity import DocListItem
 from schemas.figures import IncompleteSku
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
@@ -201,7 +202,7 @@ class _ItemData:
     version: int
     names: dict[str, str]
     files: list[dict[str, object]]
-    docs: list[dict[str, object]]
+    docs: list[DocListItem]
     origin: earlier_skus.ValueOrigin
     history: list[audit.Version] | None
     missing: IncompleteSku | None
