@@ -62,7 +62,9 @@ class Release:
 
     @contextmanager
     def serving(self, log: Path) -> Iterator[None]:
-        program = [sys.executable, "-m", "api.operate.start", "api"]
+        before_the_move = (self.code / "api" / "start.py").exists()
+        module = "api.start" if before_the_move else "api.operate.start"
+        program = [sys.executable, "-m", module, "api"]
         with log.open("wb") as said:
             process = subprocess.Popen(program, cwd=self.code, env=self.environment, stdout=said, stderr=said)
         try:

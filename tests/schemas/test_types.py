@@ -66,7 +66,6 @@ def members(typed: Any) -> dict[str, Any]:
         (types.SkippedLine, import_models.SkippedLine),
         (types.ImportRowError, import_models.ImportRowError),
         (types.ImportFailure, import_models.ImportFailure),
-        (types.Pagination, base_models.Pagination),
     ],
 )
 def test_a_type_has_the_fields_of_its_model(typed: Any, model: type[BaseModel]) -> None:

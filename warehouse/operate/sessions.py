@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from warehouse.audit.visible import STAMP, STAMP_ALL
@@ -27,9 +28,6 @@ Cursor: TypeAlias = psycopg.Cursor[Any]
 AsyncCursor: TypeAlias = psycopg.AsyncCursor[Any]
 """Rows are tuples of any values: a query is a text, and what it selects is known to the module that has it."""
 T = TypeVar("T")
-
-_UTC: Final = "-c timezone=UTC"
-"""Instants come out of every session in UTC, whatever the server is set to."""
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
 _BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
@@ -58,6 +56,12 @@ _LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakK
 
 def _nothing(*_: object) -> None:
     """Do nothing."""
+
+
+def _in_utc(url: str) -> str:
+    """Return the address of sessions whose instants come out in UTC, whatever the server is set to."""
+    options = conninfo_to_dict(url).get("options") or ""
+    return make_conninfo(url, options=f"{options} -c timezone=UTC".lstrip())
 
 
 def become(connection: Connection, company_id: UUID) -> None:
@@ -108,13 +112,13 @@ class Pool:
     def __init__(self, url: str, *, size: int = 8, clock: Clock | None = None) -> None:
         self._url, self._clock = url, clock or Clock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            url,
+            _in_utc(url),
             min_size=1,
             max_size=size,
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True, "options": _UTC, "client_encoding": "utf8"},  # digests depend on the encoding
+            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on the encoding
         )
 
     def __enter__(self) -> Self:
@@ -301,13 +305,13 @@ class AsyncPool:
 
     def __init__(self, url: str, *, size: int = 8) -> None:
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
-            url,
+            _in_utc(url),
             min_size=1,
             max_size=size,
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True, "options": _UTC},
+            kwargs={"autocommit": True},
         )
 
     def stats(self) -> Mapping[str, int]:

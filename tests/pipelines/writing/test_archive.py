@@ -128,14 +128,14 @@ def placed_grams(pool, company, clock, folder: Path) -> float:
 def place(pool, company, clock, code: str, units: Units) -> None:
     """Units of a stored or archived SKU, by the road of `PUT /skus/{id}/volumes`."""
     rows = parse_volumes([{"market": "DE", "year": 2025, "units_placed": units}])
-    by = {"origin": ORIGIN, "now": clock.now(), "dry_run": False}
+    actor = Actor(company, ORIGIN, clock.now())
     find = "SELECT sku_id FROM archived_skus WHERE returned_at IS NULL AND sku_code = %s"
     with pool.company(company) as conn:
         resting = conn.execute(find, [code]).fetchone()
         if resting:
-            assert write_resting_volumes(conn, company, resting[0], rows, **by) is not None
+            assert write_resting_volumes(conn, actor, resting[0], rows, dry_run=False) is not None
         else:
-            write_volumes(conn, company, code, rows, rulesets=Rulesets(), **by)
+            write_volumes(conn, actor, code, rows, rulesets=Rulesets(), dry_run=False)
 
 
 def record(code: str, state: State):
@@ -249,18 +249,18 @@ def test_no_write_but_of_units_changes_the_tonnes_of_a_past_year(pool, company, 
     for _ in range(12):
         code = random_.choice(codes)
         with pool.company(company) as conn:
-            by = {"origin": ORIGIN, "now": clock.now()}
+            actor = Actor(company, ORIGIN, clock.now())
             match random_.choice(["write", "archive", "return", "undo"]):
                 case "write":
-                    write_records(conn, company, renamed(code), rulesets=Rulesets(), dry_run=False, **by)
+                    write_records(conn, actor, renamed(code), rulesets=Rulesets(), dry_run=False)
                 case "archive":
                     held = conn.execute("SELECT id FROM skus WHERE sku_code = %s", [code]).fetchone()
-                    archive.archive(conn, company, list(held or ()), **by)
+                    archive.archive(conn, actor, list(held or ()))
                 case "return":
                     later.append(imported(pool, company, clock, {code: (1.0, 1.0)}))
                 case "undo" if later:
                     rules = Rulesets().active(conn)
-                    undo(conn, company, random_.choice(later), rules=rules, dry_run=False, **by)
+                    undo(conn, actor, random_.choice(later), rules=rules, dry_run=False)
         assert placed_grams(pool, company, clock, tmp_path) == 6_000
 
 

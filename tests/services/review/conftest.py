@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -62,9 +63,18 @@ class Queue:
         assert values is not None
         return detail_skus.fields(dict(zip(queries.COLUMNS, values, strict=True)))
 
-    def filed(self, kind: str, payload: dict[str, Any], **more: Any) -> entries_review.Entry:
+    def filed(
+        self,
+        kind: str,
+        payload: dict[str, Any],
+        *,
+        origin: Origin = CONNECTION,
+        now: datetime | None = None,
+        **more: Any,
+    ) -> entries_review.Entry:
+        actor = Actor(self.company, origin, now or self.clock.now())
         with self.pool.company(self.company) as conn:
-            return entries.file(conn, Actor(self.company, CONNECTION, self.clock.now()), kind, payload, **more)
+            return entries.file(conn, actor, kind, payload, **more)
 
     def compared(self, entry: entries_review.Entry) -> compare.Comparison:
         with self.pool.company(self.company) as conn:
