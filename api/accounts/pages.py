@@ -29,12 +29,13 @@ from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import VOCABULARIES
 from services import accounts as managing
 from services.companies import make
+from services.run import run
 from warehouse.accounts import keys, people, sign_in
 from warehouse.accounts.people import Ticket
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
 from warehouse.companies import sandboxes
-from warehouse.operate.sessions import owner_transaction
+from warehouse.operate.sessions import Connection, owner_transaction
 
 router = APIRouter(prefix="/account")
 
@@ -75,14 +76,22 @@ def _end(request: Request, session: Session, form: Form) -> None:
             chosen = UUID(form.get("session", ""))
         except ValueError:
             raise NotThere from None
-    with service_of(request).writes.company(session.company_id) as conn:
-        if not managing.end_sessions(conn, _actor(request, session), session.user_id, chosen):
-            raise NotThere
+    actor = _actor(request, session)
+
+    def end(conn: Connection) -> int:
+        return managing.end_sessions(conn, actor, session.user_id, chosen)
+
+    if not run(service_of(request).writes, actor, end, bool):
+        raise NotThere
 
 
 def _leave(request: Request, session: Session) -> None:
-    with service_of(request).writes.company(session.company_id) as conn:
-        managing.disable(conn, _actor(request, session), session.user_id)
+    actor = _actor(request, session)
+
+    def leave(conn: Connection) -> None:
+        managing.disable(conn, actor, session.user_id)
+
+    run(service_of(request).writes, actor, leave, lambda _: None)
 
 
 def _actor(request: Request, session: Session) -> Actor:
@@ -236,9 +245,13 @@ def _invite(request: Request, session: Session, form: Form) -> Response:
         return _people_page(request, session, form=form, fault=("email", "people.no_address"))
     if role is None:
         return _people_page(request, session, form=form, fault=("role", "people.no_role"))
+    actor = _actor(request, session)
+
+    def invite(conn: Connection) -> str:
+        return managing.invite(conn, actor, email, role)[1]
+
     try:
-        with service_of(request).writes.company(session.company_id) as conn:
-            _, token = managing.invite(conn, _actor(request, session), email, role)
+        token = run(service_of(request).writes, actor, invite, str)
     except Refused:
         return _people_page(request, session, form=form, fault=("email", "people.taken"))
     return _people_page(request, session, new_link=_NewLink(email, _url(request, token)))
@@ -250,24 +263,27 @@ def _role(form: Form) -> Role | None:
 
 
 def _change(request: Request, session: Session, form: Form) -> Response:
-    user_id, actor, new_link = path_id(request), _actor(request, session), None
+    user_id, actor = path_id(request), _actor(request, session)
+
+    def change(conn: Connection) -> _NewLink | None:
+        match form.get("step"), _role(form):
+            case "role", str() as role:
+                managing.change_role(conn, actor, user_id, role)
+            case "link", _:
+                token = managing.new_link(conn, actor, user_id)
+                return _NewLink(managing.load_live(conn, actor, user_id).email, _url(request, token))
+            case "disable", _:
+                managing.disable(conn, actor, user_id)
+            case "second_factor_off", _:
+                managing.second_factor_off(conn, actor, user_id)
+            case "return", _:
+                managing.let_back(conn, actor, user_id)
+            case _:
+                raise NotThere
+        return None
+
     try:
-        with service_of(request).writes.company(session.company_id) as conn:
-            match form.get("step"), _role(form):
-                case "role", str() as role:
-                    managing.change_role(conn, actor, user_id, role)
-                case "link", _:
-                    token = managing.new_link(conn, actor, user_id)
-                    email = managing.load_live(conn, actor, user_id).email
-                    new_link = _NewLink(email, _url(request, token))
-                case "disable", _:
-                    managing.disable(conn, actor, user_id)
-                case "second_factor_off", _:
-                    managing.second_factor_off(conn, actor, user_id)
-                case "return", _:
-                    managing.let_back(conn, actor, user_id)
-                case _:
-                    raise NotThere
+        new_link = run(service_of(request).writes, actor, change, lambda link_made: link_made)
     except Refused as refused:
         key = "people.taken" if refused.issues[0].field == "email" else "people.last"
         return _people_page(request, session, fault=("", key))

@@ -27,7 +27,6 @@ from warehouse.rules import Rulesets
 from warehouse.skus import queries, store
 from warehouse.skus.store import Locked
 
-_NO_ANSWER: Final[SupplierAnswer] = {}
 _WRITING_KINDS: Final = frozenset({"supplier_answer", "sku_update"})
 
 
@@ -91,28 +90,28 @@ def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
     return changes
 
 
-def change_lines(lines: Sequence[Component], changes: Sequence[Mapping[str, object]]) -> list[Component]:
+def change_lines(
+    lines: Sequence[Component], changes: Sequence[Mapping[str, object]], *, gone: Message | None = None
+) -> list[Component]:
     """Return the lines of a stored graph, some with changed fields by their `id`; null clears, all else stays.
 
-    Raises `Refused` where a line is not in the graph any more.
+    Raises `Refused` where a line is not in the graph any more; `gone` is the sentence for that.
     """
     by_id = {str(change["id"]): change for change in changes}
     if unknown := by_id.keys() - {line["id"] for line in lines}:
         raise conflict(
-            Message(
+            gone
+            or Message(
                 "{count} of the components to change are not part of the SKU (any more): {ids}.",
                 count=len(unknown),
                 ids=", ".join(sorted(unknown)),
             )
         )
-    return [_changed_line(line, by_id.get(line["id"], {})) for line in lines]
-
-
-def _changed_line(line: Component, change: Mapping[str, object]) -> Component:
-    changed: dict[str, object] = {**line, **change}
-    if isinstance(declared := change.get("substances"), Mapping):
-        changed["substances"] = {**line.get("substances", {}), **declared}
-    return cast(Component, changed)
+    changed: list[dict[str, object]] = [{**line, **by_id.get(line["id"], {})} for line in lines]
+    for line, after in zip(lines, changed, strict=True):
+        if isinstance(declared := by_id.get(line["id"], {}).get("substances"), Mapping):
+            after["substances"] = {**line.get("substances", {}), **declared}
+    return cast(list[Component], changed)
 
 
 def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
@@ -120,25 +119,19 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
 
     Raises `Refused` where one of them is not in the graph any more.
     """
-    by_id = {answer["component_id"]: answer for answer in answers}
-    if removed := by_id.keys() - {line["id"] for line in lines}:
-        raise conflict(
-            Message(
-                "{count} of the components that the supplier answered for are no longer part of the SKU. "
-                "Reject the answer and ask again for the components that it has now.",
-                count=len(removed),
-            )
-        )
-    return [_merge_line(line, by_id.get(line["id"], _NO_ANSWER)) for line in lines]
-
-
-def _merge_line(line: Component, answer: SupplierAnswer) -> Component:
-    answered: dict[str, object] = {
-        name: value for name, value in answer.items() if value is not None and name != "component_id"
-    }
-    if (declared := answer.get("substances")) is not None:
-        answered["substances"] = {**line.get("substances", {}), **_with_source(declared)}
-    return cast(Component, {**line, **answered})
+    changes: list[dict[str, object]] = []
+    for answer in answers:
+        values = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
+        if (declared := answer.get("substances")) is not None:
+            values["substances"] = _with_source(declared)
+        changes.append({**values, "id": answer["component_id"]})
+    removed = {answer["component_id"] for answer in answers} - {line["id"] for line in lines}
+    sentence = Message(
+        "{count} of the components that the supplier answered for are no longer part of the SKU. "
+        "Reject the answer and ask again for the components that it has now.",
+        count=len(removed),
+    )
+    return change_lines(lines, changes, gone=sentence)
 
 
 def _with_source(substances: Substances) -> Substances:
