@@ -313,16 +313,20 @@ def _answer(arguments: argparse.Namespace, resources: Resources, instance: dg.Da
     """Return what the run changed: the published record."""
     if arguments.run == "catalogue-refresh":
         return refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator).as_dict()
-    chosen = every_company(resources.postgres)
-    if arguments.company is not None:
-        if arguments.company not in chosen:
-            raise dg.Failure(f"There is no company {arguments.company}; `pcds company list` shows those there are.")
-        chosen = [arguments.company]
+    chosen = chosen_companies(resources.postgres, arguments.company)
     if arguments.run == "regrade":
         return regrade_portfolios(resources, instance, chosen, only_open=arguments.open).as_dict()
     if arguments.run == "rollup":
         return {"companies": [roll_up(resources, instance, company_id) for company_id in chosen]}
     return {"companies": [snapshot.as_dict() for snapshot in publish_all(resources, instance, chosen)]}
+
+
+def chosen_companies(pool: Pool, company_id: UUID | None) -> Sequence[UUID]:
+    """Return the company of a command, or all companies; raise `dagster.Failure` where there is no such company."""
+    every = every_company(pool)
+    if company_id is not None and company_id not in every:
+        raise dg.Failure(f"There is no company {company_id}; `pcds company list` shows those there are.")
+    return every if company_id is None else [company_id]
 
 
 def _arguments() -> argparse.Namespace:

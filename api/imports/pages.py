@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.audit import pages
+from api.http.answers import translated
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
@@ -306,7 +307,12 @@ def _preview_page(request: Request, session: Session) -> Response:
     service = service_of(request)
     filename = stored_import(service, session.company_id, path_id(request)).filename
     actor = write_of(request, session).actor
-    tried = run(service.writes, actor, _undoing(request, actor, dry_run=True), lambda undone: undone)
+    tried = run(
+        service.writes,
+        actor,
+        _undoing(request, actor, dry_run=True),
+        lambda undone: translated(undone, actor.lang, {}),
+    )
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 
 

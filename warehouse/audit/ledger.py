@@ -261,7 +261,7 @@ found AS MATERIALIZED ({matches}), chosen AS MATERIALIZED (
     FROM audit_entries AS e WHERE (SELECT audit_log FROM plan) AND {chosen.format(limit=limit, offset=offset)}
 )
 SELECT whole.*, entry.* FROM (
-    SELECT CASE WHEN audit_log THEN (SELECT coalesce({total}, 0)::bigint FROM found) END AS total,
+    SELECT CASE WHEN audit_log THEN (SELECT coalesce({total}, 0)::bigint FROM found) ELSE 0 END AS total,
            audit_log AS included
     FROM plan
 ) AS whole LEFT JOIN (

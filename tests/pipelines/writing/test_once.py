@@ -13,7 +13,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.answers import FIND
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
-from warehouse.operate.sessions import Pool
+from warehouse.operate.sessions import Connection, Pool
 
 DONE = Answer(201, "application/json", b'{"done": true}')
 
@@ -36,23 +36,23 @@ def twins(pool: Pool, company: UUID, database: Database) -> Callable[..., tuple[
     def run(*, fails: bool, pipelined: bool) -> tuple[object, list[Answer | None]]:
         first_is_in, seen = threading.Event(), list[Answer | None]()
 
-        def first() -> None:
-            with pool.company(company, pipelined=pipelined) as conn:
-                seen.append(once(company).recall(conn, Clock().now()))
-                first_is_in.set()
-                wait_until(lambda: waiting(database), otherwise=lambda: "the twin does not wait")
-                if fails:
-                    raise KeyError
-                once(company).keep(conn, DONE, Clock().now())
+        def first(conn: Connection) -> None:
+            seen.append(once(company).recall(conn, Clock().now()))
+            first_is_in.set()
+            wait_until(lambda: waiting(database), otherwise=lambda: "the twin does not wait")
+            if fails:
+                raise KeyError
+            once(company).keep(conn, DONE, Clock().now())
 
-        def twin() -> None:
+        def twin(conn: Connection) -> None:
             assert first_is_in.wait(PATIENCE_SECONDS)
-            with pool.company(company, pipelined=pipelined) as conn:
-                conn.execute("SELECT count(*) FROM kept_answers").fetchone()  # a snapshot from before the wait
-                seen.append(once(company).recall(conn, Clock().now()))
+            conn.execute("SELECT count(*) FROM kept_answers").fetchone()  # a snapshot from before the wait
+            seen.append(once(company).recall(conn, Clock().now()))
 
         with ThreadPoolExecutor(2) as threads:
-            ended: list[Future[None]] = [threads.submit(one) for one in (first, twin)]
+            ended: list[Future[None]] = [
+                threads.submit(pool.run, company, one, pipelined=pipelined) for one in (first, twin)
+            ]
         ended[1].result()
         return ended[0].exception(), seen
 
