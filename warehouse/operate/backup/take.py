@@ -41,27 +41,38 @@ class BackupError(Exception):
     code = "backup_failed"
 
 
-def files(folder: Path) -> Iterator[Path]:
-    """Yield every file below the folder. Raises `BackupError` for a link or a device."""
-    with os.scandir(folder) as entries:
+def files(folder: Path, *, changing: bool = False) -> Iterator[Path]:
+    """Yield every file below the folder. Raises `BackupError` for a link or a device.
+
+    In a folder that is `changing`, what goes away meanwhile is skipped, and a file may have two names for a moment: the
+    object store gives a whole draft its key by a second link.
+    """
+    gone = (FileNotFoundError,) if changing else ()
+    with suppress(*gone), os.scandir(folder) as entries:
         for entry in entries:
-            state = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(state.st_mode):
-                yield from files(Path(entry.path))
-            elif stat.S_ISREG(state.st_mode) and state.st_nlink == 1:
-                yield Path(entry.path)
-            else:
-                raise BackupError(
-                    f"{entry.path} is a link or a device; a backup holds plain files alone. Nothing was changed; where "
-                    "the folder was copied with links, copy it again without."
-                )
+            with suppress(*gone):
+                state = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(state.st_mode):
+                    yield from files(Path(entry.path), changing=changing)
+                elif stat.S_ISREG(state.st_mode) and (changing or state.st_nlink == 1):
+                    yield Path(entry.path)
+                else:
+                    raise BackupError(
+                        f"{entry.path} is a link or a device; a backup holds plain files alone. Nothing was changed; "
+                        "where the folder was copied with links, copy it again without."
+                    )
 
 
 @contextmanager
 def open_file(path: Path, digest: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a file that is no link. Raises `BackupError` where it is one, or has another SHA-256 than the given one."""
+    """Open a file that is no link. Raises `BackupError` where it is one, or has another SHA-256 than the given one.
+
+    Raises `FileNotFoundError` where there is none.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise BackupError(f"{path} cannot be read: {error.strerror}.") from None
     with os.fdopen(handle, "rb") as file:
@@ -92,10 +103,11 @@ def copy_objects(source: Path, target: Path) -> None:
     Skips files that are no objects, such as an upload under way, and the deployment's identity: a restored database is
     another deployment.
     """
-    for path in files(source) if source.is_dir() else ():
+    for path in files(source, changing=True):
         key = path.relative_to(source).as_posix()
         if is_key(key) and key != IDENTITY:
-            copy_file(path, target, target / path.relative_to(source))
+            with suppress(FileNotFoundError):
+                copy_file(path, target, target / path.relative_to(source))
 
 
 def copy_file(path: Path, root: Path, copy: Path, digest: str | None = None) -> None:
@@ -106,7 +118,7 @@ def copy_file(path: Path, root: Path, copy: Path, digest: str | None = None) -> 
     for step in reversed([copy.parent, *copy.parent.parents]):
         if step == root or root in step.parents:
             step.mkdir(mode=0o700, exist_ok=True)
-    with suppress(FileNotFoundError), open_file(path, digest) as file:
+    with open_file(path, digest) as file:
         draft = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(draft, "wb") as out:
             shutil.copyfileobj(file, out)
