@@ -18,8 +18,8 @@ from pipelines.defs import asset, spec
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.rules import regraded_skus
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
+from pipelines.engine.runs import company_of, company_of_run, company_partitions
 from pipelines.engine.steps import interruptible
-from pipelines.engine.tags import company_of, company_of_run, company_partitions
 from pipelines.figures import blocks
 from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata

@@ -12,7 +12,7 @@ from pipelines.checks.factory import checks_of
 from pipelines.checks.figures import DECLARATIONS, current_figures
 from pipelines.defs import asset
 from pipelines.engine.resources import Portfolios, Postgres
-from pipelines.engine.tags import company_of_run, company_partitions
+from pipelines.engine.runs import company_of_run, company_partitions
 from pipelines.filings import Filing, compute_filing, compute_filings
 from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata

@@ -22,7 +22,7 @@ from pipelines.defs import spec
 from pipelines.engine import steps, tags
 from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.resources import Resources
-from pipelines.engine.tags import company_of, company_partitions
+from pipelines.engine.runs import company_of, company_partitions, is_terminated
 from pipelines.imports import endings, process, report
 from pipelines.imports.process import RunTotals, rows_due
 from pipelines.imports.report import Work
@@ -120,7 +120,7 @@ def claim_import(
         if is_passing(error):
             endings.give_back(pool, claim, resources.shutdown)
         run = context.instance.get_run_by_id(context.run.run_id)
-        if run is not None and tags.is_terminated(run):
+        if run is not None and is_terminated(run):
             endings.end_by_operator(pool, clock, company_id, sent.id, run.run_id)
         else:
             endings.release(pool, clock, claim, sent, error, outside=dg.Failure)

@@ -14,7 +14,7 @@ from pipelines import changes, exports, suppliers
 from pipelines.changes import TurnTaken
 from pipelines.defs import op
 from pipelines.engine.resources import Resources
-from pipelines.engine.tags import company_of_run, company_partitions
+from pipelines.engine.runs import company_of_run, company_partitions
 from pipelines.operate import Proceed
 
 

@@ -16,8 +16,8 @@ from pipelines.defs import asset
 from pipelines.defs.catalogue import rule_set
 from pipelines.engine import tags
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
+from pipelines.engine.runs import company_of_run, company_partitions
 from pipelines.engine.steps import interruptible
-from pipelines.engine.tags import company_of_run, company_partitions
 from pipelines.metadata import columns
 from pipelines.metadata.tables import table
 from warehouse import rules as rules_warehouse
