@@ -22,10 +22,10 @@ class _Companies(dg.DynamicPartitionsDefinition):
         """Return whether the company has its partition; only new processes notice a partition that somebody removed."""
         if partition_key in self._known:
             return True
-        found = super().has_partition_key(partition_key, current_time, dynamic_partitions_store)
-        if found:
+        is_there = super().has_partition_key(partition_key, current_time, dynamic_partitions_store)
+        if is_there:
             self._known.add(partition_key)
-        return found
+        return is_there
 
 
 company_partitions: Final = _Companies(name="companies")
@@ -62,17 +62,17 @@ def company_of_run(
 def name_of(pool: Pool, company_id: UUID) -> str:
     """Return a company's name, for people; none where it has been removed."""
     with pool.company(company_id) as conn:
-        named = queries.of(conn, company_id)
-    return named[0] if named else ""
+        row = queries.of(conn, company_id)
+    return row[0] if row else ""
 
 
 def name_actor(instance: dg.DagsterInstance, submitted: dg.SubmitRunContext) -> dg.SubmitRunContext:
     """Return the submission with the run tagged with who asked for it, whatever the request itself says."""
-    run, named = submitted.dagster_run, tags.by_actor(submitted.get_request_header)
-    if named.items() <= run.tags.items():
+    run, actor_tag = submitted.dagster_run, tags.by_actor(submitted.get_request_header)
+    if actor_tag.items() <= run.tags.items():
         return submitted
-    instance.add_run_tags(run.run_id, named)
-    return submitted._replace(dagster_run=run.with_tags({**run.tags, **named}))
+    instance.add_run_tags(run.run_id, actor_tag)
+    return submitted._replace(dagster_run=run.with_tags({**run.tags, **actor_tag}))
 
 
 def is_terminated(run: dg.DagsterRun) -> bool:
