@@ -151,7 +151,7 @@ def _entry_page(
         entry = entries.load_entry(conn, entry_id)
         attached = review.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
-        issuing_form = issuing.form_of_entry(request, conn, entry)
+        issuing_form = issuing.form_of_entry(request, session, conn, entry)
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible

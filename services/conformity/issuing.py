@@ -7,8 +7,8 @@ whose item's record contradicts it (`compliance.conformity`), as the record is n
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Final, cast
+from datetime import UTC, date
+from typing import Final
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -22,7 +22,6 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import Refused
 from services.conformity import drafts
-from services.conformity.drafts import Lang
 from services.review.compare import conflict
 from services.skus import detail as detail_skus
 from warehouse import conformity as declarations
@@ -36,23 +35,23 @@ AGAINST: Final = "is_against_record"
 """The member of a draft's payload that says whether the record contradicted conformity when it was prepared."""
 
 
-def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
+def draft_of(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> drafts.Draft:
     """Return the draft of an entry; for one that was filed without its content, the content as it is now.
 
-    Raises `Refused` where there is neither content nor a SKU to draw it from.
+    Raises `Refused` where there is neither content nor a SKU to draw it from, and where an open draft has other fixed
+    texts than a declaration has now.
     """
     if "draft" in entry.payload:
-        return drafts.in_todays_form(drafts.Draft.of(entry.payload["draft"]))
+        draft = drafts.Draft.of(entry.payload["draft"])
+        if entry.state == "open" and drafts.is_outdated(draft):
+            raise conflict(Message("This draft has other texts than a declaration has now; prepare a new one."))
+        return draft
     if entry.sku_id is None:
         raise conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
-    return drafts.draft(
-        conn,
-        entry.sku_id,
-        reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
-        lang=cast(Lang, entry.payload.get("lang", "en")),
-        now=now,
-        rules=rulesets.active(conn),
-    ).draft
+    reference = str(entry.payload.get("reference") or f"DoC-{entry.sku_code}")
+    lang = entry.payload.get("lang", "en")
+    rules = rulesets.active(conn)
+    return drafts.draft(conn, actor, entry.sku_id, reference=reference, lang=lang, rules=rules)[0]
 
 
 _OUTDATED: Final = Message(
@@ -60,19 +59,17 @@ _OUTDATED: Final = Message(
 )
 
 
-def verdict_of(
-    conn: Connection, entry: Entry, draft: drafts.Draft, on: date, *, now: datetime, rulesets: Rulesets
-) -> Verdict:
+def verdict_of(conn: Connection, actor: Actor, entry: Entry, *, on: date, rulesets: Rulesets) -> Verdict:
     """Return the verdict on a draft that would be issued `on` a day, by its item's record as it is now.
 
     A draft that was drawn from a record that contradicted it is outdated once that record is corrected: its text says
     what was. Raises `Refused` where the draft names no item of the portfolio.
     """
-    found = None if entry.sku_id is None else queries.of(conn, entry.sku_id, now.date())
-    if found is None:
+    row = None if entry.sku_id is None else queries.of(conn, entry.sku_id, actor.today)
+    if row is None:
         raise conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
-    verdict = conformity.judge(detail_skus.record(found), rulesets.active(conn), on=on)
-    if not verdict.against and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
+    verdict = conformity.judge(detail_skus.record(row), rulesets.active(conn), on=on)
+    if not verdict.against and entry.payload.get(AGAINST):
         return verdict._replace(against=[Issue("regulator_rule", _OUTDATED)])
     return verdict
 
@@ -88,31 +85,30 @@ class Completed:
     form: Issuing
     declared: drafts.Draft
     further: list[drafts.Draft]
-    pdfs: Mapping[Lang, bytes]
+    pdfs: Mapping[str, bytes]
 
 
 def complete(
-    conn: Connection, entry: Entry, fields: Mapping[str, str], *, now: datetime, rulesets: Rulesets
+    conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets
 ) -> Completed:
     """Complete a draft with the fields of the form, and store nothing. Raises as `issue`."""
-    draft = draft_of(conn, entry, now=now, rulesets=rulesets)
-    open_keys = [point.key for point in drafts.open_points(draft)]
+    draft = draft_of(conn, actor, entry, rulesets=rulesets)
+    stored = entry.payload.get("translations", {})
     translations = {
-        lang: drafts.in_todays_form(drafts.Draft.of(made))
-        for lang, made in entry.payload.get("translations", {}).items()
+        lang: made for lang, values in stored.items() if not drafts.is_outdated(made := drafts.Draft.of(values))
     }
     form, issues = conformity_schemas.parse(
         fields,
-        open_keys,
+        [point.key for point in drafts.open_points(draft)],
         drafted=entry.filed_at.astimezone(UTC).date(),
-        today=now.date(),
+        today=actor.today,
         languages=(draft.lang, *translations),
     )
     if form is None:
         raise Refused(issues)
     if unprintable := list(_unprintable(form)):
         raise Refused(unprintable)
-    if facts := verdict_of(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets).against:
+    if facts := verdict_of(conn, actor, entry, on=form.issued_on, rulesets=rulesets).against:
         raise Refused(facts, "not_conform")
     declared = drafts.declaration(draft, form)
     further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
@@ -126,7 +122,7 @@ def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str
     Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
     contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Refused` as `draft_of`.
     """
-    completed = complete(conn, entry, fields, now=actor.now, rulesets=rulesets)
+    completed = complete(conn, actor, entry, fields, rulesets=rulesets)
     draft, form, doc_id = completed.draft, completed.form, UUID(str(uuid7()))
     renews = entry.payload.get("renews")
     values: dict[str, object] = {
