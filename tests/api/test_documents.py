@@ -230,8 +230,8 @@ def test_filters_that_cannot_be_are_refused(caller, params, code):
 
 ABOVE = {"status": "above_limit"}
 DEMONSTRATED = (
-    "The fulfilment of the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) 2025/40 has been "
-    "demonstrated (Article 39(1))."
+    "The fulfilment of the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) 2025/40 has "
+    "been demonstrated (Article 39(1))."
 )
 
 
@@ -409,14 +409,8 @@ def test_a_declaration_says_what_the_record_has_by_article_and_how_long_it_is_ke
     points = {point["key"]: point["lines"] for point in told_by(caller, issued(caller, drafted(caller, sku)))}
     assert points["legislation"] == ["Regulation (EU) 2025/40", DEMONSTRATED]
     lines = points["additional"]
-    articles = [line.split(",")[0] for line in lines if line.startswith("Article ")]
-    assert articles == [
-        "Article 5",
-        "Article 6",
-        "Article 7",
-        *(["Article 11"] if reusable is not None else []),
-        "Article 12",
-    ]
+    articles = [int(line.split(",")[0].removeprefix("Article ")) for line in lines if line.startswith("Article ")]
+    assert articles == ([5, 6, 7, 12] if reusable is None else [5, 6, 7, 11, 12])
     assert "Article 7, recycled content (%): body: 30" in lines
     assert f"Kept with the technical documentation {KEPT}: {'; '.join(terms)}" in lines
 
