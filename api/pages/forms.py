@@ -17,7 +17,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.pages import code_in_words, field_in_words
+from api.audit.words import code_in_words, field_in_words
 from api.http import parameters
 from api.http.errors import TooLarge
 from api.http.requests import limited_chunks, origin_of_actor
