@@ -11,14 +11,7 @@ from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row, dict_row
-from sqlalchemy import (
-    JSON,
-    Column,
-    LargeBinary,
-    Table,
-    Text,
-    Uuid,
-)
+from sqlalchemy import JSON, Column, LargeBinary, Table, Text, Uuid
 
 from schemas.conformity import Doc, DocListItem, DocOfItem
 from warehouse import pages
@@ -201,10 +194,7 @@ SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_
     return {doc_id for (doc_id,) in connection.execute(query, [sku_id])}
 
 
-_STATE: Final = """CASE
-    WHEN docs.withdrawn_at IS NOT NULL THEN 'withdrawn'
-    WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN 'expired'
-    ELSE docs.status END"""
+_STATE: Final = f"CASE WHEN docs.withdrawn_at IS NOT NULL THEN 'withdrawn' ELSE {_STATUS} END"
 STATES: Final = ("draft", "pending", "valid", "expired", "rejected", "withdrawn")
 _NEWER: Final = "FROM docs AS newer WHERE newer.renews = docs.id AND newer.status = 'valid'"
 _REGISTER_ITEM: Final = f"""

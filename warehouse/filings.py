@@ -52,10 +52,7 @@ kept_declarations = Table(
     Column("size_bytes", Integer, nullable=False),
     Column("sha256", Text, nullable=False, comment="of content, hexadecimal"),
     Column(
-        "as_of",
-        DateTime(timezone=True),
-        nullable=False,
-        comment="the instant of the snapshot that it was made from",
+        "as_of", DateTime(timezone=True), nullable=False, comment="the instant of the snapshot that it was made from"
     ),
     Column("snapshot", Text, nullable=False),
     Column("ruleset_version", Text, nullable=False),
@@ -65,10 +62,7 @@ kept_declarations = Table(
     Column("total_kg", BigInteger),
     Column("difference_kg", Numeric, comment="exact less rounded kilograms of the UK file"),
     Column(
-        "uncounted_skus",
-        Integer,
-        nullable=False,
-        comment="rows of uncounted: SKUs that it does not count, by reason",
+        "uncounted_skus", Integer, nullable=False, comment="rows of uncounted: SKUs that it does not count, by reason"
     ),
     Column("scope_missing_skus", Integer),
     Column("producer", JSON, comment="what a UK producer stated of itself; null elsewhere"),
@@ -82,14 +76,10 @@ kept_declarations = Table(
     Column("scope_missing", LargeBinary, comment="CSV beside it; null where the declaration has no such list beside"),
     instant("created_at"),
     Column(
-        "halves",
-        ARRAY(SmallInteger),
-        comment="the halves that were there, of a calendar year of a half-yearly market",
+        "halves", ARRAY(SmallInteger), comment="the halves that were there, of a calendar year of a half-yearly market"
     ),
     Column(
-        "in_scope_tonnes",
-        Numeric,
-        comment="what is filed; null in the UK file, and in rows from before revision 0048",
+        "in_scope_tonnes", Numeric, comment="what is filed; null in the UK file, and in rows from before revision 0048"
     ),
     Column("undecided_tonnes", Numeric, comment="tonnes of which a fact is missing that would decide"),
     Column("out_of_scope_tonnes", Numeric, comment="tonnes that no category is about"),

@@ -50,7 +50,13 @@ class ChangeRow(NamedTuple):
 
 def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[ChangeRow]:
     """Return the changes in words; `parts` are the component types of the graph after the change."""
-    return [_change_row(change, parts, lang) for change in changes]
+    rows = []
+    for change in changes:
+        field, vocabulary = _name_and_vocabulary(change.field, parts, lang)
+        vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
+        now, then = (value_in_words(stored, vocabulary, lang) for stored in (change.now, change.then))
+        rows.append(ChangeRow(field, now, then, change.now != change.then))
+    return rows
 
 
 class AskedRow(NamedTuple):
@@ -113,13 +119,6 @@ def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
 def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
     """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_in_words`."""
     return _PATH.sub(lambda found: path_in_words(found[0], lang, parts) if found[0] in paths else found[0], sentence)
-
-
-def _change_row(change: Change, parts: Sequence[str], lang: str) -> ChangeRow:
-    field, vocabulary = _name_and_vocabulary(change.field, parts, lang)
-    vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
-    now, then = (value_in_words(stored, vocabulary, lang) for stored in (change.now, change.then))
-    return ChangeRow(field, now, then, change.now != change.then)
 
 
 def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:

@@ -101,8 +101,7 @@ _PDF_ANSWER["responses"][200] = {
 
 
 @router.get(
-    "/docs/search",
-    **operation("Find declarations", answers={200: DocSearchResponse}, errors=READ_ERRORS, preview=True),
+    "/docs/search", **operation("Find declarations", answers={200: DocSearchResponse}, errors=READ_ERRORS, preview=True)
 )
 async def search_docs(
     request: Request,

@@ -18,19 +18,6 @@ from compliance.rollup.periods import halves_of, market_of
 from compliance.rollup.tonnes import Figures
 from compliance.scopes import asked_fields
 
-TONNES_COLUMNS: Final = (
-    "category_code",
-    "category_name",
-    "basis",
-    "tonnes",
-    "units",
-    "skus",
-    "in_scope_tonnes",
-    "undecided_tonnes",
-    "out_of_scope_tonnes",
-    "scope_key",
-    "confidence",
-)
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
 ARCHIVED: Final = "archived"
@@ -46,16 +33,23 @@ class ScopedTonnes(TypedDict):
     out_of_scope_tonnes: Decimal
 
 
-class TonnesRow(ScopedTonnes):
-    """The tonnes of one scheme category."""
+class TonnesRow(TypedDict):
+    """The tonnes of one scheme category, in the order of the columns."""
 
     category_code: str
     category_name: str
     basis: str
+    tonnes: Decimal
     units: int
     skus: int
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
     scope_key: str | None
     confidence: str | None
+
+
+TONNES_COLUMNS: Final = tuple(TonnesRow.__annotations__)
 
 
 class UncountedRow(TypedDict):

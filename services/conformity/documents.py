@@ -18,7 +18,7 @@ from compliance import conformity
 from compliance.ruleset import RuleSet
 from schemas import texts
 from schemas.actors import Actor
-from schemas.conformity import Doc, DocDraft, Language
+from schemas.conformity import Doc, DocDraft
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL, Message
@@ -142,25 +142,21 @@ def would_issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[st
         raise conflict(Message("This entry was decided already."))
     completed = issuing.complete(conn, actor, entry, fields, rulesets=rulesets)
     form = completed.form
-    return {
-        "id": None,
+    of_draft = {
         "sku_id": entry.sku_id,
         "sku_code": entry.sku_code,
         "sku_name": entry.sku_name,
-        "reference": completed.draft.reference,
-        "supplier_name": None,
+        "reference": completed.reference,
         "state": "valid",
         "issued_on": form.issued_on,
         "expires_on": form.expires_on,
         "days_left": None if form.expires_on is None else (form.expires_on - actor.today).days,
-        "languages": cast(list[Language], [declared.lang for declared in (completed.declared, *completed.further)]),
+        "languages": list(completed.pdfs),
         "renews": entry.payload.get("renews"),
-        "renewed_by": None,
-        "withdrawn_at": None,
-        "withdrawn_reason": None,
         "created_at": actor.now,
         "updated_at": actor.now,
     }
+    return cast(Doc, dict.fromkeys(Doc.__annotations__) | of_draft)
 
 
 def withdraw(conn: Connection, actor: Actor, doc_id: UUID, *, reason: str, dry_run: bool = False) -> Doc:

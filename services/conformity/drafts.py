@@ -42,6 +42,7 @@ _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_form
 _STANDARDS: Final = "standards_list"
 """The technical file that names the standards applied (Annex VII, point 2(d))."""
 _ADDITIONAL: Final = "additional"
+_PLASTIC: Final = "plastic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,10 @@ def _components(item: SkuDetail, words: Mapping[str, str], lang: str) -> Iterato
 
 
 def _by_article(item: SkuDetail, words: Mapping[str, str], lang: str) -> Iterator[str]:
-    """Yield what the record says on Articles 5 to 12, in their order; nothing where it is silent."""
+    """Yield what the record says on Articles 5 to 12, in their order; nothing where it is silent.
+
+    Article 7 is about plastic alone.
+    """
     for name, entry in item["substances"].items():
         if entry is not None:
             status = word("substance_status", entry["status"], lang)
@@ -209,9 +213,11 @@ def _by_article(item: SkuDetail, words: Mapping[str, str], lang: str) -> Iterato
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
     yield f"{words['grade']}: {words[f'grade.{grade}']}" + (f", {words['provisional']}" if provisional else "")
-    yield from _labelled(item, ("recycled_content_percent",), words, lang)
+    if item["material"] == _PLASTIC:
+        yield from _labelled(item, ("recycled_content_percent",), words, lang)
     for line in item["components"]:
-        if (share := line["recycled_content_percent"]) is not None:
+        share = line["recycled_content_percent"]
+        if line["material_family"] == _PLASTIC and share is not None:
             part = word("component_type", line["component_type"], lang)
             yield f"{words['recycled_content_percent']}: {part}: {number(share, lang, _DIGITS)}"
     yield from _labelled(item, ("reusable", "sorting_label_scheme"), words, lang)
@@ -304,31 +310,28 @@ def pdf(draft: Draft) -> bytes:
 
 def unprintable(text: str) -> Message | None:
     """Return a sentence with the characters of a form's text that no font has; None where it can be printed."""
-    if not (letters := _without_font(text)):
+    if not (characters := _without_font(text)):
         return None
-    return Message("A declaration has no font for {characters}; write this without.", characters=_named(letters))
+    return Message("A declaration has no font for {characters}; write this without.", characters=characters)
 
 
 def unprintable_line(line: str) -> Message | None:
     """Return the same of a line that was drawn from the record."""
-    if not (letters := _without_font(line)):
+    if not (characters := _without_font(line)):
         return None
     return Message(
         "A declaration has no font for {characters} in the line {line}; correct the record and prepare a new draft.",
-        characters=_named(letters),
+        characters=characters,
         line=shown(line),
     )
 
 
-def _named(letters: list[str]) -> str:
-    return ", ".join(f"{letter} (U+{ord(letter):04X})" if len(letter) == 1 else letter for letter in letters)
-
-
-def _without_font(text: str) -> list[str]:
-    """Return the first characters that no font has, or the text where only their combination has none."""
+def _without_font(text: str) -> str:
+    """Return the first characters that no font has, or the text where only their combination has none; "" for none."""
     if _is_printable(text):
-        return []
-    return list(islice(_each_without_font("".join(dict.fromkeys(text))), _MOST_NAMED)) or [text]
+        return ""
+    letters = list(islice(_each_without_font("".join(dict.fromkeys(text))), _MOST_NAMED))
+    return ", ".join(f"{letter} (U+{ord(letter):04X})" for letter in letters) or text
 
 
 def _each_without_font(letters: str) -> Iterator[str]:

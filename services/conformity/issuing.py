@@ -6,9 +6,8 @@ whose item's record contradicts it (`compliance.conformity`), as the record is n
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -74,18 +73,16 @@ def verdict_of(conn: Connection, actor: Actor, entry: Entry, *, on: date, rulese
     return verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A draft, the filled-in form, and the declaration that they make, in the draft's language and in further ones.
+class Completed(NamedTuple):
+    """The filled-in form of a draft, and the declaration that they make with its PDF, in each language.
 
-    `pdfs` are those of all languages.
+    The draft's own language comes first.
     """
 
-    draft: drafts.Draft
+    reference: str
     form: Issuing
-    declared: drafts.Draft
-    further: list[drafts.Draft]
-    pdfs: Mapping[str, bytes]
+    declared: dict[str, drafts.Draft]
+    pdfs: dict[str, bytes]
 
 
 def complete(
@@ -110,10 +107,9 @@ def complete(
         raise Refused(unprintable)
     if facts := verdict_of(conn, actor, entry, on=form.issued_on, rulesets=rulesets).against:
         raise Refused(facts, "not_conform")
-    declared = drafts.declaration(draft, form)
-    further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
-    pdfs = {each.lang: drafts.pdf(each) for each in (declared, *further)}
-    return Completed(draft, form, declared, further, pdfs)
+    in_languages = (draft, *(translations[lang] for lang in form.languages if lang != draft.lang))
+    declared = {each.lang: drafts.declaration(each, form) for each in in_languages}
+    return Completed(draft.reference, form, declared, {lang: drafts.pdf(each) for lang, each in declared.items()})
 
 
 def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets) -> UUID:
@@ -122,12 +118,11 @@ def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str
     Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
     contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Refused` as `draft_of`.
     """
-    completed = complete(conn, actor, entry, fields, rulesets=rulesets)
-    draft, form, doc_id = completed.draft, completed.form, UUID(str(uuid7()))
-    renews = entry.payload.get("renews")
+    reference, form, declared, pdfs = complete(conn, actor, entry, fields, rulesets=rulesets)
+    doc_id, renews = UUID(str(uuid7())), entry.payload.get("renews")
     values: dict[str, object] = {
         "sku_id": entry.sku_id,
-        "reference": draft.reference,
+        "reference": reference,
         "supplier_name": None,
         "status": "valid",
         "issued_on": form.issued_on,
@@ -137,11 +132,12 @@ def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str
         values["renews"] = UUID(renews)
     declarations.add(conn, actor.company_id, doc_id, values=values, at=actor.now)
     fingerprints: dict[str, str] = {}
-    for declared in (completed.declared, *completed.further):
-        pdf, lang = completed.pdfs[declared.lang], None if declared.lang == draft.lang else declared.lang
-        sha256 = fingerprints[f"pdf_sha256_{lang}" if lang else "pdf_sha256"] = hashlib.sha256(pdf).hexdigest()
-        row = {"doc_id": doc_id, "company_id": actor.company_id, "entry_id": entry.id, "at": actor.now}
-        declarations.add_declaration(conn, row | {"pdf": pdf, "sha256": sha256}, declared.as_dict(), lang=lang)
+    row = {"doc_id": doc_id, "company_id": actor.company_id, "entry_id": entry.id, "at": actor.now}
+    for place, (lang, pdf) in enumerate(pdfs.items()):
+        sha256 = hashlib.sha256(pdf).hexdigest()
+        fingerprints[f"pdf_sha256_{lang}" if place else "pdf_sha256"] = sha256
+        issued = row | {"pdf": pdf, "sha256": sha256}
+        declarations.add_declaration(conn, issued, declared[lang].as_dict(), lang=lang if place else None)
     after = {
         name: str(value) for name, value in (values | _signatory(form) | fingerprints).items() if value is not None
     }

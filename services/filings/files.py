@@ -347,10 +347,7 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
             else:
                 ratings.append(_rating(record, part, scheme))
         still_open += _open(record, scheme, inputs)
-    files = {
-        companion_path(out, OPEN): csv_of(OPEN_COLUMNS, still_open),
-        out: csv_of(RATING_COLUMNS, ratings),
-    }
+    files = {companion_path(out, OPEN): csv_of(OPEN_COLUMNS, still_open), out: csv_of(RATING_COLUMNS, ratings)}
     summary = {
         "files": _names(files),
         "market": market,

@@ -193,7 +193,7 @@ def declaration_of(made: Made, declaration_id: UUID | None, actor: Actor) -> Dec
     """Return the record of a declaration; without an id where it is not kept."""
     content, origin = made.content, actor.origin
     summed = {name: made.record.get(name) for name in Declaration.__annotations__}
-    own = {
+    own: dict[str, object] = {
         "id": declaration_id,
         "filename": content.filename,
         "media_type": content.media_type,

@@ -404,8 +404,9 @@ KEPT = "from the date the packaging was placed on the market (Articles 15(3), 17
 def test_a_declaration_says_what_the_record_has_by_article_and_how_long_it_is_kept(caller, reusable, terms):
     """Articles 39(1), 15(3), 17(2)(a) and 18(7); where nothing says whether it is reusable, both terms stand there."""
     body = {"component_type": "body", "material_family": "plastic", "weight_g": 20, "recycled_content_percent": 30}
-    record = {"components": [body], "substances": {"pfas": {"status": "absent"}}, "sorting_label_scheme": "triman_fr"}
-    sku = caller.made(**record, **({} if reusable is None else {"reusable": reusable}))
+    label = {"component_type": "label", "material_family": "paper", "weight_g": 1, "recycled_content_percent": 90}
+    record = {"components": [body, label], "substances": {"pfas": {"status": "absent"}}, "reusable": reusable}
+    sku = caller.made(**record, sorting_label_scheme="triman_fr")
     points = {point["key"]: point["lines"] for point in told_by(caller, issued(caller, drafted(caller, sku)))}
     assert points["legislation"] == ["Regulation (EU) 2025/40", DEMONSTRATED]
     lines = points["additional"]

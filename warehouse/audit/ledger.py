@@ -7,9 +7,9 @@ and the digests (`warehouse.audit.chain`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -215,8 +215,7 @@ class Entry(TypedDict):
     version_after: list[object] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """A version of a SKU with who wrote it, when and why; the row versions are as in `Entry`."""
 
     version: int
