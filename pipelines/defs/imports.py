@@ -214,8 +214,8 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
     """
     resources: Resources = context.resources
     company_id = company_of(resources.postgres, context.partition_key)
-    named = config.import_id or context.run.tags.get(tags.IMPORT)
-    wanted = named or report.next_waiting(resources.postgres, company_id, resources.clock.now())
+    import_id = config.import_id or context.run.tags.get(tags.IMPORT)
+    wanted = import_id or report.next_waiting(resources.postgres, company_id, resources.clock.now())
     if wanted is None:
         context.log.info("Nothing to do: no file of this company waits.")
         return
