@@ -1,4 +1,7 @@
-"""Judges a record against the conformity that a declaration would state of it (decisions §13).
+"""Judges a record against the conformity that a declaration would state (decisions §13), and reads its fixed texts.
+
+The texts, in every language, are one table (`rules/conformity/texts.csv`): a declaration is offered in a language only
+where the Official Journal's wording of Annex VIII stands in it with its source (decision 0093).
 
 One verdict for the draft of a declaration of conformity, the page that issues it, the operation that issues it, and
 `pcds doctor`: what contradicts conformity, so that nothing is issued, and what is open, which is shown and refuses
@@ -6,17 +9,21 @@ nothing. By Article 39(1) of Regulation (EU) 2025/40 the declaration states that
 are fulfilled.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import cache
 from typing import Final, NamedTuple
 
 from compliance import grading
 from compliance.annex_v import bans, in_words
 from compliance.ruleset import RuleSet
 from compliance.substances import Declaration, breach, declarations, is_above, part_named
+from compliance.tables import RULES, rows
 from compliance.weights import total_g, weight_mismatch
 from schemas.issues import Issue
-from schemas.messages import Message
+from schemas.messages import LANGUAGES, Message
+from schemas.normalise import shown
+from schemas.refusals import Refused
 from schemas.skus.types import Sku
 from schemas.vocabularies import Substance
 
@@ -146,3 +153,60 @@ def _open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
             part=part_named(declaration.part),
         )
         yield OpenPoint("substances.bpa", sentence)
+
+
+class PointOfAnnex(NamedTuple):
+    """One point of Annex VIII: its number, its key, and whether a declaration needs a text on it."""
+
+    point: int
+    key: str
+    needed: bool
+    source: str
+
+
+@cache
+def points() -> tuple[PointOfAnnex, ...]:
+    """Return the points of a declaration in their order; 0 is its number, 9 its signature."""
+    return tuple(
+        PointOfAnnex(int(row["point"]), row["key"], row["needed"] == "yes", row["source"])
+        for row in rows(RULES / "conformity" / "points.csv")
+    )
+
+
+@cache
+def _texts() -> Mapping[str, Mapping[str, str]]:
+    """Return the texts of each offered language by key: those of which every text is there, the official ones too."""
+    table = rows(RULES / "conformity" / "texts.csv")
+    kinds = {(row["key"], row["kind"]) for row in table}
+    by_language = {
+        lang: {(row["key"], row["kind"]): row["text"] for row in table if row["language"] == lang and row["source"]}
+        for lang in LANGUAGES
+    }
+    return {
+        lang: {key: text for (key, _), text in texts.items()}
+        for lang, texts in by_language.items()
+        if texts.keys() == kinds
+    }
+
+
+def offered_languages() -> tuple[str, ...]:
+    """Return the languages in which a declaration is drafted and issued."""
+    return tuple(_texts())
+
+
+def load_texts(lang: str) -> Mapping[str, str]:
+    """Return the texts of a declaration in a language, by key. Raises `Refused`, naming those offered, for another."""
+    if lang not in _texts():
+        sentence = Message(
+            "A declaration is not offered in {lang}, of which the service has no wording of the Official Journal; "
+            "choose among {offered}.",
+            lang=shown(lang),
+            offered=", ".join(offered_languages()),
+        )
+        raise Refused([Issue("not_in_vocabulary", sentence, "lang")])
+    return _texts()[lang]
+
+
+def retention_years(rules: RuleSet, *, reusable: bool) -> int:
+    """Return how many years a declaration is kept after the packaging was placed on the market (Article 15(3))."""
+    return int(rules.limits["doc_retention_reusable" if reusable else "doc_retention_single"].value)

@@ -64,7 +64,7 @@ class Inputs:
     def source(self) -> Source:
         """Return the origin that the declaration names."""
         as_of = instant_text(self.snapshot.as_of)
-        return Source(str(self.snapshot.company_id), self.snapshot.path, as_of, self.rules.version)
+        return Source(str(self.snapshot.company_id), as_of, self.rules.version, self.snapshot.path)
 
 
 def declared_market(inputs: Inputs, market: str, half: int) -> str:

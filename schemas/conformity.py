@@ -140,9 +140,10 @@ class DocDraftInput(Strict):
         ),
     ] = None
     lang: Annotated[
-        Language | None,
+        str | None,
         PydanticField(
-            description="Language of the first document; without it English, or that of the declaration that it renews."
+            description="Language of the first document; without it English, or that of the declaration that it "
+            "renews. One in which a declaration is not offered is refused with those in which it is."
         ),
     ] = None
 
@@ -172,8 +173,8 @@ class DocIssueInput(Strict):
         ),
     ] = None
     languages: Annotated[
-        list[Language],
-        PydanticField(description="Languages of further PDFs, beside the draft's own."),
+        list[str],
+        PydanticField(description="Languages of further PDFs, beside the draft's own: some of its `languages`."),
     ] = PydanticField(default_factory=list)
 
 

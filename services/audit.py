@@ -100,14 +100,7 @@ def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Versio
     if not ledger.is_included(conn):
         return None
     return [
-        Version(
-            row.version,
-            row.at,
-            row.actor_type,
-            row.actor_name,
-            row.reason,
-            *difference(row.version_before, row.version_after),
-        )
+        Version(*row[:5], *difference(row.version_before, row.version_after))
         for row in ledger.versions(conn, sku_id, limit=limit)
     ]
 

@@ -1,5 +1,7 @@
 """Records an uploaded technical file: its row, its audit entry, and its form in answers."""
 
+from dataclasses import asdict
+from typing import cast
 from uuid import UUID
 
 from schemas.actors import Actor
@@ -23,22 +25,9 @@ def record(conn: Connection, actor: Actor, sku_id: UUID, file: File, *, dry_run:
     """
     if not dry_run and not files.add(conn, actor.company_id, sku_id, file, at=actor.now):
         raise NotThere
-    recorded: TechnicalFile = {
-        "id": None if dry_run else file.id,
-        "sku_id": sku_id,
-        "type": file.type,
-        "filename": file.filename,
-        "media_type": file.media_type,
-        "size_bytes": file.size_bytes,
-        "sha256": file.sha256,
-        "reference": file.reference,
-        "issuer": file.issuer,
-        "issued_on": file.issued_on,
-        "expires_on": file.expires_on,
-        "created_at": actor.now,
-        "updated_at": actor.now,
-    }
+    values = {**asdict(file), "sku_id": sku_id, "created_at": actor.now, "updated_at": actor.now}
+    recorded = {name: values[name] for name in TechnicalFile.__annotations__}
     if not dry_run:
         after = {name: value for name, value in recorded.items() if name not in ("id", "created_at", "updated_at")}
         ledger.enter(conn, actor, "technical_file.uploaded", file.id, before=None, after=after)
-    return recorded
+    return cast(TechnicalFile, recorded | ({"id": None} if dry_run else {}))

@@ -11,24 +11,7 @@ from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row, dict_row
-from sqlalchemy import (
-    ARRAY,
-    JSON,
-    BigInteger,
-    Column,
-    DateTime,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    LargeBinary,
-    Numeric,
-    SmallInteger,
-    Table,
-    Text,
-    UniqueConstraint,
-    Uuid,
-    text,
-)
+from sqlalchemy import JSON, Column, LargeBinary, Table, Text, Uuid
 
 from schemas.conformity import Doc, DocListItem, DocOfItem
 from warehouse import pages
@@ -57,17 +40,6 @@ def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[DocList
     query = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY {_NEWEST} LIMIT 50"
     with connection.cursor(row_factory=dict_row) as cursor:
         return cast(list[DocListItem], cursor.execute(query, {"sku_id": sku_id, "today": today}).fetchall())
-
-
-def expiring_docs(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
-    """Return valid DoCs whose last day is today or within `days`, the first to end first, and their number."""
-    query = f"""
-SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expires_on - %(today)s::date AS days,
-    docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
-FROM docs{_SKU} WHERE {_ENDS} ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
-    with connection.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(query, {"today": today, "days": days, "limit": limit}).fetchall()
-    return rows, rows[0]["total"] if rows else 0
 
 
 def page(today: date, limit: int, offset: int) -> Listing[DocListItem]:
@@ -222,10 +194,7 @@ SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_
     return {doc_id for (doc_id,) in connection.execute(query, [sku_id])}
 
 
-_STATE: Final = """CASE
-    WHEN docs.withdrawn_at IS NOT NULL THEN 'withdrawn'
-    WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN 'expired'
-    ELSE docs.status END"""
+_STATE: Final = f"CASE WHEN docs.withdrawn_at IS NOT NULL THEN 'withdrawn' ELSE {_STATUS} END"
 STATES: Final = ("draft", "pending", "valid", "expired", "rejected", "withdrawn")
 _NEWER: Final = "FROM docs AS newer WHERE newer.renews = docs.id AND newer.status = 'valid'"
 _REGISTER_ITEM: Final = f"""
@@ -316,68 +285,6 @@ issued_declarations = Table(
     Column("pdf", LargeBinary, nullable=False),
     Column("sha256", Text, nullable=False, comment="of the PDF, hexadecimal"),
     instant("created_at"),
-)
-
-kept_declarations = Table(
-    "kept_declarations",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    company(),
-    Column("market", Text, nullable=False),
-    Column("year", Integer, nullable=False),
-    Column("half", Integer, nullable=False, comment="0 is the calendar year"),
-    Column("format", Text, nullable=False, comment="json, csv or rpd, the packaging data file of the United Kingdom"),
-    Column("filename", Text, nullable=False),
-    Column("media_type", Text, nullable=False),
-    Column("size_bytes", Integer, nullable=False),
-    Column("sha256", Text, nullable=False, comment="of content, hexadecimal"),
-    Column(
-        "as_of",
-        DateTime(timezone=True),
-        nullable=False,
-        comment="the instant of the snapshot that it was made from",
-    ),
-    Column("snapshot", Text, nullable=False),
-    Column("ruleset_version", Text, nullable=False),
-    Column("catalogue_hash", Text, nullable=False),
-    Column("rows", Integer, nullable=False, comment="rows of tonnes, or of the UK file"),
-    Column("total_tonnes", Numeric),
-    Column("total_kg", BigInteger),
-    Column("difference_kg", Numeric, comment="exact less rounded kilograms of the UK file"),
-    Column(
-        "uncounted_skus",
-        Integer,
-        nullable=False,
-        comment="rows of uncounted: SKUs that it does not count, by reason",
-    ),
-    Column("scope_missing_skus", Integer),
-    Column("producer", JSON, comment="what a UK producer stated of itself; null elsewhere"),
-    Column("stated", JSON, nullable=False, comment="ratings and drinks containers that a UK producer stated"),
-    Column("corrects", Uuid, comment="the first declaration, which this one corrects"),
-    Column("kept_by_type", Text, nullable=False),
-    Column("kept_by_id", Text),
-    Column("kept_by_name", Text),
-    Column("content", LargeBinary, nullable=False, comment="the bytes as filed"),
-    Column("uncounted", LargeBinary, comment="CSV beside it; null where the declaration has the list inside"),
-    Column("scope_missing", LargeBinary, comment="CSV beside it; null where the declaration has no such list beside"),
-    instant("created_at"),
-    Column(
-        "halves",
-        ARRAY(SmallInteger),
-        comment="the halves that were there, of a calendar year of a half-yearly market",
-    ),
-    Column(
-        "in_scope_tonnes",
-        Numeric,
-        comment="what is filed; null in the UK file, and in rows from before revision 0048",
-    ),
-    Column("undecided_tonnes", Numeric, comment="tonnes of which a fact is missing that would decide"),
-    Column("out_of_scope_tonnes", Numeric, comment="tonnes that no category is about"),
-    Column("question", JSON, comment="the missing fact that decides most: field, tonnes, skus"),
-    UniqueConstraint("company_id", "id"),
-    ForeignKeyConstraint(["company_id", "corrects"], ["kept_declarations.company_id", "kept_declarations.id"]),
-    Index("ix_kept_declarations_newest", "company_id", text("created_at DESC"), text("id DESC")),
-    Index("ix_kept_declarations_corrects", "corrects", postgresql_where=text("corrects IS NOT NULL")),
 )
 
 issued_translations = Table(

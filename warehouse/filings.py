@@ -12,12 +12,88 @@ from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row, dict_row
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BigInteger,
+    Column,
+    DateTime,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    Numeric,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
 
 from schemas.filings import Declaration
 from schemas.json_values import JsonObject, json_number
 from warehouse import pages
+from warehouse.base import company, instant, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
+
+kept_declarations = Table(
+    "kept_declarations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    company(),
+    Column("market", Text, nullable=False),
+    Column("year", Integer, nullable=False),
+    Column("half", Integer, nullable=False, comment="0 is the calendar year"),
+    Column("format", Text, nullable=False, comment="json, csv or rpd, the packaging data file of the United Kingdom"),
+    Column("filename", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of content, hexadecimal"),
+    Column(
+        "as_of", DateTime(timezone=True), nullable=False, comment="the instant of the snapshot that it was made from"
+    ),
+    Column("snapshot", Text, nullable=False),
+    Column("ruleset_version", Text, nullable=False),
+    Column("catalogue_hash", Text, nullable=False),
+    Column("rows", Integer, nullable=False, comment="rows of tonnes, or of the UK file"),
+    Column("total_tonnes", Numeric),
+    Column("total_kg", BigInteger),
+    Column("difference_kg", Numeric, comment="exact less rounded kilograms of the UK file"),
+    Column(
+        "uncounted_skus", Integer, nullable=False, comment="rows of uncounted: SKUs that it does not count, by reason"
+    ),
+    Column("scope_missing_skus", Integer),
+    Column("producer", JSON, comment="what a UK producer stated of itself; null elsewhere"),
+    Column("stated", JSON, nullable=False, comment="ratings and drinks containers that a UK producer stated"),
+    Column("corrects", Uuid, comment="the first declaration, which this one corrects"),
+    Column("kept_by_type", Text, nullable=False),
+    Column("kept_by_id", Text),
+    Column("kept_by_name", Text),
+    Column("content", LargeBinary, nullable=False, comment="the bytes as filed"),
+    Column("uncounted", LargeBinary, comment="CSV beside it; null where the declaration has the list inside"),
+    Column("scope_missing", LargeBinary, comment="CSV beside it; null where the declaration has no such list beside"),
+    instant("created_at"),
+    Column(
+        "halves", ARRAY(SmallInteger), comment="the halves that were there, of a calendar year of a half-yearly market"
+    ),
+    Column(
+        "in_scope_tonnes", Numeric, comment="what is filed; null in the UK file, and in rows from before revision 0048"
+    ),
+    Column("undecided_tonnes", Numeric, comment="tonnes of which a fact is missing that would decide"),
+    Column("out_of_scope_tonnes", Numeric, comment="tonnes that no category is about"),
+    Column("question", JSON, comment="the missing fact that decides most: field, tonnes, skus"),
+    UniqueConstraint("company_id", "id"),
+    ForeignKeyConstraint(["company_id", "corrects"], ["kept_declarations.company_id", "kept_declarations.id"]),
+    Index("ix_kept_declarations_newest", "company_id", text("created_at DESC"), text("id DESC")),
+    Index("ix_kept_declarations_corrects", "corrects", postgresql_where=text("corrects IS NOT NULL")),
+)
+
+_COLUMNS: Final = tuple(column.name for column in kept_declarations.columns)
+_ADD: Final = f"""
+INSERT INTO kept_declarations ({", ".join(_COLUMNS)})
+VALUES ({", ".join(f"%({name})s" for name in _COLUMNS)})"""
 
 Part = Literal["declaration", "uncounted", "scope_missing"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
@@ -44,17 +120,6 @@ _LATER: Final = """ARRAY(SELECT later.id FROM kept_declarations AS later
     WHERE later.corrects = kept_declarations.id ORDER BY later.created_at, later.id) AS corrected_by"""
 _KEPT_BY: Final = """json_build_object('type', kept_by_type, 'id', kept_by_id, 'name', kept_by_name) AS kept_by"""
 _ROW: Final = f"{_PLAIN}, {_LATER}, {_KEPT_BY}, created_at"
-_ADD: Final = """
-INSERT INTO kept_declarations (id, company_id, market, year, half, format, filename, media_type, size_bytes, sha256,
-    as_of, snapshot, ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus,
-    scope_missing_skus, producer, corrects, kept_by_type, kept_by_id, kept_by_name, created_at,
-    content, uncounted, scope_missing, stated, halves, in_scope_tonnes, undecided_tonnes, out_of_scope_tonnes, question)
-VALUES (%(id)s, %(company_id)s, %(market)s, %(year)s, %(half)s, %(format)s, %(filename)s, %(media_type)s,
-    %(size_bytes)s, %(sha256)s, %(as_of)s, %(snapshot)s, %(ruleset_version)s, %(catalogue_hash)s, %(rows)s,
-    %(total_tonnes)s, %(total_kg)s, %(difference_kg)s, %(uncounted)s, %(scope_missing)s, %(producer)s::json,
-    %(corrects)s, %(kept_by_type)s, %(kept_by_id)s, %(kept_by_name)s, %(created_at)s,
-    %(content)s, %(uncounted_file)s, %(scope_missing_file)s, %(stated)s::json,
-    %(halves)s::smallint[], %(in_scope_tonnes)s, %(undecided_tonnes)s, %(out_of_scope_tonnes)s, %(question)s::json)"""
 _ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
 _BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
 _FILES: Final = "SELECT format, content, uncounted FROM kept_declarations WHERE id = %s::uuid"
@@ -75,7 +140,7 @@ HAVING count(*) > 1 ORDER BY market, year, half, format, ids"""
 _STANDING: Final = """
 SELECT DISTINCT ON (coalesce(corrects, id)) id, market, year, half, format, producer, stated, content, created_at
 FROM kept_declarations ORDER BY coalesce(corrects, id), created_at DESC, id DESC"""
-_COLUMNS: Final[Mapping[Part, str]] = {
+_FILES_OF_PARTS: Final[Mapping[Part, str]] = {
     "declaration": "content",
     "uncounted": "uncounted",
     "scope_missing": "scope_missing",
@@ -121,8 +186,10 @@ def add(
         "stated": _json(stated),
         "question": _json(declaration["question"]),
         "content": content.data,
-        "uncounted_file": content.uncounted,
-        "scope_missing_file": content.scope_missing,
+        "uncounted": content.uncounted,
+        "uncounted_skus": declaration["uncounted"],
+        "scope_missing": content.scope_missing,
+        "scope_missing_skus": declaration["scope_missing"],
     }
     conn.execute(_ADD, row)
 
@@ -186,7 +253,7 @@ def content(conn: Connection, declaration_id: UUID, part: Part) -> tuple[str, st
 
 def content_of(part: Part) -> str:
     """Return the query of a part as it was filed: file name, media type, bytes and SHA-256, for the parameter `id`."""
-    name, media, column = "filename", "media_type", _COLUMNS[part]
+    name, media, column = "filename", "media_type", _FILES_OF_PARTS[part]
     if part != "declaration":
         name, media = f"regexp_replace(filename, '[.][^.]*$', '.{part}.csv')", "'text/csv; charset=utf-8'"
     return f"""

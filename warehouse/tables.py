@@ -28,10 +28,11 @@ from warehouse.catalogue import catalogue_loads, jurisdictions
 from warehouse.changes.webhooks import webhook_deliveries, webhooks
 from warehouse.companies.queries import api_keys, companies, company_counters, removed_companies, removed_links
 from warehouse.companies.queries import plans_table as plans
-from warehouse.conformity import issued_declarations, issued_translations, kept_declarations
+from warehouse.conformity import issued_declarations, issued_translations
 from warehouse.exports import exports
 from warehouse.figures.snapshots import snapshots
 from warehouse.files import technical_files
+from warehouse.filings import kept_declarations
 from warehouse.imports.queries import import_errors, imports
 from warehouse.imports.words import import_mappings, own_words
 from warehouse.library import brands, library_components, sites, suppliers

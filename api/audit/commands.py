@@ -37,8 +37,7 @@ def verify(
         Path | None, typer.Option("--exported", help="Of a removed company: the export, computed anew, too.")
     ] = None,
     against: Annotated[
-        Path | None,
-        typer.Option("--against", help="A shipped file of heads; its head must stand in the chain."),
+        Path | None, typer.Option("--against", help="A shipped file of heads; its head must stand in the chain.")
     ] = None,
     public_key: Annotated[
         str | None, typer.Option("--public-key", help="Of the deployment that signed it; default this one's.")

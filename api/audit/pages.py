@@ -1,233 +1,130 @@
-"""Describes a change in words: the field and its old and new value, in the reader's language.
+"""Audit page for administrators: who did what, when, and each changed field before and after."""
 
-The paths are those of `services.review.compare`; `schemas.messages` has the words of fields and codes.
-"""
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime, time
+from typing import Final
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
 
-from api.pages.render import text
-from compliance import grading
-from compliance.ruleset import RuleSet
-from schemas.fields import COMPONENT, SKU, Field
-from schemas.json_values import JsonMapping
-from schemas.messages import LANGUAGES, format_word, header, number, word
-from schemas.skus.types import Component, PartFacts
-from schemas.vocabularies import CONTENTS
-from services.review.compare import Change, leaves
-from services.review.entries import FACTS, AskedPart
+from api.audit.words import action_in_words, payload_rows, reason_in_words, value_in_words
+from api.http.service import service_of
+from api.pages.forms import offset_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page, text
+from api.pages.sessions import Administrator
+from api.skus.words import changed_rows
+from schemas.audit import AuditEntry
+from schemas.json_values import JsonObject
+from schemas.messages import header
+from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
+from services.audit import page_of
+from warehouse.audit import ledger
 
-_MISSING_FACTS: Final = "Not assessed, because facts are missing: "
-"""The beginning of a grade's reason that ends in paths (`compliance.grading.trace`)."""
-_PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
-_PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
-_SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
-_VOCABULARIES: Final = {
-    "status": "substance_status",
-    "source": "substances_source",
-    "unit": "substance_unit",
-    "basis": "substance_basis",
+router = APIRouter(prefix="/audit")
+
+PAGE_SIZE: Final = 50
+_PAGES: Final = {"sku": "/items/{}", "sku_volumes": "/items/{}", "import": "/imports/{}"}
+"""The page of a record, by its resource type."""
+_CODES: Final[Mapping[str, tuple[str, ...]]] = {
+    "kind": ("review.kind",),
+    "role": ("role",),
+    "status": ("imports.state", "doc.status"),
+    "state": ("review.state", "webhooks.state"),
+    "disabled_reason": ("webhooks.reason",),
+    "scopes": ("keys.scope",),
+    "half": ("figures.half",),
+    "format": ("declarations.format",),
+    "lang": ("lang",),
 }
-"""Vocabularies of the parts of a substance's entry."""
-_OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
-"""Vocabularies whose words are in the page texts, with their keys."""
-_DIGITS: Final = 12
-"""Decimals of a compared value: as many as anybody sends."""
-_NO_FIELDS: Final = frozenset({"hazardous_contents", "components", "units of half 1", "units of half 2"})
-"""Facts with a text of their own."""
-_UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
+"""Fields whose values are codes, with the beginnings of the keys of their words."""
 
 
-class ChangeRow(NamedTuple):
-    """One row of the comparison: the field, the current value, the new one."""
-
-    field: str
-    now: str
-    then: str
-    differs: bool
-
-
-def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[ChangeRow]:
-    """Return the changes in words; `parts` are the component types of the graph after the change."""
-    return [_change_row(change, parts, lang) for change in changes]
-
-
-class AskedRow(NamedTuple):
-    """A part that was asked about: its facts then and now in words, empty where they are not known or it is gone."""
-
-    asked: list[str]
-    now: list[str]
-    differs: bool
-
-
-def fact_names(lang: str) -> list[str]:
-    """Return the names of the facts by which a part is known."""
-    names = {name: field_in_words("component", name, COMPONENT[name], lang) for name in FACTS}
-    return list((names | {"position_in_sku": text("review.parts.position", lang)}).values())
-
-
-def asked_rows(parts: Sequence[AskedPart], lang: str) -> list[AskedRow]:
-    """Return the parts that were asked about in words."""
-    return [AskedRow(_facts(part.asked, lang), _facts(part.now, lang), bool(part.differs)) for part in parts]
-
-
-def part_in_words(line: Component, lang: str) -> str:
-    """Return a line of a graph in words: type, material, polymer or grade, position and weight."""
-    values: Mapping[str, object] = line
-    words = [code_in_words(name, str(values[name]), lang) if values.get(name) else "–" for name in FACTS[:2]]
-    position, weight = line.get("position_in_sku"), line.get("weight_g")
-    return ", ".join(
-        [
-            *words,
-            *filter(None, [line.get("polymer_or_grade")]),
-            *([f"{text('review.parts.position', lang)} {position}"] if position is not None else []),
-            *([f"{number(weight, lang, digits=_DIGITS)} g"] if weight is not None else []),
-        ]
+@router.get("")
+def get_audit(request: Request, session: Administrator) -> Response:
+    """List the entries of the audit log, the newest first, narrowed by person, kind and day."""
+    offset, lang = offset_of(request), language_of(request)
+    sent = {name: request.query_params.get(name, "").strip() for name in ("actor", "kind", "since", "until")}
+    with service_of(request).writes.company(session.company_id) as conn:
+        listed = page_of(ledger.page(PAGE_SIZE, offset, _filters(sent)).read(conn))
+    if listed is None:
+        raise PageRefused(403, "audit.not_included")
+    kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)
+    return page(
+        request,
+        "audit.html",
+        session=session,
+        entries=[_entry(entry, lang) for entry in listed["data"]],
+        total=listed["pagination"]["total"],
+        offset=offset,
+        size=PAGE_SIZE,
+        given=sent,
+        kinds=[(kind, name) for name, kind in kinds],
     )
 
 
-def _facts(facts: PartFacts | None, lang: str) -> list[str]:
-    if facts is None:
-        return []
-    values: Mapping[str, object] = facts
-    return [value_in_words(values[name], COMPONENT[name].vocabulary, lang) for name in FACTS]
+def _filters(sent: Mapping[str, str]) -> dict[str, object]:
+    """Return the filters of the address; what no entry can have is left out."""
+    filters: dict[str, object] = {}
+    if sent["actor"] and sent["actor"].isprintable():
+        filters["actor"] = sent["actor"]
+    if sent["kind"] in RESOURCE_TYPES:
+        filters["actions"] = list(actions_of(sent["kind"]))
+    for name, of_day in (("since", time.min), ("until", time.max)):
+        try:
+            filters[name] = datetime.combine(date.fromisoformat(sent[name]), of_day, UTC)
+        except ValueError:
+            continue
+    return filters
 
 
-def path_in_words(path: str, lang: str, parts: Sequence[str] = ()) -> str:
-    """Return a path of the contract in words, its part with the type that `parts` has at its place."""
-    return _name_and_vocabulary(path, parts, lang)[0]
+def _entry(entry: AuditEntry, lang: str) -> JsonObject:
+    """Return an entry in words: the action, the record with its page, and the fields that it changed."""
+    resource = entry["action"].partition(".")[0]
+    assert entry["action"] in ACTIONS, "the ledger has known actions"
+    if resource == "sku":
+        changed = changed_rows(entry["before"], entry["after"] or {}, lang)
+    else:
+        before, after = entry["before"] or {}, entry["after"] or {}
+        names = [name for name in dict.fromkeys((*before, *after)) if name != "payload"]
+        changed = [
+            {"name": _name(name, lang), "now": _value(name, before.get(name), lang), "then": _value(name, now, lang)}
+            for name, now in ((name, after.get(name)) for name in names)
+        ]
+        filed = payload_rows(after.get("kind", ""), after["payload"], lang) if "payload" in after else ()
+        changed += [{"name": name, "now": None, "then": value} for name, value in filed]
+    named = _PAGES.get(resource)
+    return {
+        **entry,
+        "what": action_in_words(entry["action"], lang),
+        "reason": entry["reason"] and reason_in_words(entry["reason"], lang),
+        "page": named.format(entry["resource_id"]) if named else None,
+        "changed": changed,
+    }
 
 
-def fact_in_words(field: str, lang: str) -> str:
-    """Return the name of a fact that is missing; one that no record has, has a text of its own."""
-    return text(f"fact.{field}", lang) if field in _NO_FIELDS else path_in_words(field, lang)
+def _name(name: str, lang: str) -> str:
+    """Return the name of an entry's field in words; a company's own word, such as `material: Karton`, is one."""
+    keys = (f"{group}.{name}" for group in ("audit.field", "review.payload", "imports"))
+    return next(_texts(keys, lang), header("sku", name, lang))
 
 
-def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
-    """Return a grade's reason from its English; fields that it asks for are named in words, not by paths."""
-    paths = sentence.removeprefix(_MISSING_FACTS).rstrip(".").split(", ") if sentence.startswith(_MISSING_FACTS) else []
-    return with_names(grading.translated_text(sentence, (rules,), lang), paths, lang)
+def _value(name: str, stored: object, lang: str) -> str:
+    """Return the value of an entry's field in words; codes of few fields have words in the texts."""
+    if isinstance(stored, Mapping) and stored:
+        return "; ".join(f"{_name(each, lang)}: {_value(each, value, lang)}" for each, value in stored.items())
+    if isinstance(stored, list) and stored and isinstance(stored[0], Mapping):
+        return ", ".join(_value(name, each, lang) for each in stored)
+    if name == "types" and isinstance(stored, list):
+        return ", ".join(action_in_words(each, lang) for each in stored)
+    keys = (f"{group}.{stored}" for group in _CODES.get(name, ()))
+    return next(_texts(keys, lang), value_in_words(stored, "market" if name == "market" else None, lang))
 
 
-def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
-    """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_in_words`."""
-    return _PATH.sub(lambda found: path_in_words(found[0], lang, parts) if found[0] in paths else found[0], sentence)
-
-
-def _change_row(change: Change, parts: Sequence[str], lang: str) -> ChangeRow:
-    field, vocabulary = _name_and_vocabulary(change.field, parts, lang)
-    vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
-    now, then = (value_in_words(stored, vocabulary, lang) for stored in (change.now, change.then))
-    return ChangeRow(field, now, then, change.now != change.then)
-
-
-def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
-    """Return the meaning of a path in words, and the vocabulary of its value."""
-    table, fields, name, prefix = "sku", SKU, path, ""
-    if path in COMPONENT and path not in SKU:  # of a SKU without components: a fact of its one body
-        table, fields = "component", COMPONENT
-    if found := _PART.fullmatch(path):
-        place = int(found[1])
-        part = word("component_type", parts[place], lang) if place < len(parts) and parts[place] else ""
-        table, fields, name = "component", COMPONENT, found[2]
-        prefix = f"{place + 1}. {part or text('item.part', lang)}: "
-    field = fields.get(name)
-    vocabulary = field.vocabulary if field else None
-    if found := _SUBSTANCE.fullmatch(name):
-        vocabulary = _VOCABULARIES.get(found[2] or "")
-    return prefix + field_in_words(table, name, field, lang), vocabulary
-
-
-def field_in_words(table: str, name: str, field: Field | None, lang: str) -> str:
-    """Return a field's name with its unit; for a substance's entry, the substance and the part of the entry."""
-    if found := _SUBSTANCE.fullmatch(name):
-        substance = text(f"substance.{found[1]}", lang)
-        return f"{substance}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else substance
-    unit = f" ({text(f'unit.{field.unit}', lang)})" if field and field.unit in _UNITS else ""
-    return header(table, name, lang) + unit
-
-
-def value_in_words(stored: object, vocabulary: str | None, lang: str) -> str:
-    """Return a value in words, a code of a vocabulary by its word; a dash where nothing is stored."""
-    match stored:
-        case None:
-            return "–"
-        case [] | Mapping() if not stored:
-            return "–"
-        case bool():
-            return text("supplier.yes" if stored else "supplier.no", lang)
-        case list():
-            return ", ".join(value_in_words(each, vocabulary, lang) for each in stored)
-        case Mapping():
-            return "; ".join(f"{name}: {value_in_words(each, None, lang)}" for name, each in stored.items())
-        case float():
-            return number(stored, lang, digits=_DIGITS)
-    return code_in_words(vocabulary, str(stored), lang) if vocabulary else str(stored)
-
-
-def code_in_words(vocabulary: str, stored: str, lang: str) -> str:
-    """Return a code of a vocabulary in words: from here for codes that only pages show, else from `labels`."""
-    if vocabulary == "packaging_format":
-        return format_word(stored, lang)
-    if prefix := _OWN_WORDS.get(vocabulary):
-        return text(f"{prefix}.{stored}", lang)
-    return word(vocabulary, stored, lang)
-
-
-_REASONS: Final = {
-    "accepted": re.compile(r"(?P<record>\w+) [0-9a-f-]{36} accepted(?:: (?P<said>.*))?", re.DOTALL),
-    "archived": re.compile(r"Archived\."),
-    "regraded": re.compile(r"Regraded by rule-set (?P<version>.+)\."),
-}
-"""Reasons that the service gives for a write, stored in English; all others are what somebody wrote."""
-
-
-def action_in_words(action: str, lang: str) -> str:
-    """Return the words for an action of the audit log, which is the type of a change as well."""
-    resource, _, verb = action.partition(".")
-    return f"{text(f'audit.resource.{resource}', lang)}: {text(f'audit.verb.{verb}', lang)}"
-
-
-def reason_in_words(reason: str, lang: str) -> str:
-    """Return the reason of a write in words."""
-    for key, pattern in _REASONS.items():
-        if found := pattern.fullmatch(reason):
-            gaps = found.groupdict()
-            if record := gaps.get("record"):
-                gaps["record"] = text(f"audit.resource.{record}", lang)
-            said = gaps.pop("said", None)
-            return text(f"reason.{key}", lang, **gaps) + (f": {said}" if said else "")
-    return reason
-
-
-_SHOWN_APART: Final = ("draft", "translations", "renews", "is_against_record", "asked")
-"""Members of an entry that its own page shows elsewhere."""
-
-
-def payload_rows(kind: str, payload: JsonMapping, lang: str) -> list[tuple[str, str]]:  # stored JSON
-    """Return an entry's contents, field by field, where it is not compared with a record; without a draft's points."""
-    shown_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
-    rows = [
-        _payload_row(name, stored, lang) for name, stored in payload.items() if name not in (*_SHOWN_APART, shown_apart)
-    ]
-    if shown_apart is None or shown_apart not in payload:
-        return rows
-    lines = (payload if kind == "supplier_answer" else payload["changes"]).get("components") or []
-    parts = [line.get("component_type", "") for line in lines]
-    fields = payload["changes"] if kind == "sku_update" else {"components": lines}
-    new_values = [Change(path, None, stored) for path, stored in leaves(fields) if not path.endswith(".component_id")]
-    return [(row.field, row.then) for row in change_rows(new_values, parts, lang)] + rows
-
-
-def _payload_row(name: str, stored: object, lang: str) -> tuple[str, str]:
-    """Return a member of the entry in words; one that no table has a word for stays unchanged."""
-    try:
-        label = text(f"review.payload.{name}", lang)
-    except KeyError:
-        label = name
-    if name == "lang" and stored in LANGUAGES:
-        return label, text(f"lang.{stored}", lang)
-    if name == "type" and isinstance(stored, str):
-        return label, CONTENTS[lang].get(stored, stored)
-    return label, stored if name == "sha256" and isinstance(stored, str) else value_in_words(stored, None, lang)
+def _texts(keys: Iterable[str], lang: str) -> Iterator[str]:
+    """Yield the texts of the keys that have one."""
+    for key in keys:
+        with suppress(KeyError):
+            yield text(key, lang)

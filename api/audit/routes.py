@@ -62,9 +62,7 @@ Actor = Annotated[
 @router.get(
     "/audit-log",
     **operation(
-        "Workspace audit log (Enterprise)",
-        answers={200: AuditLogResponse},
-        errors=(*READ_ERRORS, "plan_limit_reached"),
+        "Workspace audit log (Enterprise)", answers={200: AuditLogResponse}, errors=(*READ_ERRORS, "plan_limit_reached")
     ),
 )
 async def list_audit_entries(

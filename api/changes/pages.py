@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.pages import action_in_words
+from api.audit.words import action_in_words
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.pages.forms import Form, offset_of, path_id, read_form, write_of

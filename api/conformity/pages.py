@@ -13,20 +13,20 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.service import service_of
-from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.http.writing import Write
+from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Approver, Editor, Session, Viewer
-from compliance.conformity import OpenPoint, Verdict
+from compliance.conformity import OpenPoint, Verdict, offered_languages
 from schemas import normalise
 from schemas.conformity import POINT, Doc, DocDraft
 from schemas.issues import Issue
-from schemas.messages import LANGUAGES, header, translate
+from schemas.messages import LANGUAGES, ORIGINAL, header, translate
 from schemas.normalise import Unfit
 from schemas.refusals import NotThere, Refused
 from services.conformity import documents, drafts, issuing
@@ -47,54 +47,23 @@ _LONGEST: Final = {"reference": 200, "reason": 2_000}
 
 
 @router.get("")
-async def get_documents(request: Request, session: Viewer) -> Response:
+def get_documents(request: Request, session: Viewer) -> Response:
     """List declarations, newest first; `show` is one of the views, `days` for those that end soon."""
-    return await run_in_threadpool(_list, request, session)
-
-
-@router.get("/{id}")
-async def get_document(request: Request, session: Viewer) -> Response:
-    """Show one declaration with its PDFs and what became of it, and the forms that renew and withdraw it."""
-    return await run_in_threadpool(_one, request, session)
-
-
-@router.post("/{id}/renew")
-async def post_renewal(request: Request, session: Editor) -> Response:
-    """Draft a renewal from the records as they are now, and lead to the draft."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_renew, request, session, form)
-
-
-@router.post("/{id}/withdraw")
-async def post_withdrawal(request: Request, session: Approver) -> Response:
-    """Withdraw the declaration for the reason of the form."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_withdraw, request, session, form)
-
-
-def _list(request: Request, session: Session) -> Response:
-    service, asked = service_of(request), request.query_params
-    view = asked.get("show", "all")
+    service, params, offset = service_of(request), request.query_params, offset_of(request)
+    view = params.get("show", "all")
     view = view if view in VIEWS else "all"
-    days = int(asked["days"]) if asked.get("days", "").isdecimal() and len(asked["days"]) <= 5 else _SOON_DAYS
+    days = int(params["days"]) if params.get("days", "").isdecimal() and len(params["days"]) <= 5 else _SOON_DAYS
     days = min(days, _MOST_DAYS)
-    offset, today = offset_of(request), service.clock.today()
+    actor = write_of(request, session).actor
     docs: Sequence[Doc | DocDraft]
     with service.writes.company(session.company_id) as conn:
         if view == "drafts":
             waiting, total = review.doc_drafts(conn, limit=PAGE_SIZE, offset=offset)
-            docs = [
-                documents.draft_as_answer(conn, entry, now=service.clock.now(), rulesets=service.rulesets)
-                for entry in waiting
-            ]
+            docs = [documents.draft_as_answer(conn, actor, entry, rulesets=service.rulesets) for entry in waiting]
         else:
-            listing = conformity.page_of_register(
-                today,
-                PAGE_SIZE,
-                offset,
-                state=view if view in conformity.STATES else None,
-                ends_within=days if view == "ending" else None,
-            )
+            state = view if view in conformity.STATES else None
+            ends_within = days if view == "ending" else None
+            listing = conformity.page_of_register(actor.today, PAGE_SIZE, offset, state=state, ends_within=ends_within)
             register = listing.read(conn)
             docs, total = register["data"], register["pagination"]["total"]
     return page(
@@ -112,7 +81,13 @@ def _list(request: Request, session: Session) -> Response:
     )
 
 
-def _one(
+@router.get("/{id}")
+def get_document(request: Request, session: Viewer) -> Response:
+    """Show one declaration with its PDFs and what became of it, and the forms that renew and withdraw it."""
+    return _document(request, session)
+
+
+def _document(
     request: Request,
     session: Session,
     *,
@@ -122,7 +97,7 @@ def _one(
 ) -> Response:
     service = service_of(request)
     with service.writes.company(session.company_id) as conn:
-        doc = documents.one(conn, path_id(request), service.clock.now())
+        doc = documents.one(conn, path_id(request), service.clock.today())
     return page(
         request,
         "document.html",
@@ -130,31 +105,31 @@ def _one(
         status=status if faults else 200,
         doc=doc,
         once=str(uuid4()),
-        languages_to_draft=languages(language_of(request)),
+        languages_to_draft=languages(language_of(request), offered_languages()),
         given=form or Form(),
         faults=faults,
     )
 
 
-def languages(lang: str) -> list[tuple[str, str]]:
-    """Return the languages of a draft with their names in the reader's language."""
-    return [(each, text(f"lang.{each}", lang)) for each in LANGUAGES]
+def languages(lang: str, codes: Sequence[str] = LANGUAGES) -> list[tuple[str, str]]:
+    """Return languages with their names in the reader's language."""
+    return [(code, text(f"lang.{code}", lang)) for code in codes]
 
 
-def _renew(request: Request, session: Session, form: Form) -> Response:
-    service, doc_id, lang = service_of(request), path_id(request), language_of(request)
+@router.post("/{id}/renew")
+def post_renewal(request: Request, session: Editor, form: SentForm) -> Response:
+    """Draft a renewal from the records as they are now, and lead to the draft."""
+    write, doc_id, lang = write_of(request, session), path_id(request), language_of(request)
     reference, faults = draft_fields(form, lang)
     if faults:
-        return _one(request, session, form=form, faults=faults)
+        return _document(request, session, form=form, faults=faults)
 
     def prepare(conn: Connection) -> Prepared:
-        spoken, now = draft_language(form, lang), service.clock.now()
-        return documents.prepare_renewal(
-            conn, doc_id, reference=reference, lang=spoken, now=now, rulesets=service.rulesets
-        )
+        spoken, rulesets = draft_language(form, lang), write.service.rulesets
+        return documents.prepare_renewal(conn, write.actor, doc_id, reference=reference, lang=spoken, rulesets=rulesets)
 
     try:
-        entry_id = filed(request, session, form, prepare)
+        entry_id = file_draft(write, session, form, prepare)
     except Refused as refused:
         return _conflict(request, session, form, refused)
     return redirect(link(request, f"/review/{entry_id}"))
@@ -163,7 +138,7 @@ def _renew(request: Request, session: Session, form: Form) -> Response:
 def _conflict(request: Request, session: Session, form: Form, refused: Refused) -> Response:
     """Show the declaration with what prevents its renewal or withdrawal."""
     sentence = translate(refused.issues[0].message, language_of(request))
-    return _one(request, session, form=form, faults=[("", sentence)], status=409)
+    return _document(request, session, form=form, faults=[("", sentence)], status=409)
 
 
 def draft_fields(form: Form, lang: str) -> tuple[str | None, list[tuple[str, str]]]:
@@ -176,44 +151,42 @@ def draft_fields(form: Form, lang: str) -> tuple[str | None, list[tuple[str, str
 
 
 def draft_language(form: Form, lang: str) -> str:
-    """Return the language that a form chooses for a draft, else the reader's."""
-    chosen = form.get("draft_lang", lang)
-    return chosen if chosen in LANGUAGES else lang
+    """Return the language that a form chooses for a draft, else the reader's, else English, of those offered."""
+    offered = offered_languages()
+    return next((choice for choice in (form.get("draft_lang"), lang) if choice in offered), ORIGINAL)
 
 
-def filed(request: Request, session: Session, form: Form, prepare: Callable[[Connection], Prepared]) -> UUID:
-    """File the draft that `prepare` draws from a session; once for a form, however often it is sent."""
-    write = write_of(request, session)
-    key = hashlib.sha256(f"{session.user_id}/{request.url.path}/{form.get('once', '')}".encode()).digest()
+def file_draft(write: Write, session: Session, form: Form, prepare: Callable[[Connection], Prepared]) -> UUID:
+    """File the draft that `prepare` draws; once for a form, however often it is sent. Return the entry's id."""
+    source = f"{session.user_id}/{write.request.url.path}/{form.get('once', '')}"
+    key = hashlib.sha256(source.encode()).digest()
 
     def file(conn: Connection) -> Entry:
         return documents.file(conn, write.actor, prepare(conn), filing_key=key)
 
-    def render(entry: Entry) -> UUID:
-        return entry.id
-
-    return run(write.service.writes, write.actor, file, render)
+    entry_id: UUID = run(write.service.writes, write.actor, file, lambda entry: entry.id)
+    return entry_id
 
 
-def _withdraw(request: Request, session: Session, form: Form) -> Response:
+@router.post("/{id}/withdraw")
+def post_withdrawal(request: Request, session: Approver, form: SentForm) -> Response:
+    """Withdraw the declaration for the reason of the form."""
     write, doc_id, lang = write_of(request, session), path_id(request), language_of(request)
     reason = form.get("reason", "").strip()
     if not reason or len(reason) > _LONGEST["reason"]:
         key = "documents.reason.long" if reason else "documents.reason.needed"
-        return _one(request, session, form=form, faults=[("reason", text(key, lang))])
+        return _document(request, session, form=form, faults=[("reason", text(key, lang))])
     try:
         reason = normalise.text(reason, min_length=1, max_length=_LONGEST["reason"])
     except Unfit as unfit:
-        return _one(request, session, form=form, faults=[("reason", translate(unfit.message, lang))])
+        return _document(request, session, form=form, faults=[("reason", translate(unfit.message, lang))])
 
     def withdraw(conn: Connection) -> Doc:
         return documents.withdraw(conn, write.actor, doc_id, reason=reason)
 
-    def render(_: Doc) -> Response:
-        return redirect(link(request, f"/documents/{doc_id}"))
-
     try:
-        return run(write.service.writes, write.actor, withdraw, render)
+        address = link(request, f"/documents/{doc_id}")
+        return run(write.service.writes, write.actor, withdraw, lambda _: redirect(address))
     except Refused as refused:
         return _conflict(request, session, form, refused)
 
@@ -244,25 +217,17 @@ class IssuingForm:
 
 
 @declarations_router.get("/declarations/{id}.pdf")
-async def get_pdf(request: Request, session: Viewer) -> Response:
+def get_pdf(request: Request, session: Viewer) -> Response:
     """Return the declaration byte for byte as it was issued, with `?in=` in one of its languages, else in its first.
 
     `id` is that of its record in the list of DoCs.
     """
-
-    def read() -> tuple[conformity.Issued, bytes]:
-        doc_id = path_id(request)
-        with service_of(request).writes.company(session.company_id) as conn:
-            found = conformity.of_doc(conn, doc_id)
-            if found is None:
-                raise NotThere
-            pdf = conformity.pdf_in(conn, doc_id, request.query_params.get("in"))
-            if pdf is None:
-                raise NotThere
-            return found, pdf
-
-    found, pdf = await run_in_threadpool(read)
-    return as_pdf(pdf, f"declaration-{found.doc_id}.pdf")
+    doc_id = path_id(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        pdf = conformity.pdf_in(conn, doc_id, request.query_params.get("in"))
+    if pdf is None:
+        raise NotThere
+    return as_pdf(pdf, f"declaration-{doc_id}.pdf")
 
 
 def as_pdf(pdf: bytes, filename: str) -> Response:
@@ -275,7 +240,7 @@ def as_pdf(pdf: bytes, filename: str) -> Response:
     return Response(pdf, media_type="application/pdf", headers=headers)
 
 
-def form_of_entry(request: Request, conn: Connection, entry: Entry) -> IssuingForm | None:
+def form_of_entry(request: Request, session: Session, conn: Connection, entry: Entry) -> IssuingForm | None:
     """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued.
 
     Its points are named in the reader's language where the draft was prepared in it, else in the draft's own.
@@ -283,15 +248,15 @@ def form_of_entry(request: Request, conn: Connection, entry: Entry) -> IssuingFo
     if entry.kind != "doc_draft":
         return None
     service, issued = service_of(request), conformity.of_entry(conn, entry.id)
-    now = service.clock.now()
+    actor = write_of(request, session).actor
     try:
-        draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
+        draft = issuing.draft_of(conn, actor, entry, rulesets=service.rulesets)
     except Refused:
         return None
     verdict = _NOTHING
     if entry.state == "open":
         with suppress(Refused):  # of an archived item: whoever tries to issue is told
-            verdict = issuing.verdict_of(conn, entry, draft, now.date(), now=now, rulesets=service.rulesets)
+            verdict = issuing.verdict_of(conn, actor, entry, on=actor.today, rulesets=service.rulesets)
     further = entry.payload.get("translations", {})
     own, lang = draft.lang, language_of(request)
     if lang != own and lang in further:
@@ -299,7 +264,7 @@ def form_of_entry(request: Request, conn: Connection, entry: Entry) -> IssuingFo
     drafted = entry.filed_at.astimezone(UTC).date()
     headings = {f"{POINT}{point.key}": point.heading for point in draft.points}
     open_points = drafts.open_points(draft)
-    return IssuingForm(draft.lang, open_points, headings, drafted, now.date(), issued, tuple(further), verdict)
+    return IssuingForm(draft.lang, open_points, headings, drafted, actor.today, issued, tuple(further), verdict)
 
 
 def sentences_of(found: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:
@@ -333,31 +298,27 @@ drafts_router = APIRouter(prefix="/review")
 
 
 @drafts_router.get("/{id}/draft")
-async def get_draft(request: Request, session: Viewer) -> Response:
+def get_draft(request: Request, session: Viewer) -> Response:
     """Show the draft as a page, in the language in which it was made."""
-    draft, issued, _ = await run_in_threadpool(_load, request, session)
+    draft, issued, _ = _load(request, session)
     return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
 
 
 @drafts_router.get("/{id}/draft.pdf")
-async def get_draft_pdf(request: Request, session: Viewer) -> Response:
+def get_draft_pdf(request: Request, session: Viewer) -> Response:
     """Return the same as a PDF: for an issued declaration, the bytes that were issued."""
-
-    def work() -> Response:
-        draft, _, pdf = _load(request, session)
-        try:
-            return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
-        except Refused as refused:
-            lines = " ".join(translate(issue.message, language_of(request)) for issue in refused.issues)
-            raise PageRefused(409, "drafts.unprintable", lines=lines) from None
-
-    return await run_in_threadpool(work)
+    draft, _, pdf = _load(request, session)
+    try:
+        return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
+    except Refused as refused:
+        lines = " ".join(translate(issue.message, language_of(request)) for issue in refused.issues)
+        raise PageRefused(409, "drafts.unprintable", lines=lines) from None
 
 
 def _load(request: Request, session: Session) -> tuple[drafts.Draft, conformity.Issued | None, bytes | None]:
     """Return the draft of an entry, or the declaration that it became with its bytes.
 
-    Raise `PageRefused` where the company has no such entry, or it contains none.
+    Raise `NotThere` where the company has no such entry, or it contains none.
     """
     entry_id = path_id(request)
     with service_of(request).writes.company(session.company_id) as conn:
@@ -367,5 +328,4 @@ def _load(request: Request, session: Session) -> tuple[drafts.Draft, conformity.
     content = issued.content if issued else entry.payload.get("draft")
     if entry.kind != "doc_draft" or content is None:
         raise NotThere
-    draft = drafts.Draft.of(content)
-    return draft if issued else drafts.in_todays_form(draft), issued, pdf
+    return drafts.Draft.of(content), issued, pdf

@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +21,7 @@ from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from schemas.actors import Actor
 from schemas.answers import Error
 from schemas.conformity import (
     POINT,
@@ -38,7 +39,7 @@ from schemas.conformity import (
 )
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
-from schemas.messages import Message
+from schemas.messages import LANGUAGES, ORIGINAL, Message
 from schemas.normalise import Unfit
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body, validator
@@ -50,9 +51,7 @@ from warehouse.operate.sessions import Connection
 router = APIRouter(prefix=V1, tags=["Declarations"])
 
 T = TypeVar("T")
-Model = TypeVar("Model", bound=BaseModel)
 _MOST_DAYS: Final = 36_500
-_LANGUAGES: Final = ("en", "fr", "de")
 _READ: Final = (*READ_ERRORS, "not_found")
 _WRITE: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
 
@@ -90,8 +89,8 @@ EndsWithin = Annotated[
 ]
 Lang = Annotated[
     str | None,
-    AfterValidator(validator(one_of, _LANGUAGES)),
-    WithJsonSchema({"type": "string", "enum": list(_LANGUAGES)}),
+    AfterValidator(validator(one_of, LANGUAGES)),
+    WithJsonSchema({"type": "string", "enum": list(LANGUAGES)}),
     Query(description="One of the declaration's languages; without it the first."),
 ]
 _PDF_ANSWER: Final = operation("PDF of a declaration", answers={200: Error}, errors=_READ, preview=True)
@@ -102,8 +101,7 @@ _PDF_ANSWER["responses"][200] = {
 
 
 @router.get(
-    "/docs/search",
-    **operation("Find declarations", answers={200: DocSearchResponse}, errors=READ_ERRORS, preview=True),
+    "/docs/search", **operation("Find declarations", answers={200: DocSearchResponse}, errors=READ_ERRORS, preview=True)
 )
 async def search_docs(
     request: Request,
@@ -131,16 +129,16 @@ async def search_docs(
 def get_doc(request: Request, presented: Presented, doc_id: RecordId) -> Response:
     """One declaration with its item, its languages and what became of it."""
 
-    def work(conn: Connection) -> Response:
-        return json_of({"data": documents.one(conn, doc_id, service_of(request).clock.now())})
+    def read(conn: Connection, actor: Actor) -> Response:
+        return json_of({"data": documents.one(conn, doc_id, actor.today)})
 
-    return revalidated(request, _read(request, presented, work))
+    return revalidated(request, _read(request, presented, read))
 
 
 @router.get("/docs/{id}/pdf", response_class=Response, **_PDF_ANSWER)
 def get_doc_pdf(request: Request, presented: Presented, doc_id: RecordId, lang: Lang = None) -> Response:
     """The PDF of a declaration that was issued here, in one of its languages; 404 where there is none."""
-    pdf = _read(request, presented, lambda conn: conformity.pdf_in(conn, doc_id, lang))
+    pdf = _read(request, presented, lambda conn, _: conformity.pdf_in(conn, doc_id, lang))
     if pdf is None:
         raise NotThere
     return Response(pdf, media_type="application/pdf", headers={"X-Content-Type-Options": "nosniff"})
@@ -155,12 +153,13 @@ def list_drafts(
 ) -> Response:
     """The drafts that wait to be issued, newest first, with their open points."""
 
-    def work(conn: Connection) -> Response:
-        found, total = review.doc_drafts(conn, sku_id=sku_id, limit=limit, offset=offset)
-        data = [_draft_shown(request, conn, entry) for entry in found]
+    def read(conn: Connection, actor: Actor) -> Response:
+        entries, total = review.doc_drafts(conn, sku_id=sku_id, limit=limit, offset=offset)
+        rulesets = service_of(request).rulesets
+        data = [documents.draft_as_answer(conn, actor, entry, rulesets=rulesets) for entry in entries]
         return json_of({"data": data, "pagination": {"limit": limit, "offset": offset, "total": total}})
 
-    return _read(request, presented, work)
+    return _read(request, presented, read)
 
 
 @router.get(
@@ -170,10 +169,12 @@ def list_drafts(
 def get_draft(request: Request, presented: Presented, draft_id: RecordId) -> Response:
     """One draft, open or decided: each point of Annex VIII, what the records say on it, and whether it is open."""
 
-    def work(conn: Connection) -> Response:
-        return json_of({"data": _draft_shown(request, conn, documents.load_draft(conn, draft_id))})
+    def read(conn: Connection, actor: Actor) -> Response:
+        entry = documents.load_draft(conn, draft_id)
+        draft = documents.draft_as_answer(conn, actor, entry, rulesets=service_of(request).rulesets)
+        return json_of({"data": draft})
 
-    return _read(request, presented, work)
+    return _read(request, presented, read)
 
 
 @router.post(
@@ -195,14 +196,8 @@ def post_draft(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Respon
     sent = parse_body(DocDraftInput, body)
 
     def prepare(conn: Connection) -> Prepared:
-        return documents.prepare(
-            conn,
-            sku_id,
-            reference=sent.reference,
-            lang=sent.lang or "en",
-            now=write.actor.now,
-            rulesets=write.service.rulesets,
-        )
+        lang, rulesets = sent.lang or ORIGINAL, write.service.rulesets
+        return documents.prepare(conn, write.actor, sku_id, reference=sent.reference, lang=lang, rulesets=rulesets)
 
     return _filed(write, prepare, body, dry_run=dry_run)
 
@@ -226,8 +221,9 @@ def post_renewal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> Resp
     sent = parse_body(DocDraftInput, body)
 
     def prepare(conn: Connection) -> Prepared:
+        lang, rulesets = sent.lang, write.service.rulesets
         return documents.prepare_renewal(
-            conn, doc_id, reference=sent.reference, lang=sent.lang, now=write.actor.now, rulesets=write.service.rulesets
+            conn, write.actor, doc_id, reference=sent.reference, lang=lang, rulesets=rulesets
         )
 
     return _filed(write, prepare, body, dry_run=dry_run)
@@ -256,21 +252,20 @@ def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Resp
     fields |= {"expires_on": sent.expires_on or "", "languages": " ".join(sent.languages)}
     fields |= {f"{POINT}{key}": text for key, text in sent.points.items()}
 
-    def work(conn: Connection) -> JsonObject:
-        rulesets = write.service.rulesets
+    def issue(conn: Connection) -> JsonObject:
+        actor, rulesets = write.actor, write.service.rulesets
         entry = documents.load_draft(conn, draft_id)
-        _refuse_unasked(sent, _draft_shown(write.request, conn, entry))
+        _refuse_unasked(sent, documents.draft_as_answer(conn, actor, entry, rulesets=rulesets))
         if dry_run:
-            return {
-                "dry_run": True,
-                "data": documents.would_issue(conn, write.actor, entry, fields, rulesets=rulesets),
-            }
-        doc_id = documents.issue(conn, write.actor, draft_id, fields, rulesets=rulesets)
-        return {"dry_run": False, "data": documents.one(conn, doc_id, write.actor.now)}
+            doc = documents.would_issue(conn, actor, entry, fields, rulesets=rulesets)
+        else:
+            doc_id = documents.issue(conn, actor, draft_id, fields, rulesets=rulesets)
+            doc = documents.one(conn, doc_id, actor.today)
+        return {"dry_run": dry_run, "data": doc}
 
     show = partial(json_of, status=200 if dry_run else 201)
     try:
-        return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+        return write.answer(fingerprint(body), issue, show, dry_run=dry_run)
     except Refused as refused:
         raise Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
 
@@ -296,11 +291,11 @@ def post_withdrawal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> R
     return write.answer(fingerprint(body), withdraw, json_of, dry_run=dry_run)
 
 
-def _read(request: Request, presented: Presented, work: Callable[[Connection], T]) -> T:
-    """Return what the work reads as the company of the caller, who is admitted first."""
-    key = admit_in_thread(request, presented, "read")
-    with service_of(request).writes.company(key.company_id) as conn:
-        return work(conn)
+def _read(request: Request, presented: Presented, read: Callable[[Connection, Actor], T]) -> T:
+    """Return what is read as the company of the caller, who is admitted first."""
+    actor = Write.by_key(request, admit_in_thread(request, presented, "read")).actor
+    with service_of(request).writes.company(actor.company_id) as conn:
+        return read(conn, actor)
 
 
 def _of_body(issue: Issue) -> Issue:
@@ -319,23 +314,19 @@ def _refuse_unasked(sent: DocIssueInput, draft: DocDraft) -> None:
         raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 
 
-def _draft_shown(request: Request, conn: Connection, entry: review.Entry) -> DocDraft:
-    service = service_of(request)
-    return documents.draft_as_answer(conn, entry, now=service.clock.now(), rulesets=service.rulesets)
-
-
 def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Json, *, dry_run: bool) -> Response:
     """File the draft that is prepared in the transaction, and answer with it."""
 
-    def work(conn: Connection) -> JsonObject:
+    def file(conn: Connection) -> JsonObject:
         prepared = prepare(conn)
         if dry_run:
             return {"dry_run": True, "data": documents.prepared_as_answer(prepared, write.actor)}
         entry = documents.file(conn, write.actor, prepared)
-        return {"dry_run": False, "data": _draft_shown(write.request, conn, entry)}
+        draft = documents.draft_as_answer(conn, write.actor, entry, rulesets=write.service.rulesets)
+        return {"dry_run": False, "data": draft}
 
     show = partial(json_of, status=200 if dry_run else 201)
-    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+    return write.answer(fingerprint(body), file, show, dry_run=dry_run)
 
 
 docs_router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.accounts.sign_in import HOME
-from api.audit.pages import fact_in_words
+from api.audit.words import fact_in_words
 from api.http.errors import HttpRefusal
 from api.http.service import service_of
 from api.imports.columns_pages import asked_for_columns
@@ -270,7 +270,7 @@ def _portfolio_page(request: Request, session: Session) -> Response:
     with service.writes.company(session.company_id) as conn:
         now = Now.read(conn, service.clock)
         sku_count = counters(conn).skus
-        expiring = conformity.expiring_docs(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
+        expiring = conformity.page_with_items(now.today, _SHOWN, 0, ends_within_days=EXPIRES_WITHIN_DAYS).read(conn)
         rules = service.rulesets.active(conn)
         ban = partial(translated_reason, rules=rules, lang=language_of(request))
         recent = imports.recent(_SHOWN // 2).read(conn)["data"]
@@ -296,6 +296,7 @@ def _portfolio_page(request: Request, session: Session) -> Response:
         missing=missing,
         lowering=lowering,
         expiring=expiring,
+        today=now.today,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
         counted=has_counts,

@@ -1,6 +1,6 @@
 """Page of one item's documents: drafting a declaration, uploading technical files, downloading them.
 
-The interface's own functions do it: `services.conformity.documents` for drafts, `api.files.routes` for files.
+The interface's own functions do it: `services.conformity.documents` for drafts, `api.files.uploads` for files.
 """
 
 import hmac
@@ -13,17 +13,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.conformity.pages import PAGE_SIZE, draft_fields, draft_language, filed, languages
-from api.files.routes import download, receive
+from api.conformity.pages import PAGE_SIZE, draft_fields, draft_language, file_draft, languages
+from api.files.uploads import download, receive
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.requests import FileForm
 from api.http.service import service_of
 from api.http.writing import Write
 from api.pages import forms
-from api.pages.forms import Form, path_id, read_form
+from api.pages.forms import Form, SentForm, path_id, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
+from compliance.conformity import offered_languages
 from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import CONTENTS, TAKEN
 from services.conformity import documents
@@ -38,16 +39,25 @@ _FILES_SHOWN: Final = 200
 
 
 @router.get("/documents")
-async def get_documents(request: Request, session: Viewer) -> Response:
+def get_documents(request: Request, session: Viewer) -> Response:
     """Show an item's declarations, drafts and technical files, with the forms that draft and upload."""
-    return await run_in_threadpool(_page, request, session)
+    return _page(request, session)
 
 
 @router.post("/documents")
-async def post_draft(request: Request, session: Editor) -> Response:
+def post_draft(request: Request, session: Editor, form: SentForm) -> Response:
     """Draft a declaration of the item, and lead to the draft, which asks what is open."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_draft, request, session, form)
+    write, sku_id, lang = write_of(request, session), path_id(request), language_of(request)
+    reference, faults = draft_fields(form, lang)
+    if faults:
+        return _page(request, session, form=form, faults=faults)
+
+    def prepare(conn: Connection) -> Prepared:
+        spoken, rulesets = draft_language(form, lang), write.service.rulesets
+        return documents.prepare(conn, write.actor, sku_id, reference=reference, lang=spoken, rulesets=rulesets)
+
+    entry_id = file_draft(write, session, form, prepare)
+    return redirect(link(request, f"/review/{entry_id}"))
 
 
 @router.post("/files")
@@ -57,15 +67,14 @@ async def post_file(request: Request, session: Editor) -> Response:
         raise PageRefused(403, "refused.form")
     sku_id, form = path_id(request), FileForm(request, answering=True)
 
-    def write_of() -> Write:
+    def write_of_form() -> Write:
         beside = dict(form.beside)
         if not hmac.compare_digest(beside.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
             raise PageRefused(403, "refused.form")
-        name, once = session.email, beside.get("once") or None
-        return Write.by(request, session.company_id, "user", str(session.user_id), name, form_key=once)
+        return write_of(request, session, beside.get("once"))
 
     try:
-        await receive(request, session.company_id, sku_id, form, write_of)
+        await receive(request, session.company_id, sku_id, form, write_of_form)
     except (HttpRefusal, Refused) as error:
         refused = http_refusal(error)
         faults = _faults_of_file(refused, form, language_of(request))
@@ -76,10 +85,9 @@ async def post_file(request: Request, session: Editor) -> Response:
 
 
 @router.get("/files/{file_id}")
-async def get_file(request: Request, session: Viewer) -> Response:
+def get_file(request: Request, session: Viewer) -> Response:
     """Return a technical file, for download."""
-    sku_id, file_id = path_id(request), path_id(request, "file_id")
-    return await run_in_threadpool(download, request, session.company_id, sku_id, file_id)
+    return download(request, session.company_id, path_id(request), path_id(request, "file_id"))
 
 
 def _faults_of_file(refused: HttpRefusal, form: FileForm, lang: str) -> list[tuple[str, str]]:
@@ -91,26 +99,6 @@ def _faults_of_file(refused: HttpRefusal, form: FileForm, lang: str) -> list[tup
     return [(name, f"{text(f'documents.{name}', lang)}: {sentence}") for name, sentence in faults]
 
 
-def _draft(request: Request, session: Session, form: Form) -> Response:
-    service, sku_id = service_of(request), path_id(request)
-    reference, faults = draft_fields(form, language_of(request))
-    if faults:
-        return _page(request, session, form=form, faults=faults)
-
-    def prepare(conn: Connection) -> Prepared:
-        return documents.prepare(
-            conn,
-            sku_id,
-            reference=reference,
-            lang=draft_language(form, language_of(request)),
-            now=service.clock.now(),
-            rulesets=service.rulesets,
-        )
-
-    entry_id = filed(request, session, form, prepare)
-    return redirect(link(request, f"/review/{entry_id}"))
-
-
 def _page(
     request: Request,
     session: Session,
@@ -120,14 +108,14 @@ def _page(
     status: int = 400,
 ) -> Response:
     service, lang, sku_id = service_of(request), language_of(request), path_id(request)
+    actor = write_of(request, session).actor
     with service.writes.company(session.company_id) as conn:
         code = skus.code_of(conn, sku_id)
         if code is None:
             raise NotThere
-        docs = conformity.page_of_register(service.clock.today(), PAGE_SIZE, 0, sku_id=sku_id).read(conn)["data"]
+        docs = conformity.page_of_register(actor.today, PAGE_SIZE, 0, sku_id=sku_id).read(conn)["data"]
         waiting, _ = review.doc_drafts(conn, sku_id=sku_id)
-        now, rulesets = service.clock.now(), service.rulesets
-        drafts = [documents.draft_as_answer(conn, entry, now=now, rulesets=rulesets) for entry in waiting]
+        drafts = [documents.draft_as_answer(conn, actor, entry, rulesets=service.rulesets) for entry in waiting]
         attached = files.page(sku_id, _FILES_SHOWN, 0).read(conn)["data"]
     return page(
         request,
@@ -143,7 +131,7 @@ def _page(
         taken=TAKEN,
         stored=request.query_params.get("stored") == "yes",
         once=str(uuid4()),
-        languages_to_draft=languages(lang),
+        languages_to_draft=languages(lang, offered_languages()),
         given=form or Form([("draft_lang", lang)]),
         faults=faults,
     )

@@ -14,13 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.pages import fact_in_words
+from api.audit.words import fact_in_words
 from api.http.answers import file_answer
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.pages.concurrency import run_limited
-from api.pages.forms import Form, market_code, offset_of, path_id, read_form, unread_values, write_of
+from api.pages.forms import Form, SentForm, market_code, offset_of, path_id, unread_values, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from pipelines.figures import loaded_catalogue
@@ -53,15 +53,14 @@ _ANSWERS: Final = {"Y": True, "N": False}
 
 
 @router.get("")
-async def get_declarations(request: Request, session: Viewer) -> Response:
+def get_declarations(request: Request, session: Viewer) -> Response:
     """Show the form, what is due, and what is kept; with `corrects` the form is filled in from that declaration."""
-    return await run_in_threadpool(_list_page, request, session)
+    return _list_page(request, session)
 
 
 @router.post("")
-async def post_declaration(request: Request, session: Approver) -> Response:
+async def post_declaration(request: Request, session: Approver, form: SentForm) -> Response:
     """Check what the form wants and show it, or keep it where it was checked."""
-    form = await read_form(request, session)
     is_kept = form.get("step") == "keep"
     body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
     write, service = await run_in_threadpool(write_of, request, session, form.get("once")), service_of(request)
@@ -100,9 +99,9 @@ async def post_declaration(request: Request, session: Approver) -> Response:
 
 
 @router.get("/kept/{id}")
-async def get_kept(request: Request, session: Viewer) -> Response:
-    """Show one kept declaration. Raise `PageRefused` where the company has none of this id."""
-    found = await run_in_threadpool(_kept, request, session, path_id(request))
+def get_kept(request: Request, session: Viewer) -> Response:
+    """Show one kept declaration. Raise `NotThere` where the company has none of this id."""
+    found = _kept(request, session, path_id(request))
     beside = [part for part in PARTS if part == "declaration" or found["format"] == "csv"]
     if found["format"] == UK_FORMAT:
         beside = ["declaration", "uncounted"]
@@ -111,19 +110,14 @@ async def get_kept(request: Request, session: Viewer) -> Response:
 
 
 @router.get("/kept/{id}/content")
-async def get_kept_content(request: Request, session: Viewer) -> Response:
-    """Return the bytes as they were kept. Raise `PageRefused` where there are none."""
-    chosen = next((part for part in PARTS if part == request.query_params.get("part", "declaration")), None)
-    declaration_id = path_id(request)
-
-    def read() -> tuple[str, str, bytes, bytes] | None:
-        with service_of(request).writes.company(session.company_id) as conn:
-            return filings.content(conn, declaration_id, chosen) if chosen else None
-
-    found = await run_in_threadpool(read)
-    if found is None:
+def get_kept_content(request: Request, session: Viewer) -> Response:
+    """Return the bytes as they were kept. Raise `NotThere` where there are none."""
+    part = next((part for part in PARTS if part == request.query_params.get("part", "declaration")), None)
+    with service_of(request).writes.company(session.company_id) as conn:
+        content = filings.content(conn, path_id(request), part) if part else None
+    if content is None:
         raise NotThere
-    answer = file_answer(*found)
+    answer = file_answer(*content)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     return answer
 

@@ -74,8 +74,7 @@ PartName = Annotated[
 
 
 @router.get(
-    "",
-    **operation("List kept declarations", answers={200: DeclarationListResponse}, errors=READ_ERRORS, preview=True),
+    "", **operation("List kept declarations", answers={200: DeclarationListResponse}, errors=READ_ERRORS, preview=True)
 )
 async def list_declarations(
     request: Request,

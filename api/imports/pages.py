@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit import pages
+from api.audit.words import path_in_words
 from api.http.answers import translated
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.requests import Upload, fingerprint, form_with_file
@@ -139,7 +139,7 @@ def import_page(
         answered_by=relatives.answered_by,
         meaning=lambda reason: _meaning(reason.code, reason.message),
         warned=[(_meaning(code, code), number) for code, number in found["warning_counts"].items()],
-        field_name=lambda field: pages.path_in_words(field, lang) if field else "",
+        field_name=lambda field: path_in_words(field, lang) if field else "",
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
         fields=[(column, field_choices(column, found["source"], lang)) for column in columns],

@@ -8,22 +8,23 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final  # Any: what the template shows
+from typing import Annotated, Any, Final  # Any: what the template shows
 from urllib.parse import parse_qsl
 from uuid import UUID
 
+from fastapi import Depends
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.pages import code_in_words, field_in_words
+from api.audit.words import code_in_words, field_in_words
 from api.http import parameters
 from api.http.errors import TooLarge
 from api.http.requests import limited_chunks, origin_of_actor
 from api.http.writing import Write
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, text
-from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
+from api.pages.sessions import Session, csrf_of, remember_visitor, token_of, visitor_token_of
 from pipelines.reading.fields import Column
 from pipelines.reading.numbers import AMBIGUOUS, both_readings, read_number
 from pipelines.reading.values import LIST_SEPARATOR
@@ -57,6 +58,15 @@ def visitor_page(request: Request, template: str, **values: Any) -> Response:  #
 async def read_form(request: Request, session: Session, *, most_fields: int = MOST_FIELDS) -> Form:
     """Return the fields of a form of a signed-in person. Raise `PageRefused` where it came from another page."""
     return await read_form_with_token(request, session.csrf, most_fields=most_fields)
+
+
+async def _sent_form(request: Request) -> Form:
+    token = token_of(request)
+    return await read_form_with_token(request, csrf_of(token) if token else None)
+
+
+SentForm = Annotated[Form, Depends(_sent_form)]
+"""The form that a signed-in person sent, as a handler's parameter behind the person; read as `read_form` does."""
 
 
 async def read_visitor_form(request: Request) -> Form:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.accounts import pages as pages_accounts
 from api.accounts import sign_in
 from api.assistants import pages as pages_assistants
-from api.audit import audit
+from api.audit import pages as pages_audit
 from api.changes import pages as pages_changes
 from api.conformity import pages as pages_conformity
 from api.figures import pages as pages_figures
@@ -56,7 +56,7 @@ for pages in (
     pages_accounts.people_router,
     pages_accounts.keys_router,
     pages_changes.router,
-    audit.router,
+    pages_audit.router,
 ):
     router.include_router(pages)
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit import pages
+from api.audit import words
 from api.conformity import pages as issuing
 from api.http import stored_files
 from api.http.service import service_of
@@ -151,7 +151,7 @@ def _entry_page(
         entry = entries.load_entry(conn, entry_id)
         attached = review.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
-        issuing_form = issuing.form_of_entry(request, conn, entry)
+        issuing_form = issuing.form_of_entry(request, session, conn, entry)
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible
@@ -165,10 +165,10 @@ def _entry_page(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=impossible,
-        asked=pages.asked_rows(comparison.asked, lang) if comparison else [],
-        facts=pages.fact_names(lang),
-        rows=pages.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
-        payload=[] if is_compared else pages.payload_rows(entry.kind, entry.payload, lang),
+        asked=words.asked_rows(comparison.asked, lang) if comparison else [],
+        facts=words.fact_names(lang),
+        rows=words.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
+        payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(),
         issue=issuing_form,
         further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
@@ -177,7 +177,7 @@ def _entry_page(
         against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
         open_points=issuing.sentences_of(issuing_form.verdict.open if issuing_form else (), lang),
         is_refused=bool(against),
-        reason=partial(pages.grade_reason, lang=lang, rules=rules),
+        reason=partial(words.grade_reason, lang=lang, rules=rules),
         ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )

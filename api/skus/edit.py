@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit import pages
+from api.audit import words
 from api.http.answers import json_of
 from api.http.errors import HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
@@ -289,7 +289,7 @@ def _faults(refused: HttpRefusal, form: Form, lang: str) -> list[tuple[str, str]
 
 def _label(path: str, form: Form, lang: str) -> str:
     types = [form.get(f"parts.{key}.component_type", "") for key in form.getlist("part")]
-    return pages.path_in_words(path, lang, types) if path else ""
+    return words.path_in_words(path, lang, types) if path else ""
 
 
 def _conflict_page(
@@ -303,8 +303,8 @@ def _conflict_page(
     with service_of(request).writes.company(session.company_id) as conn:
         now = _opened(conn, opened.sku_id, version)
         form = form_skus.without_ids(form, {line["id"] for line in now.base["components"]} if now.base else set())
-        words = changes_since(conn, opened.sku_id, version_of(form.get("seen")) or version, version, lang)
-    return _page(request, session, opened, form, seen=now.version, conflict=words, status=409)
+        changed = changes_since(conn, opened.sku_id, version_of(form.get("seen")) or version, version, lang)
+    return _page(request, session, opened, form, seen=now.version, conflict=changed, status=409)
 
 
 def changes_since(conn: Connection, sku_id: UUID, seen: int, version: int, lang: str) -> list[tuple[str, str | None]]:

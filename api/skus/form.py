@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from api.audit import pages
+from api.audit import words
 from api.pages.forms import (
     CSRF_FIELD,
     MAY_BE_NONE,
@@ -295,7 +295,7 @@ def _question(path: str, ask: str, grades: Sequence[str], types: Sequence[str], 
     anchor = anchor_of(name, int(place) if place else None)
     return Question(
         ask=ask,
-        name=pages.path_in_words(path, lang, types),
+        name=words.path_in_words(path, lang, types),
         field=path,
         could_become=", ".join(text(f"grade.{grade}", lang) for grade in grades),
         anchor=anchor,
@@ -325,7 +325,7 @@ def inputs_again(item: SkuDetail, names: Sequence[str], lang: str) -> list[Input
         if place and not (place.isdecimal() and int(place) < len(types)):
             continue
         path = f"components[{place}].{name}" if place else name
-        label = pages.path_in_words(path, lang, types)
+        label = words.path_in_words(path, lang, types)
         again.append(_input(anchor, name, label, lang, of_part=bool(place)))
     return [each for each in again if each is not None]
 

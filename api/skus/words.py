@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast  # Any: a column's ty
 
 from starlette.requests import Request
 
-from api.audit import pages
+from api.audit import words
 from api.pages.render import text
 from api.skus.form import anchor_of
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
@@ -71,17 +71,17 @@ def _name(table: str, field: Field, lang: str) -> str:
     """Return a field's name; a reference has the name of its record's kind, as the record's name is shown."""
     if field.references:
         return text(f"item.of.{field.name}", lang)
-    return pages.field_in_words(table, field.name, field, lang)
+    return words.field_in_words(table, field.name, field, lang)
 
 
 def _value(value: object, field: Field, names: Mapping[str, str], lang: str) -> str:
     if field.name == "packaging_format" and isinstance(value, str):
         return format_word(value, lang)
     if field.kind == "uuid":
-        return names.get(str(value), pages.value_in_words(value, None, lang))
+        return names.get(str(value), words.value_in_words(value, None, lang))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return number(value, lang, digits=6)
-    return pages.value_in_words(value, "market" if field.kind == "markets" else field.vocabulary, lang)
+    return words.value_in_words(value, "market" if field.kind == "markets" else field.vocabulary, lang)
 
 
 def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
@@ -146,13 +146,13 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
     ]
     return {
         **trace,
-        "reason": pages.with_names(trace["reason"], [issue["field"] for issue in trace["missing"]], lang, types),
+        "reason": words.with_names(trace["reason"], [issue["field"] for issue in trace["missing"]], lang, types),
         "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in LOWERING_VERDICTS), key=_severity),
         "assumptions": [
-            pages.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
+            words.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
         ],
         "others": [rule for rule in fired if rule["verdict"] not in LOWERING_VERDICTS],
     }
@@ -160,7 +160,7 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
 
 def path_in_words(path: str, item: SkuDetail, lang: str) -> str:
     """Return a path of the item in words."""
-    return pages.path_in_words(path, lang, [line["component_type"] for line in item["components"]])
+    return words.path_in_words(path, lang, [line["component_type"] for line in item["components"]])
 
 
 def gap_anchor(fields: Sequence[str], item: SkuDetail) -> str | None:
@@ -191,7 +191,7 @@ def version_words(entry: Version, lang: str) -> Shown:
         "at": entry.at,
         "actor_type": entry.actor_type,
         "actor_name": entry.actor_name,
-        "reason": entry.reason and pages.reason_in_words(entry.reason, lang),
+        "reason": entry.reason and words.reason_in_words(entry.reason, lang),
         "first": before is None,
         "changed": changed,
     }
@@ -214,7 +214,7 @@ def changed_name(name: str, lang: str) -> str:
     """Return the name of a field of the record in words."""
     if name in _NAMED_HERE:
         return text(f"item.field.{name}", lang)
-    return pages.field_in_words("sku", name, SKU.get(name), lang)
+    return words.field_in_words("sku", name, SKU.get(name), lang)
 
 
 def short_value(value: object, name: str, lang: str) -> str | None:
@@ -251,7 +251,7 @@ def name_of(column: str, lang: str) -> str:
     """Return a column's name with its unit."""
     if column in _OWN_NAMES:
         return text(_OWN_NAMES[column], lang)
-    return pages.field_in_words("sku", column, SKU[column], lang)
+    return words.field_in_words("sku", column, SKU[column], lang)
 
 
 def choices(lang: str) -> list[tuple[str, str]]:
@@ -281,7 +281,7 @@ def in_words(item: SkuListItem, column: str, brands: Mapping[str, str], lang: st
         return str(value)[:10]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return number(value, lang, digits=2 if column == "recyclability_score" else 6)
-    return pages.value_in_words(value, SKU[column].vocabulary, lang)
+    return words.value_in_words(value, SKU[column].vocabulary, lang)
 
 
 def rows_in_words(

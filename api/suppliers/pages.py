@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.pages import part_in_words
+from api.audit.words import part_in_words
 from api.conformity.pages import languages
 from api.http.errors import http_refusal
 from api.http.service import service_of

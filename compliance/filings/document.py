@@ -5,9 +5,8 @@ The document follows decisions, section 10, field by field; numbers are exact de
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, NotRequired, TypedDict, cast
+from typing import Final, NamedTuple, NotRequired, TypedDict, cast
 
 import polars as pl
 
@@ -19,19 +18,6 @@ from compliance.rollup.periods import halves_of, market_of
 from compliance.rollup.tonnes import Figures
 from compliance.scopes import asked_fields
 
-TONNES_COLUMNS: Final = (
-    "category_code",
-    "category_name",
-    "basis",
-    "tonnes",
-    "units",
-    "skus",
-    "in_scope_tonnes",
-    "undecided_tonnes",
-    "out_of_scope_tonnes",
-    "scope_key",
-    "confidence",
-)
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
 ARCHIVED: Final = "archived"
@@ -47,16 +33,23 @@ class ScopedTonnes(TypedDict):
     out_of_scope_tonnes: Decimal
 
 
-class TonnesRow(ScopedTonnes):
-    """The tonnes of one scheme category."""
+class TonnesRow(TypedDict):
+    """The tonnes of one scheme category, in the order of the columns."""
 
     category_code: str
     category_name: str
     basis: str
+    tonnes: Decimal
     units: int
     skus: int
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
     scope_key: str | None
     confidence: str | None
+
+
+TONNES_COLUMNS: Final = tuple(TonnesRow.__annotations__)
 
 
 class UncountedRow(TypedDict):
@@ -124,23 +117,13 @@ class Declaration(Totals):
     obligations: list[dict[str, object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The source of a declaration: the company's snapshot of an instant, and the rule-set."""
+class Source(NamedTuple):
+    """The source of a declaration, which every form of it names: the company's snapshot of an instant, the rule-set."""
 
     company_id: str
-    snapshot: str
     as_of: str
     ruleset_version: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the fields that every form of a declaration names."""
-        return {
-            "company_id": self.company_id,
-            "as_of": self.as_of,
-            "ruleset_version": self.ruleset_version,
-            "snapshot": self.snapshot,
-        }
+    snapshot: str
 
 
 def document(figures: Figures, market: str, year: int, half: int, source: Source) -> Declaration:
@@ -193,7 +176,7 @@ def halves_there(figures: Figures, market: str, year: int, half: int) -> list[in
 def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
     """Return the tonnes of a whole declaration, by what its categories are about."""
     rows = figures.tonnes.filter(_asked(market, year, half))
-    sums = scoped_tonnes({name: sum(rows[name], Decimal(0)) for name in ("grams", "in_scope_grams", "undecided_grams")})
+    sums = scoped_tonnes({name: sum(rows[name], Decimal(0)) for name in _GRAMS})
     return {
         "in_scope_tonnes": sums["in_scope_tonnes"],
         "undecided_tonnes": sums["undecided_tonnes"],
@@ -295,10 +278,6 @@ def latest_year(years: Collection[int], this_year: int) -> int | None:
 
 def of_latest_years(tonnes: pl.DataFrame, this_year: int) -> pl.DataFrame:
     """Return the figures of each market's latest year and its halves."""
-    return pl.concat([tonnes.clear(), *_latest_of_each(tonnes, this_year)])
-
-
-def _latest_of_each(tonnes: pl.DataFrame, this_year: int) -> Iterator[pl.DataFrame]:
-    for market in sorted(set(tonnes["market"])):
-        of_market = tonnes.filter(pl.col("market") == market)
-        yield of_market.filter(pl.col("year") == latest_year(set(of_market["year"]), this_year))
+    by_market = (tonnes.filter(pl.col("market") == market) for market in sorted(set(tonnes["market"])))
+    latest = (rows.filter(pl.col("year") == latest_year(set(rows["year"]), this_year)) for rows in by_market)
+    return pl.concat([tonnes.clear(), *latest])

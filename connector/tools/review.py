@@ -20,6 +20,7 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from uuid_utils import uuid7
 
+from compliance.conformity import offered_languages
 from connector.principal import Principal, current_principal
 from connector.service import Service
 from connector.tools.assistants import Confirmation, Filed, Filing, ToolContext, Unasked, Yes, ask_user, settled
@@ -125,17 +126,17 @@ def doc_draft(
     sku_code: str | None,
     id: str | None,  # noqa: A002
     reference: str | None,
-    lang: Literal["en", "fr", "de"],
+    lang: str,
 ) -> tuple[Filing, str]:
     """Draft Annex VIII for one item."""
-    now = service.clock.now()
+    actor, rulesets = Actor(who.company_id, who.origin, service.clock.now()), service.rulesets
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
-        prepared = documents.prepare(conn, sku_id, reference=reference, lang=lang, now=now, rulesets=service.rulesets)
+        prepared = documents.prepare(conn, actor, sku_id, reference=reference, lang=lang, rulesets=rulesets)
     drafted, code, number = prepared.draft.as_dict(), prepared.sku_code, prepared.draft.reference
 
     def file(conn: Connection, key: bytes) -> Entry:
-        return documents.file(conn, Actor(who.company_id, who.origin, now), prepared, filing_key=key)
+        return documents.file(conn, actor, prepared, filing_key=key)
 
     arguments = {"sku_id": str(sku_id), "reference": reference, "lang": lang}
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
@@ -313,7 +314,7 @@ async def _received(service: Service, who: Principal, sent: Document, data: byte
     return File(UUID(str(uuid7())), name_as(name, kind), kind.media_type, len(data), sha256, **fields)
 
 
-Language = Annotated[Literal["en", "fr", "de"], Field(description="Language of the draft.")]
+Language: Any = Annotated[Literal[offered_languages()], Field(description="Language of the draft.")]
 
 
 def tools(service: Service) -> list[Tool]:
@@ -332,7 +333,7 @@ def _doc_draft(service: Service) -> Callable[..., object]:
         sku_code: str | None,
         id: str | None,  # noqa: A002  (the contract's name)
         reference: str | None,
-        lang: Literal["en", "fr", "de"],
+        lang: str,
         confirmation: str | None,
     ) -> Elicit[Yes] | Unasked:
         _, question = doc_draft(service, current_principal(), sku_code=sku_code, id=id, reference=reference, lang=lang)

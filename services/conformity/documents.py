@@ -10,8 +10,8 @@ A draft is an entry of the review queue (`services.review`). Everything happens 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Final, cast
+from datetime import date
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from compliance import conformity
@@ -21,7 +21,7 @@ from schemas.actors import Actor
 from schemas.conformity import Doc, DocDraft
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
-from schemas.messages import LANGUAGES, Message
+from schemas.messages import ORIGINAL, Message
 from schemas.refusals import NotThere, Refused
 from services.conformity import drafts, issuing
 from services.review import decide, entries
@@ -38,8 +38,7 @@ from warehouse.skus import queries as skus
 KIND: Final = "doc_draft"
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A draft as it is filed: for which item, with which content, and what it renews."""
 
     sku_id: UUID
@@ -50,37 +49,45 @@ class Prepared:
 
 def prepare(
     conn: Connection,
+    actor: Actor,
     sku_id: UUID,
     *,
     reference: str | None,
     lang: str,
-    now: datetime,
     rulesets: Rulesets,
     renews: UUID | None = None,
 ) -> Prepared:
-    """Draw a draft for one item from the records, in each language at the same instant. Raises `NotThere`."""
+    """Draw a draft for one item from the records, in each language that is offered, at the same instant.
+
+    Raises `NotThere`, and `Refused` for a language that is not offered.
+    """
+    conformity.load_texts(lang)
     code = skus.code_of(conn, sku_id)
     if code is None:
         raise NotThere(f"There is no SKU {sku_id}.")
-    named, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
-    drawn = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
-    made = drawn.pop(lang)
-    payload: dict[str, object] = {
-        "reference": named,
-        "lang": lang,
-        "draft": made.draft.as_dict(),
-        "translations": {each: translation.draft.as_dict() for each, translation in drawn.items()},
-        issuing.AGAINST: bool(made.verdict.against),
+    own_reference, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
+    by_language = {
+        each: drafts.draft(conn, actor, sku_id, reference=own_reference, lang=each, rules=rules)
+        for each in conformity.offered_languages()
     }
-    return Prepared(sku_id, code, made.draft, payload | ({"renews": str(renews)} if renews else {}))
+    draft, verdict = by_language.pop(lang)
+    payload: dict[str, object] = {
+        "reference": own_reference,
+        "lang": lang,
+        "draft": draft.as_dict(),
+        "translations": {each: translation.as_dict() for each, (translation, _) in by_language.items()},
+        issuing.AGAINST: bool(verdict.against),
+    }
+    return Prepared(sku_id, code, draft, payload | ({"renews": str(renews)} if renews else {}))
 
 
 def prepare_renewal(
-    conn: Connection, doc_id: UUID, *, reference: str | None, lang: str | None, now: datetime, rulesets: Rulesets
+    conn: Connection, actor: Actor, doc_id: UUID, *, reference: str | None, lang: str | None, rulesets: Rulesets
 ) -> Prepared:
-    """Draw a draft that renews a declaration, in its language. Raises `NotThere`, and `Refused` without an item.
+    """Draw a draft that renews a declaration, in its language where that is offered, else in English.
 
-    The earlier declaration stays as it is: it ends by itself, or is withdrawn.
+    Raises as `prepare`, and `Refused` without an item. The earlier declaration stays as it is: it ends by itself, or is
+    withdrawn.
     """
     doc = declarations.lock(conn, doc_id)
     if doc is None:
@@ -88,9 +95,11 @@ def prepare_renewal(
     if doc.sku_id is None or skus.code_of(conn, doc.sku_id) is None:
         raise conflict(Message("This declaration names no item. Prepare a draft for the item that it is about."))
     issued = declarations.of_doc(conn, doc_id)
-    spoken = lang or (str(issued.content["lang"]) if issued else "en")
-    named = reference or (f"{doc.reference}-{now:%Y-%m-%d}" if doc.reference else None)
-    return prepare(conn, doc.sku_id, reference=named, lang=spoken, now=now, rulesets=rulesets, renews=doc_id)
+    former = str(issued.content["lang"]) if issued else ORIGINAL
+    lang = lang or (former if former in conformity.offered_languages() else ORIGINAL)
+    if reference is None and doc.reference:
+        reference = f"{doc.reference}-{actor.today}"
+    return prepare(conn, actor, doc.sku_id, reference=reference, lang=lang, rulesets=rulesets, renews=doc_id)
 
 
 def file(conn: Connection, actor: Actor, prepared: Prepared, *, filing_key: bytes | None = None) -> Entry:
@@ -131,27 +140,23 @@ def would_issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[st
     """Return the declaration that `issue` would make of a draft, without an id. Raises as `issue`."""
     if entry.state != "open":
         raise conflict(Message("This entry was decided already."))
-    completed = issuing.complete(conn, entry, fields, now=actor.now, rulesets=rulesets)
+    completed = issuing.complete(conn, actor, entry, fields, rulesets=rulesets)
     form = completed.form
-    return {
-        "id": None,
+    of_draft = {
         "sku_id": entry.sku_id,
         "sku_code": entry.sku_code,
         "sku_name": entry.sku_name,
-        "reference": completed.draft.reference,
-        "supplier_name": None,
+        "reference": completed.reference,
         "state": "valid",
         "issued_on": form.issued_on,
         "expires_on": form.expires_on,
         "days_left": None if form.expires_on is None else (form.expires_on - actor.today).days,
-        "languages": [declared.lang for declared in (completed.declared, *completed.further)],
+        "languages": list(completed.pdfs),
         "renews": entry.payload.get("renews"),
-        "renewed_by": None,
-        "withdrawn_at": None,
-        "withdrawn_reason": None,
         "created_at": actor.now,
         "updated_at": actor.now,
     }
+    return cast(Doc, dict.fromkeys(Doc.__annotations__) | of_draft)
 
 
 def withdraw(conn: Connection, actor: Actor, doc_id: UUID, *, reason: str, dry_run: bool = False) -> Doc:
@@ -169,23 +174,23 @@ def withdraw(conn: Connection, actor: Actor, doc_id: UUID, *, reason: str, dry_r
         before = {"status": doc.status}
         after = {"status": "rejected", "withdrawn_reason": reason}
         ledger.enter(conn, actor.with_reason(reason), "doc.updated", doc_id, before=before, after=after)
-        return one(conn, doc_id, actor.now)
-    withdrawn: Doc = {**one(conn, doc_id, actor.now), "state": "withdrawn", "withdrawn_reason": reason}
+        return one(conn, doc_id, actor.today)
+    withdrawn: Doc = {**one(conn, doc_id, actor.today), "state": "withdrawn", "withdrawn_reason": reason}
     return {**withdrawn, "withdrawn_at": actor.now, "updated_at": actor.now}
 
 
-def one(conn: Connection, doc_id: UUID, now: datetime) -> Doc:
+def one(conn: Connection, doc_id: UUID, today: date) -> Doc:
     """Return a declaration as it is listed. Raises `NotThere`."""
-    doc = declarations.find_doc(conn, doc_id, today=now.date())
+    doc = declarations.find_doc(conn, doc_id, today=today)
     if doc is None:
         raise NotThere(f"There is no declaration {doc_id}.")
     return doc
 
 
-def draft_as_answer(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> DocDraft:
+def draft_as_answer(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> DocDraft:
     """Return a filed draft as its answer: what it says, and what is open.
 
-    An old draft with neither content nor item has no points; it cannot be issued.
+    One that cannot be issued has no points: an old one with neither content nor item, or with outdated texts.
     """
     issued = declarations.of_entry(conn, entry.id)
     filed = {
@@ -198,7 +203,7 @@ def draft_as_answer(conn: Connection, entry: Entry, *, now: datetime, rulesets: 
         "drafted_at": entry.filed_at,
     }
     try:
-        return _draft(filed, issuing.draft_of(conn, entry, now=now, rulesets=rulesets), entry.payload)
+        return _draft(filed, issuing.draft_of(conn, actor, entry, rulesets=rulesets), entry.payload)
     except Refused:
         reference = str(entry.payload.get("reference") or "")
         empty: JsonObject = {"lang": "en", "languages": [], "renews": None, "open_points": 0, "points": []}

@@ -5,21 +5,20 @@ A draft changes nothing and is no declaration: it is filed for review, and a per
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Self
 from uuid import UUID
 
 import orjson
 import typst
 
 from compliance import conformity
-from compliance.conformity import Verdict
+from compliance.conformity import PointOfAnnex, Verdict
 from compliance.ruleset import RuleSet
-from compliance.tables import RULES, rows
+from schemas.actors import Actor
 from schemas.conformity import POINT, Issuing
 from schemas.fields import SKU
 from schemas.issues import Issue
@@ -37,16 +36,13 @@ from warehouse.operate.sessions import Connection
 from warehouse.skus import queries
 from warehouse.skus.queries import Maker
 
-Lang = Literal["en", "fr", "de"]
-_FOLDER: Final = RULES / "drafts"
 _DIGITS: Final = 6
 """The most decimals of a weight or a measured value."""
 _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
 _STANDARDS: Final = "standards_list"
 """The technical file that names the standards applied (Annex VII, point 2(d))."""
-_LEGISLATION: Final = "legislation"
-"""The key of the point that states conformity. No line of it names a value: "in conformity" never stands beside one."""
 _ADDITIONAL: Final = "additional"
+_PLASTIC: Final = "plastic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +60,17 @@ class Point:
     source: str
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def title(self) -> str:
+        """Return the heading with the number that the Annex gives the point; number and signature have none there."""
+        return f"{self.number}. {self.heading}" if 1 <= self.number <= 8 else self.heading
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A draft in one language, as its `notice` says; `missing` are the headings of the open points."""
 
-    lang: Lang
+    lang: str
     title: str
     notice: str
     reference: str
@@ -88,41 +89,39 @@ class Draft:
         return cls(**{**stored, "points": [Point(**point) for point in stored["points"]]})
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A draft, and the verdict on the record that it was drawn from."""
+def draft(
+    conn: Connection, actor: Actor, sku_id: UUID, *, reference: str, lang: str, rules: RuleSet
+) -> tuple[Draft, Verdict]:
+    """Draft the declaration for one SKU; return it with the verdict on the record.
 
-    draft: Draft
-    verdict: Verdict
-
-
-def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Drawn:
-    """Draft the declaration for one SKU of the session's company. Raises `NotThere`."""
-    found = queries.with_maker(conn, sku_id, now.date())
+    Raises `NotThere`, and `Refused` for a language that is not offered. No line of the point that states conformity
+    names a value: "in conformity" never stands beside one.
+    """
+    words, stored = conformity.load_texts(lang), queries.with_maker(conn, sku_id, actor.today)
     files = technical_files.of_sku(conn, sku_id)
-    if found is None:
+    if stored is None:
         raise NotThere(f"There is no SKU {sku_id}.")
-    (stored, maker), words = found, load_words(lang)
-    record = detail_skus.record(stored)
-    verdict = conformity.judge(record, rules, on=now.date())
-    item = detail_skus.sku_detail(stored, (rules, rules, None), today=now.date(), sku=record)
-    filled = {
+    row, maker = stored
+    record = detail_skus.record(row)
+    verdict = conformity.judge(record, rules, on=actor.today)
+    item = detail_skus.sku_detail(row, (rules, rules, None), today=actor.today, sku=record)
+    lines_by_key = {
         "number": [isolated(reference)],
         "identification": [
             f"{words['sku_code']}: {isolated(item['sku_code'])}",
             *_labelled(item, ("gtin",), words, lang),
         ],
         "manufacturer": list(_manufacturer(maker, words)),
-        "responsibility": [],
         "object": [*_labelled(item, _OBJECT, words, lang), *_components(item, words, lang)],
-        "legislation": ["Regulation (EU) 2025/40", words["demonstrated"]],
+        "legislation": [words["regulation"], words["demonstrated"]],
         "standards": [_file(file, lang) for file in files if file.type == _STANDARDS],
-        "notified_body": [],
-        "additional": [*_substances(item, words, lang), *_additional(item, files, words, lang)],
-        "signature": [],
+        "notified_body": [words["no_notified_body"]],
+        _ADDITIONAL: [*_by_article(item, words, lang), *_kept(item, files, rules, words, lang)],
     }
     notes = {_ADDITIONAL: list(notes_of(verdict, lang))}
-    points = [_point(row, filled[row["key"]], notes.get(row["key"], []), lang, words) for row in _points()]
+    points = [
+        _point(point, lines_by_key.get(point.key, []), notes.get(point.key, []), words) for point in conformity.points()
+    ]
     made = Draft(
         lang,
         words["title"],
@@ -130,58 +129,50 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
         reference,
         points,
         words["missing"],
-        [f"{point.number}. {point.heading}" for point in points if not point.complete],
-        f"{words['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
+        [point.title for point in points if not point.complete],
+        f"{words['drawn_from']} {actor.now:%Y-%m-%d %H:%M} UTC",
     )
-    return Drawn(made, verdict)
+    return made, verdict
 
 
-def notes_of(verdict: Verdict, lang: Lang) -> Iterator[str]:
+def notes_of(verdict: Verdict, lang: str) -> Iterator[str]:
     """Yield what contradicts a declaration and what is open, each as a sentence of a draft in one language."""
-    words = load_words(lang)
+    words = conformity.load_texts(lang)
     for issue in verdict.against:
         yield f"{words['against']}: {translate(issue.message, lang)}"
     for point in verdict.open:
         yield f"{words['open']}: {translate(point.message, lang)}"
 
 
-def in_todays_form(draft: Draft) -> Draft:
-    """Return a draft of an earlier release as drafts are now: substances are additional information.
-
-    The point that states conformity says what Article 39(1) of Regulation (EU) 2025/40 demands.
-    """
-    words = load_words(draft.lang)
-    stated = next((point for point in draft.points if point.key == _LEGISLATION), None)
-    if stated is None or words["demonstrated"] in stated.lines:
-        return draft
-    moved = [line for line in stated.lines if line.startswith(f"{words['substances']}: ")]
-    kept = [line for line in stated.lines if line not in moved]
-    lines = {_LEGISLATION: [*kept[:1], words["demonstrated"], *kept[1:]]}
-    lines |= {point.key: [*moved, *point.lines] for point in draft.points if point.key == _ADDITIONAL}
-    return replace(draft, points=[replace(point, lines=lines.get(point.key, point.lines)) for point in draft.points])
+def is_outdated(draft: Draft) -> bool:
+    """Return whether a draft has other fixed texts than a declaration has now, or its language is not offered."""
+    if draft.lang not in conformity.offered_languages():
+        return True
+    texts = conformity.load_texts(draft.lang)
+    return [point.heading for point in draft.points] != [texts[f"point.{each.key}"] for each in conformity.points()]
 
 
-def says_above_a_limit(draft: Draft) -> bool:
-    """Return whether a line says that PFAS or heavy metals are above their limit, whatever the record says by now."""
-    words, status = load_words(draft.lang), word("substance_status", "above_limit", draft.lang)
-    said = tuple(f"{words['substances']}: {words[f'substance.{name}']}: {status}" for name in ("pfas", "heavy_metals"))
-    return any(line.startswith(said) for point in draft.points for line in point.lines)
-
-
-def _point(row: Mapping[str, str], lines: list[str], notes: list[str], lang: Lang, words: Mapping[str, str]) -> Point:
+def _point(of_annex: PointOfAnnex, lines: list[str], notes: list[str], words: Mapping[str, str]) -> Point:
     """Return a point; no record contains the manufacturer's address, so that point is always open."""
-    open_point = row["needed"] == "yes" and (not lines or row["key"] == "manufacturer")
-    shown = [*lines, words["to_complete"]] if open_point else lines
-    return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"], notes)
+    number, key, needed, source = of_annex
+    is_open = needed and (not lines or key == "manufacturer")
+    all_lines = [*lines, words["to_complete"]] if is_open else lines
+    return Point(number, key, words[f"point.{key}"], all_lines, not is_open, source, notes)
 
 
-def _labelled(item: SkuDetail, names: tuple[str, ...], words: Mapping[str, str], lang: Lang) -> list[str]:
-    shown: Mapping[str, object] = item
-    return [f"{words[name]}: {_value_in_words(name, shown[name], lang)}" for name in names if shown[name] is not None]
+def _labelled(item: SkuDetail, names: tuple[str, ...], words: Mapping[str, str], lang: str) -> list[str]:
+    values: Mapping[str, object] = item
+    return [
+        f"{words[name]}: {_value_in_words(name, value, words, lang)}"
+        for name in names
+        if (value := values[name]) is not None
+    ]
 
 
-def _value_in_words(name: str, stored: object, lang: Lang) -> str:
+def _value_in_words(name: str, stored: object, words: Mapping[str, str], lang: str) -> str:
     """Return a field in the words of the language, codes of a vocabulary and figures included."""
+    if isinstance(stored, bool):
+        return words["yes" if stored else "no"]
     if isinstance(stored, float):
         return number(stored, lang, _DIGITS)
     vocabulary = SKU[name].vocabulary
@@ -199,7 +190,7 @@ def _manufacturer(maker: Maker, words: Mapping[str, str]) -> Iterator[str]:
         yield f"{words['site']}: {place}"
 
 
-def _components(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _components(item: SkuDetail, words: Mapping[str, str], lang: str) -> Iterator[str]:
     for line in item["components"]:
         grade = line["polymer_or_grade"]
         material = isolated(grade) if grade else word("material_family", str(line["material_family"]), lang)
@@ -207,7 +198,11 @@ def _components(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterat
         yield f"{words['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
 
 
-def _substances(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _by_article(item: SkuDetail, words: Mapping[str, str], lang: str) -> Iterator[str]:
+    """Yield what the record says on Articles 5 to 12, in their order; nothing where it is silent.
+
+    Article 7 is about plastic alone.
+    """
     for name, entry in item["substances"].items():
         if entry is not None:
             status = word("substance_status", entry["status"], lang)
@@ -215,31 +210,38 @@ def _substances(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterat
             measured = "" if value is None else f", {number(value, lang, _DIGITS)} "
             unit = words[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
             yield f"{words['substances']}: {words[f'substance.{name}']}: {status}{measured}{unit}"
-
-
-def _additional(item: SkuDetail, files: Sequence[NamedFile], words: Mapping[str, str], lang: Lang) -> Iterator[str]:
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
     yield f"{words['grade']}: {words[f'grade.{grade}']}" + (f", {words['provisional']}" if provisional else "")
-    listed = "; ".join(_file(file, lang) for file in files) or words["none"]
-    yield f"{words['evidence']}: {listed}"
+    if item["material"] == _PLASTIC:
+        yield from _labelled(item, ("recycled_content_percent",), words, lang)
+    for line in item["components"]:
+        share = line["recycled_content_percent"]
+        if line["material_family"] == _PLASTIC and share is not None:
+            part = word("component_type", line["component_type"], lang)
+            yield f"{words['recycled_content_percent']}: {part}: {number(share, lang, _DIGITS)}"
+    yield from _labelled(item, ("reusable", "sorting_label_scheme"), words, lang)
 
 
-def _file(file: NamedFile, lang: Lang) -> str:
+def _kept(
+    item: SkuDetail, files: Sequence[NamedFile], rules: RuleSet, words: Mapping[str, str], lang: str
+) -> Iterator[str]:
+    """Yield the technical files, and for how long they and the declaration are kept; both terms where it is open."""
+    yield f"{words['evidence']}: {'; '.join(_file(file, lang) for file in files) or words['none']}"
+    kinds = (False, True) if item["reusable"] is None else (item["reusable"],)
+    terms = [
+        words["retention.reusable" if reusable else "retention.single_use"].format(
+            years=conformity.retention_years(rules, reusable=reusable)
+        )
+        for reusable in kinds
+    ]
+    yield f"{words['retention']}: {'; '.join(terms)}"
+
+
+def _file(file: NamedFile, lang: str) -> str:
     about = ", ".join(isolated(part) for part in (file.reference, file.issuer, file.issued_on) if part)
     named = f"{CONTENTS[lang][file.type]}: {isolated(file.filename)}"
     return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
-
-
-@lru_cache(maxsize=1)
-def _points() -> tuple[dict[str, str], ...]:
-    return tuple(rows(_FOLDER / "annex_viii.csv"))
-
-
-@lru_cache(maxsize=3)
-def load_words(lang: Lang) -> dict[str, str]:
-    """Return the words of a draft in one language."""
-    return {row["key"]: row[lang] for row in rows(_FOLDER / "words.csv")}
 
 
 SIGNATURE: Final = "signature"
@@ -258,12 +260,12 @@ def declaration(draft: Draft, form: Issuing) -> Draft:
 
     `form` has a text for each of `open_points`. The text from the records stays before it.
     """
-    words = load_words(draft.lang)
+    words = conformity.load_texts(draft.lang)
     signature_lines = [
-        f"{words['on_behalf_of']}: {isolated(form.on_behalf_of)}",
+        isolated(form.on_behalf_of),
         f"{words['place_and_date']}: {isolated(form.place)}, {form.issued_on}",
-        f"{words['name_and_function']}: {isolated(form.signatory)}, {isolated(form.function)}",
-        f"{words['signature']}: {_SIGNATURE_LINE}",
+        f"{words['name_and_signature']}: {isolated(form.signatory)}, {isolated(form.function)}",
+        _SIGNATURE_LINE,
     ]
     lines_by_key = {key: [isolated(line) for line in text.splitlines()] for key, text in form.points.items()} | {
         SIGNATURE: signature_lines
@@ -308,31 +310,28 @@ def pdf(draft: Draft) -> bytes:
 
 def unprintable(text: str) -> Message | None:
     """Return a sentence with the characters of a form's text that no font has; None where it can be printed."""
-    if not (letters := _without_font(text)):
+    if not (characters := _without_font(text)):
         return None
-    return Message("A declaration has no font for {characters}; write this without.", characters=_named(letters))
+    return Message("A declaration has no font for {characters}; write this without.", characters=characters)
 
 
 def unprintable_line(line: str) -> Message | None:
     """Return the same of a line that was drawn from the record."""
-    if not (letters := _without_font(line)):
+    if not (characters := _without_font(line)):
         return None
     return Message(
         "A declaration has no font for {characters} in the line {line}; correct the record and prepare a new draft.",
-        characters=_named(letters),
+        characters=characters,
         line=shown(line),
     )
 
 
-def _named(letters: list[str]) -> str:
-    return ", ".join(f"{letter} (U+{ord(letter):04X})" if len(letter) == 1 else letter for letter in letters)
-
-
-def _without_font(text: str) -> list[str]:
-    """Return the first characters that no font has, or the text where only their combination has none."""
+def _without_font(text: str) -> str:
+    """Return the first characters that no font has, or the text where only their combination has none; "" for none."""
     if _is_printable(text):
-        return []
-    return list(islice(_each_without_font("".join(dict.fromkeys(text))), _MOST_NAMED)) or [text]
+        return ""
+    letters = list(islice(_each_without_font("".join(dict.fromkeys(text))), _MOST_NAMED))
+    return ", ".join(f"{letter} (U+{ord(letter):04X})" for letter in letters) or text
 
 
 def _each_without_font(letters: str) -> Iterator[str]:

@@ -6,9 +6,8 @@ whose item's record contradicts it (`compliance.conformity`), as the record is n
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Final, cast
+from datetime import UTC, date
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -22,7 +21,6 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import Refused
 from services.conformity import drafts
-from services.conformity.drafts import Lang
 from services.review.compare import conflict
 from services.skus import detail as detail_skus
 from warehouse import conformity as declarations
@@ -36,23 +34,23 @@ AGAINST: Final = "is_against_record"
 """The member of a draft's payload that says whether the record contradicted conformity when it was prepared."""
 
 
-def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
+def draft_of(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> drafts.Draft:
     """Return the draft of an entry; for one that was filed without its content, the content as it is now.
 
-    Raises `Refused` where there is neither content nor a SKU to draw it from.
+    Raises `Refused` where there is neither content nor a SKU to draw it from, and where an open draft has other fixed
+    texts than a declaration has now.
     """
     if "draft" in entry.payload:
-        return drafts.in_todays_form(drafts.Draft.of(entry.payload["draft"]))
+        draft = drafts.Draft.of(entry.payload["draft"])
+        if entry.state == "open" and drafts.is_outdated(draft):
+            raise conflict(Message("This draft has other texts than a declaration has now; prepare a new one."))
+        return draft
     if entry.sku_id is None:
         raise conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
-    return drafts.draft(
-        conn,
-        entry.sku_id,
-        reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
-        lang=cast(Lang, entry.payload.get("lang", "en")),
-        now=now,
-        rules=rulesets.active(conn),
-    ).draft
+    reference = str(entry.payload.get("reference") or f"DoC-{entry.sku_code}")
+    lang = entry.payload.get("lang", "en")
+    rules = rulesets.active(conn)
+    return drafts.draft(conn, actor, entry.sku_id, reference=reference, lang=lang, rules=rules)[0]
 
 
 _OUTDATED: Final = Message(
@@ -60,64 +58,58 @@ _OUTDATED: Final = Message(
 )
 
 
-def verdict_of(
-    conn: Connection, entry: Entry, draft: drafts.Draft, on: date, *, now: datetime, rulesets: Rulesets
-) -> Verdict:
+def verdict_of(conn: Connection, actor: Actor, entry: Entry, *, on: date, rulesets: Rulesets) -> Verdict:
     """Return the verdict on a draft that would be issued `on` a day, by its item's record as it is now.
 
     A draft that was drawn from a record that contradicted it is outdated once that record is corrected: its text says
     what was. Raises `Refused` where the draft names no item of the portfolio.
     """
-    found = None if entry.sku_id is None else queries.of(conn, entry.sku_id, now.date())
-    if found is None:
+    row = None if entry.sku_id is None else queries.of(conn, entry.sku_id, actor.today)
+    if row is None:
         raise conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
-    verdict = conformity.judge(detail_skus.record(found), rulesets.active(conn), on=on)
-    if not verdict.against and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
+    verdict = conformity.judge(detail_skus.record(row), rulesets.active(conn), on=on)
+    if not verdict.against and entry.payload.get(AGAINST):
         return verdict._replace(against=[Issue("regulator_rule", _OUTDATED)])
     return verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A draft, the filled-in form, and the declaration that they make, in the draft's language and in further ones.
+class Completed(NamedTuple):
+    """The filled-in form of a draft, and the declaration that they make with its PDF, in each language.
 
-    `pdfs` are those of all languages.
+    The draft's own language comes first.
     """
 
-    draft: drafts.Draft
+    reference: str
     form: Issuing
-    declared: drafts.Draft
-    further: list[drafts.Draft]
-    pdfs: Mapping[Lang, bytes]
+    declared: dict[str, drafts.Draft]
+    pdfs: dict[str, bytes]
 
 
 def complete(
-    conn: Connection, entry: Entry, fields: Mapping[str, str], *, now: datetime, rulesets: Rulesets
+    conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets
 ) -> Completed:
     """Complete a draft with the fields of the form, and store nothing. Raises as `issue`."""
-    draft = draft_of(conn, entry, now=now, rulesets=rulesets)
-    open_keys = [point.key for point in drafts.open_points(draft)]
+    draft = draft_of(conn, actor, entry, rulesets=rulesets)
+    stored = entry.payload.get("translations", {})
     translations = {
-        lang: drafts.in_todays_form(drafts.Draft.of(made))
-        for lang, made in entry.payload.get("translations", {}).items()
+        lang: made for lang, values in stored.items() if not drafts.is_outdated(made := drafts.Draft.of(values))
     }
     form, issues = conformity_schemas.parse(
         fields,
-        open_keys,
+        [point.key for point in drafts.open_points(draft)],
         drafted=entry.filed_at.astimezone(UTC).date(),
-        today=now.date(),
+        today=actor.today,
         languages=(draft.lang, *translations),
     )
     if form is None:
         raise Refused(issues)
     if unprintable := list(_unprintable(form)):
         raise Refused(unprintable)
-    if facts := verdict_of(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets).against:
+    if facts := verdict_of(conn, actor, entry, on=form.issued_on, rulesets=rulesets).against:
         raise Refused(facts, "not_conform")
-    declared = drafts.declaration(draft, form)
-    further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
-    pdfs = {each.lang: drafts.pdf(each) for each in (declared, *further)}
-    return Completed(draft, form, declared, further, pdfs)
+    in_languages = (draft, *(translations[lang] for lang in form.languages if lang != draft.lang))
+    declared = {each.lang: drafts.declaration(each, form) for each in in_languages}
+    return Completed(draft.reference, form, declared, {lang: drafts.pdf(each) for lang, each in declared.items()})
 
 
 def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets) -> UUID:
@@ -126,12 +118,11 @@ def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str
     Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
     contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Refused` as `draft_of`.
     """
-    completed = complete(conn, entry, fields, now=actor.now, rulesets=rulesets)
-    draft, form, doc_id = completed.draft, completed.form, UUID(str(uuid7()))
-    renews = entry.payload.get("renews")
+    reference, form, declared, pdfs = complete(conn, actor, entry, fields, rulesets=rulesets)
+    doc_id, renews = UUID(str(uuid7())), entry.payload.get("renews")
     values: dict[str, object] = {
         "sku_id": entry.sku_id,
-        "reference": draft.reference,
+        "reference": reference,
         "supplier_name": None,
         "status": "valid",
         "issued_on": form.issued_on,
@@ -141,11 +132,12 @@ def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str
         values["renews"] = UUID(renews)
     declarations.add(conn, actor.company_id, doc_id, values=values, at=actor.now)
     fingerprints: dict[str, str] = {}
-    for declared in (completed.declared, *completed.further):
-        pdf, lang = completed.pdfs[declared.lang], None if declared.lang == draft.lang else declared.lang
-        sha256 = fingerprints[f"pdf_sha256_{lang}" if lang else "pdf_sha256"] = hashlib.sha256(pdf).hexdigest()
-        row = {"doc_id": doc_id, "company_id": actor.company_id, "entry_id": entry.id, "at": actor.now}
-        declarations.add_declaration(conn, row | {"pdf": pdf, "sha256": sha256}, declared.as_dict(), lang=lang)
+    row = {"doc_id": doc_id, "company_id": actor.company_id, "entry_id": entry.id, "at": actor.now}
+    for place, (lang, pdf) in enumerate(pdfs.items()):
+        sha256 = hashlib.sha256(pdf).hexdigest()
+        fingerprints[f"pdf_sha256_{lang}" if place else "pdf_sha256"] = sha256
+        issued = row | {"pdf": pdf, "sha256": sha256}
+        declarations.add_declaration(conn, issued, declared[lang].as_dict(), lang=lang if place else None)
     after = {
         name: str(value) for name, value in (values | _signatory(form) | fingerprints).items() if value is not None
     }

@@ -12,8 +12,9 @@ stored is changed. Of a declaration that was corrected its newest correction is 
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from functools import cache, partial
 from typing import Any, Final, TypeAlias, TypedDict  # Any: JSON, and rows of frames, whose columns the query names
 
 import orjson
@@ -26,6 +27,7 @@ from compliance.rollup.categories import NUMBER, Standings
 from compliance.rollup.exact import times_units, written_tonnes
 from compliance.rollup.lines import categories, lines_of, prepare_lines
 from compliance.rollup.parts import SKU_COLUMNS, Portfolio
+from compliance.rollup.tonnes import Figures as RolledFigures
 from compliance.scopes import judge_scope
 from pipelines import filings
 from pipelines.filings import Inputs, portfolios, uk_lines
@@ -215,47 +217,36 @@ def changed_declarations(conn: Connection, inputs: Inputs | None) -> list[Change
     """Return the kept declarations of the session's company whose figures the inputs do not give, oldest first."""
     if inputs is None:
         return [_row(each, None, _filed(each), None, _NOT_COMPARED) for each in filings_warehouse.standing(conn)]
-    rolled = _Rolled(inputs)
-    return [found for standing in filings_warehouse.standing(conn) if (found := _changed(rolled, standing)) is not None]
+    figures_of_year = cache(partial(filings.figures, inputs))
+    changed = (_changed(inputs, figures_of_year, standing) for standing in filings_warehouse.standing(conn))
+    return [found for found in changed if found is not None]
 
 
-class _Rolled:
-    """The figures of a company by market and year, each computed once."""
-
-    def __init__(self, inputs: Inputs) -> None:
-        self.inputs = inputs
-        self._by_year: dict[tuple[str, int], Any] = {}
-
-    def figures(self, market: str, year: int, half: int) -> Figures:
-        """Return the figures of a period by category code."""
-        if (market, year) not in self._by_year:
-            self._by_year[market, year] = filings.figures(self.inputs, market, year)
-        return _by_category(tonnes_rows(self._by_year[market, year], market, year, half))
-
-    def uk_rows(self, standing: Standing) -> Figures:
-        """Return the rows of the UK file by what they are about. Raises `FileRefused`."""
-        ratings, drinks = ([list(each.values()) for each in standing.stated[name]] for name in ("ratings", "drinks"))
-        statements = Statements(
-            Producer(**standing.producer or {"organisation_id": ""}),
-            standing.year,
-            standing.half,
-            pl.DataFrame(ratings, schema=RATINGS, orient="row"),
-            pl.DataFrame(drinks, schema=DRINKS, orient="row"),
-        )
-        return _by_uk_row(filings.uk_file(self.inputs, statements).rows)
-
-
-def _changed(rolled: _Rolled, standing: Standing) -> ChangedDeclaration | None:
+def _changed(
+    inputs: Inputs, figures_of_year: Callable[[str, int], RolledFigures], standing: Standing
+) -> ChangedDeclaration | None:
     filed, why = _filed(standing), "The record or the rules give other figures now."
     now: Figures | None
     try:
         if standing.format == "rpd":
-            now = rolled.uk_rows(standing)
+            now = _by_uk_row(filings.uk_file(inputs, _statements(standing)).rows)
         else:
-            now = rolled.figures(standing.market, standing.year, standing.half)
+            market, year = standing.market, standing.year
+            now = _by_category(tonnes_rows(figures_of_year(market, year), market, year, standing.half))
     except (FileRefused, Refused, OverflowError, ValueError) as refused:
         now, why = None, f"It would be refused now: {refused}"
-    return None if now == filed else _row(standing, rolled.inputs.source.as_of, filed, now, why)
+    return None if now == filed else _row(standing, inputs.source.as_of, filed, now, why)
+
+
+def _statements(standing: Standing) -> Statements:
+    ratings, drinks = ([list(each.values()) for each in standing.stated[name]] for name in ("ratings", "drinks"))
+    return Statements(
+        Producer(**standing.producer or {"organisation_id": ""}),
+        standing.year,
+        standing.half,
+        pl.DataFrame(ratings, schema=RATINGS, orient="row"),
+        pl.DataFrame(drinks, schema=DRINKS, orient="row"),
+    )
 
 
 def _row(

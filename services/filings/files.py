@@ -9,7 +9,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final  # Any: rows of figures, as polars yields them
@@ -66,46 +66,14 @@ def as_json(document: Mapping[str, object]) -> bytes:
     return orjson.dumps(document, default=json_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def tonnes_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
-    """Write the rows of `tonnes`, a column each."""
-    return _csv(TONNES_COLUMNS, ([_cell(row[name]) for name in TONNES_COLUMNS] for row in rows))
+def csv_of(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write rows under these columns, a list joined by `; ` (decisions §11).
 
-
-def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
-    """Write the UK file: its header and rows, all cells unchanged."""
-    return _csv(columns(), (row.values() for row in rows))
-
-
-def uncounted_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
-    """Write the uncounted SKUs, `fields` joined by `; ` (decisions §11)."""
-    return _listed(UNCOUNTED_COLUMNS, rows)
-
-
-def missing_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
-    """Write the missing facts that decide whether a category covers a SKU; codes and fields are joined by `; `."""
-    return _listed(MISSING_COLUMNS, rows)
-
-
-def _listed(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
-    """Write SKUs under these columns; the column `archived` stands behind them where one of the SKUs is archived."""
+    The column `archived` stands behind them where one of the SKUs is archived.
+    """
     every = list(rows)
     names = (*columns, ARCHIVED) if any(ARCHIVED in row for row in every) else columns
     return _csv(names, ([_cell(row.get(name)) for name in names] for row in every))
-
-
-def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
-    """Write rows under these columns, each cell as text."""
-    return _csv(columns, ([_cell(row[name]) for name in columns] for row in rows))
-
-
-def explained_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
-    """Write the SKUs behind a figure, a SKU a row, under the names of the first."""
-    return _csv(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows))
-
-
-def source_json(source: Mapping[str, object], declaration: bytes) -> bytes:
-    """Write the origin of a file that has no field for it, and the SHA-256 of its bytes."""
-    return as_json({**source, "sha256": hashlib.sha256(declaration).hexdigest()})
 
 
 def _csv(header: Sequence[str], rows: Iterable[Iterable[str]]) -> bytes:
@@ -183,11 +151,11 @@ def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
     if request.form == "json":
         files = {request.out: as_json(content)}
     else:
-        data = tonnes_csv(content["tonnes"])
-        missing = {companion_path(request.out, MISSING): missing_csv(content["scope_missing"])}
+        data = csv_of(TONNES_COLUMNS, content["tonnes"])
+        missing = {companion_path(request.out, MISSING): csv_of(MISSING_COLUMNS, content["scope_missing"])}
         files = missing | _with_companions(inputs, request, data, content["uncounted"], sums)
-    bundle = _bundle(inputs, request, files, sums, [row["category_code"] for row in content["tonnes"]])
-    return replace(bundle, uncounted=content["uncounted"])
+    codes = [row["category_code"] for row in content["tonnes"]]
+    return Bundle(files, _record(inputs, request, files, sums), codes, content["uncounted"])
 
 
 def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements) -> Bundle:
@@ -204,14 +172,16 @@ def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements)
         "difference_kg": file.difference_kg,
         "uncounted": len(uncounted),
     }
-    files = _with_companions(inputs, request, uk_csv(file.rows), uncounted, sums)
-    bundle = _bundle(inputs, request, files, sums, sorted({row["packaging_material"] for row in file.rows}))
-    return replace(bundle, uncounted=uncounted)
+    files = _with_companions(inputs, request, _csv(columns(), (row.values() for row in file.rows)), uncounted, sums)
+    materials = sorted({row["packaging_material"] for row in file.rows})
+    return Bundle(files, _record(inputs, request, files, sums), materials, uncounted)
 
 
 def left_out_files(request: DeclarationRequest, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     """Return the SKUs that a refused file left out, under the name of an accepted file's companion."""
-    return {companion_path(request.out, UNCOUNTED): uncounted_csv(document_filings.uncounted_rows(uncounted))}
+    return {
+        companion_path(request.out, UNCOUNTED): csv_of(UNCOUNTED_COLUMNS, document_filings.uncounted_rows(uncounted))
+    }
 
 
 def with_explanation(
@@ -233,8 +203,8 @@ def with_explanation(
         explained = figures.uk_figure(inputs, statements, code)
     else:
         explained = figures.figure(inputs, request.market, request.year, request.half, code)
-    path = companion_path(request.out, EXPLAINED)
-    data = explained_csv(list(figures.with_origins(connection, explained)))
+    path, rows = companion_path(request.out, EXPLAINED), list(figures.with_origins(connection, explained))
+    data = csv_of(list(rows[0]), rows)
     skus = explained["sku_code"].n_unique()
     files = {path: data, **bundle.files}
     record = {**bundle.record, "files": _names(files), "explained_skus": skus}
@@ -251,21 +221,16 @@ def _with_companions(
     """Return a form that has no field for its origin and its gaps, with both as files beside it."""
     source = {"file": request.out.name, **_origin(inputs), **request.as_dict(), **sums}
     return {
-        companion_path(request.out, UNCOUNTED): uncounted_csv(uncounted),
-        companion_path(request.out, SOURCE): source_json(source, data),
+        companion_path(request.out, UNCOUNTED): csv_of(UNCOUNTED_COLUMNS, uncounted),
+        companion_path(request.out, SOURCE): as_json({**source, "sha256": hashlib.sha256(data).hexdigest()}),
         request.out: data,
     }
 
 
-def _bundle(
-    inputs: Inputs,
-    request: DeclarationRequest,
-    files: Mapping[Path, bytes],
-    sums: Mapping[str, object],
-    figures: Sequence[str],
-) -> Bundle:
-    record = {"files": _names(files), **_origin(inputs), **request.as_dict(), **sums}
-    return Bundle(files, record, figures)
+def _record(
+    inputs: Inputs, request: DeclarationRequest, files: Mapping[Path, bytes], sums: Mapping[str, object]
+) -> dict[str, object]:
+    return {"files": _names(files), **_origin(inputs), **request.as_dict(), **sums}
 
 
 def _names(files: Mapping[Path, bytes]) -> list[str]:
@@ -274,7 +239,7 @@ def _names(files: Mapping[Path, bytes]) -> list[str]:
 
 
 def _origin(inputs: Inputs) -> dict[str, str]:
-    return {**inputs.source.as_dict(), "catalogue_hash": inputs.catalogue.source_hash}
+    return {**inputs.source._asdict(), "catalogue_hash": inputs.catalogue.source_hash}
 
 
 _ANSWERS: Final = {"Y": True, "N": False}
@@ -382,12 +347,9 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
             else:
                 ratings.append(_rating(record, part, scheme))
         still_open += _open(record, scheme, inputs)
-    files = {
-        companion_path(out, OPEN): table_csv(OPEN_COLUMNS, still_open),
-        out: table_csv(RATING_COLUMNS, ratings),
-    }
+    files = {companion_path(out, OPEN): csv_of(OPEN_COLUMNS, still_open), out: csv_of(RATING_COLUMNS, ratings)}
     summary = {
-        "files": [str(path) for path in reversed(list(files))],
+        "files": _names(files),
         "market": market,
         "year": year,
         "scheme": scheme.key,

@@ -24,13 +24,13 @@ from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Filing, Inputs, declared_market
 from schemas.actors import Actor
-from schemas.filings import UK_FORMAT, Declaration, DeclarationInput, DeclarationProducer, UkProducer
+from schemas.filings import UK_FORMAT, Declaration, DeclarationInput, UkProducer
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, instant_text
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from services.filings import files
-from services.filings.files import MISSING, UNCOUNTED, Bundle, DeclarationRequest, companion_path
+from services.filings.files import MISSING, UNCOUNTED, DeclarationRequest, companion_path
 from warehouse import filings
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
@@ -80,11 +80,6 @@ class Made:
     record: JsonMapping
     content: Content
     uncounted: Sequence[JsonMapping]
-
-    @property
-    def filing(self) -> Filing:
-        """Return the market and period that it is of."""
-        return Filing(self.market, self.wanted.year, self.wanted.half)
 
 
 def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets) -> Prepared:
@@ -157,7 +152,15 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
         raise Refused([Issue("not_declarable", message_of(str(beyond)))]) from None
     if not made.record["rows"] and not made.uncounted:
         raise Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
-    content = _content(made, out, wanted)
+    data = made.files[out]
+    content = Content(
+        filename=out.name,
+        media_type=_MEDIA_TYPES[wanted.format],
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        uncounted=made.files.get(companion_path(out, UNCOUNTED)),
+        scope_missing=made.files.get(companion_path(out, MISSING)),
+    )
     if wanted.sha256 not in (None, content.sha256):
         message = Message(
             "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
@@ -188,38 +191,22 @@ def keep(conn: Connection, actor: Actor, made: Made) -> UUID:
 
 def declaration_of(made: Made, declaration_id: UUID | None, actor: Actor) -> Declaration:
     """Return the record of a declaration; without an id where it is not kept."""
-    source, record, origin = made.inputs.source, made.record, actor.origin
-    return {
+    content, origin = made.content, actor.origin
+    summed = {name: made.record.get(name) for name in Declaration.__annotations__}
+    own: dict[str, object] = {
         "id": declaration_id,
-        "market": made.market,
-        "year": made.wanted.year,
-        "half": cast(Literal[0, 1, 2], made.wanted.half),
-        "halves": record["halves"],
-        "format": made.wanted.format,
-        "filename": made.content.filename,
-        "media_type": made.content.media_type,
-        "size_bytes": len(made.content.data),
-        "sha256": made.content.sha256,
+        "filename": content.filename,
+        "media_type": content.media_type,
+        "size_bytes": len(content.data),
+        "sha256": content.sha256,
         "as_of": made.inputs.snapshot.as_of,
-        "snapshot": source.snapshot,
-        "ruleset_version": source.ruleset_version,
-        "catalogue_hash": made.inputs.catalogue.source_hash,
-        "rows": record["rows"],
-        "in_scope_tonnes": record.get("in_scope_tonnes"),
-        "undecided_tonnes": record.get("undecided_tonnes"),
-        "out_of_scope_tonnes": record.get("out_of_scope_tonnes"),
-        "question": record.get("question"),
-        "total_tonnes": record.get("total_tonnes"),
-        "total_kg": record.get("total_kg"),
-        "difference_kg": record.get("difference_kg"),
-        "uncounted": record["uncounted"],
-        "scope_missing": record.get("scope_missing"),
-        "producer": cast(DeclarationProducer | None, _producer(made.wanted.uk)),
+        "producer": _producer(made.wanted.uk),
         "corrects": None if made.wanted.corrects is None else UUID(made.wanted.corrects),
         "corrected_by": [],
         "kept_by": {"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
         "created_at": actor.now,
     }
+    return cast(Declaration, summed | own)
 
 
 def _as_text(value: object) -> object:
@@ -282,18 +269,6 @@ def _left_out(refused: FileRefused) -> Iterator[Issue]:
             fields=fields,
         )
         yield Issue("not_counted", message)
-
-
-def _content(made: Bundle, out: Path, wanted: DeclarationInput) -> Content:
-    data = made.files[out]
-    return Content(
-        filename=out.name,
-        media_type=_MEDIA_TYPES[wanted.format],
-        data=data,
-        sha256=hashlib.sha256(data).hexdigest(),
-        uncounted=made.files.get(companion_path(out, UNCOUNTED)),
-        scope_missing=made.files.get(companion_path(out, MISSING)),
-    )
 
 
 def _producer(uk: UkProducer | None) -> dict[str, str] | None:

@@ -62,7 +62,7 @@ def status(caller, sku):
 def test_a_draft_names_what_is_open_and_is_listed_until_it_is_issued(caller, sku):
     draft = drafted(caller, sku, lang="de")
     assert {point["key"] for point in draft["points"] if point["open"]} == {"manufacturer", "standards"}
-    assert (draft["open_points"], draft["languages"]) == (2, ["de", "en", "fr"])
+    assert (draft["open_points"], draft["languages"]) == (2, ["de", "en"])
     listed = caller.get("/doc-drafts", params={"sku_id": sku["id"]})
     DocDraftListResponse.model_validate(listed.json(), extra="forbid")
     assert listed.json()["data"] == [draft]
@@ -75,18 +75,18 @@ def test_a_draft_names_what_is_open_and_is_listed_until_it_is_issued(caller, sku
 
 
 def test_a_declaration_is_issued_in_several_languages_and_its_bytes_are_kept(caller, sku):
-    doc = issued(caller, drafted(caller, sku, lang="de", reference="D-7"), languages=["fr", "de"])
-    assert (doc["reference"], doc["languages"], doc["state"]) == ("D-7", ["de", "fr"], "valid")
-    first, german, french = (
-        caller.get(f"/docs/{doc['id']}/pdf", params=lang) for lang in ({}, {"lang": "de"}, {"lang": "fr"})
+    doc = issued(caller, drafted(caller, sku, lang="de", reference="D-7"), languages=["en", "de"])
+    assert (doc["reference"], doc["languages"], doc["state"]) == ("D-7", ["de", "en"], "valid")
+    first, german, english = (
+        caller.get(f"/docs/{doc['id']}/pdf", params=lang) for lang in ({}, {"lang": "de"}, {"lang": "en"})
     )
     assert first.headers["Content-Type"] == "application/pdf"
-    assert first.content == german.content != french.content
-    assert french.content.startswith(b"%PDF-")
+    assert first.content == german.content != english.content
+    assert english.content.startswith(b"%PDF-")
     [entry] = [each for each in caller.get("/audit-log").json()["data"] if each["action"] == "doc.created"]
     assert entry["after"]["pdf_sha256"] == hashlib.sha256(first.content).hexdigest()
-    assert entry["after"]["pdf_sha256_fr"] == hashlib.sha256(french.content).hexdigest()
-    assert caller.get(f"/docs/{doc['id']}/pdf", params={"lang": "en"}).status_code == 404
+    assert entry["after"]["pdf_sha256_en"] == hashlib.sha256(english.content).hexdigest()
+    assert caller.get(f"/docs/{doc['id']}/pdf", params={"lang": "fr"}).status_code == 404
     assert caller.get(f"/docs/{doc['id']}").json()["data"] == doc
 
 
@@ -100,7 +100,8 @@ def test_a_declaration_is_issued_in_several_languages_and_its_bytes_are_kept(cal
         ({"issued_on": "2020-01-01"}, "issued_on", "out_of_range"),
         ({"issued_on": "soon"}, "issued_on", "invalid_date"),
         ({"expires_on": "2020-01-01"}, "expires_on", "out_of_range"),
-        ({"languages": ["it"]}, "languages[0]", "not_in_vocabulary"),
+        ({"languages": ["it"]}, "languages", "not_in_vocabulary"),
+        ({"languages": ["fr"]}, "languages", "not_in_vocabulary"),
         ({"signature": "x"}, "signature", "unknown_field"),
         ({"place": None}, "place", "not_null"),
     ],
@@ -229,8 +230,8 @@ def test_filters_that_cannot_be_are_refused(caller, params, code):
 
 ABOVE = {"status": "above_limit"}
 DEMONSTRATED = (
-    "It has been demonstrated that the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) "
-    "2025/40 are fulfilled (Article 39(1))."
+    "The fulfilment of the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) 2025/40 has "
+    "been demonstrated (Article 39(1))."
 )
 
 
@@ -365,27 +366,67 @@ def told_by(caller, doc):
         return declarations.of_doc(conn, doc["id"]).content["points"]
 
 
-def test_a_draft_of_an_earlier_release_says_what_the_law_demands_and_moves_its_values(caller, sku, database):
-    """Such a draft named the substances below "is in conformity with"."""
+@pytest.mark.parametrize("lang", ["fr", "it", "xx"])
+def test_a_language_without_the_official_journals_wording_is_refused_with_those_that_have_it(caller, sku, lang):
+    """Issue 37: its fixed texts come from one table; other languages are refused by name."""
+    doc = issued(caller, drafted(caller, sku))
+    for path in (f"/skus/{sku['id']}/doc-drafts", f"/docs/{doc['id']}/renew"):
+        answer = caller.post(path, {"lang": lang})
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body"), answer.text
+        [fault] = answer.json()["details"]
+        assert (fault["field"], fault["code"]) == ("lang", "not_in_vocabulary")
+        assert (f"“{lang}”" in fault["message"], "en, de" in fault["message"]) == (True, True)
+    assert caller.get("/doc-drafts").json()["data"] == []
+
+
+def test_a_declaration_in_a_language_that_is_no_longer_offered_is_renewed_in_english(caller, sku, database):
+    doc = issued(caller, drafted(caller, sku, lang="de"))
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        changed = "jsonb_set(content::jsonb, '{lang}', '\"fr\"')::json"
+        owner.execute(f"UPDATE issued_declarations SET content = {changed} WHERE doc_id = %s", [doc["id"]])
+    assert caller.get(f"/docs/{doc['id']}").json()["data"]["languages"] == ["fr"]
+    assert caller.get(f"/docs/{doc['id']}/pdf", params={"lang": "fr"}).status_code == 200
+    assert caller.post(f"/docs/{doc['id']}/renew", {}).json()["data"]["lang"] == "en"
+
+
+KEPT = "from the date the packaging was placed on the market (Articles 15(3), 17(2) and 18(7))"
+
+
+@pytest.mark.parametrize(
+    ("reusable", "terms"),
+    [
+        (False, ["5 years (single-use packaging)"]),
+        (True, ["10 years (reusable packaging)"]),
+        (None, ["5 years (single-use packaging)", "10 years (reusable packaging)"]),
+    ],
+)
+def test_a_declaration_says_what_the_record_has_by_article_and_how_long_it_is_kept(caller, reusable, terms):
+    """Articles 39(1), 15(3), 17(2)(a) and 18(7); where nothing says whether it is reusable, both terms stand there."""
+    body = {"component_type": "body", "material_family": "plastic", "weight_g": 20, "recycled_content_percent": 30}
+    label = {"component_type": "label", "material_family": "paper", "weight_g": 1, "recycled_content_percent": 90}
+    record = {"components": [body, label], "substances": {"pfas": {"status": "absent"}}, "reusable": reusable}
+    sku = caller.made(**record, sorting_label_scheme="triman_fr")
+    points = {point["key"]: point["lines"] for point in told_by(caller, issued(caller, drafted(caller, sku)))}
+    assert points["legislation"] == ["Regulation (EU) 2025/40", DEMONSTRATED]
+    lines = points["additional"]
+    articles = [int(line.split(",")[0].removeprefix("Article ")) for line in lines if line.startswith("Article ")]
+    assert articles == ([5, 6, 7, 12] if reusable is None else [5, 6, 7, 11, 12])
+    assert "Article 7, recycled content (%): body: 30" in lines
+    assert f"Kept with the technical documentation {KEPT}: {'; '.join(terms)}" in lines
+
+
+def test_a_draft_with_other_fixed_texts_is_not_issued_and_a_new_one_is(caller, sku, database):
+    """Such a draft, of an earlier release, has headings that are not the Official Journal's (decision 0093)."""
     draft = drafted(caller, sku)
-    stored = drafts_of_earlier_release(caller, draft, database, "SVHC", "above limit, 0.5 % by weight")
-    points = {point["key"]: point["lines"] for point in told_by(caller, issued(caller, stored))}
-    assert points["legislation"][1].startswith("It has been demonstrated")
-    assert len(points["legislation"]) == 2
-    assert points["additional"][0] == "Substances declared: SVHC: above limit, 0.5 % by weight"
-    again = drafts_of_earlier_release(caller, drafted(caller, sku), database, "PFAS", "above limit")
-    assert "prepare a new one" in against(caller, again)[0][2]
-
-
-def drafts_of_earlier_release(caller, draft, database, substance, said):
     with psycopg.connect(database.owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
         [payload] = owner.execute("SELECT payload FROM review_entries WHERE id = %s", [draft["id"]]).fetchone()
-        del payload["is_against_record"]
-        for point in payload["draft"]["points"]:
-            del point["notes"]
-            if point["key"] == "legislation":
-                point["lines"] = ["Regulation (EU) 2025/40", f"Substances declared: {substance}: {said}"]
+        payload["draft"]["points"][3]["heading"] = "Issued by the manufacturer."
         changed = [orjson.dumps(payload).decode(), draft["id"]]
         owner.execute("UPDATE review_entries SET payload = %s WHERE id = %s", changed)
-    return draft
+    assert caller.get(f"/doc-drafts/{draft['id']}").json()["data"]["points"] == []
+    answer = caller.post(f"/doc-drafts/{draft['id']}/issue", signed(caller) | {"points": {}})
+    assert answer.status_code == 400
+    assert "prepare a new one" in answer.json()["details"][0]["message"]
+    assert issued(caller, drafted(caller, sku))["state"] == "valid"

@@ -1,7 +1,6 @@
 """A draft declaration as a person reads it: page and PDF, for the company that it was filed for and no other."""
 
 from datetime import UTC, datetime
-from typing import Literal
 from uuid import UUID, uuid4
 
 from schemas.actors import Actor, Origin
@@ -14,14 +13,13 @@ NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 SCRIPT = '<script>alert("x")</script>'
 
 
-def filed(pool, company: UUID, sku_id: str, lang: Literal["en", "fr", "de"] = "de") -> UUID:
+def filed(pool, company: UUID, sku_id: str, lang: str = "de") -> UUID:
     with pool.company(company) as conn:
-        draft = drafts.draft(
-            conn, UUID(sku_id), reference="DoC-1", lang=lang, now=NOW, rules=Rulesets().active(conn)
-        ).draft.as_dict()
-        payload = {"reference": "DoC-1", "lang": lang, "draft": draft}
-        origin = Origin("connection", str(uuid4()), "Helper", str(uuid4()))
-        return entries.file(conn, Actor(company, origin, NOW), "doc_draft", payload, sku_id=UUID(sku_id)).id
+        actor = Actor(company, Origin("connection", str(uuid4()), "Helper", str(uuid4())), NOW)
+        rules = Rulesets().active(conn)
+        draft, _ = drafts.draft(conn, actor, UUID(sku_id), reference="DoC-1", lang=lang, rules=rules)
+        payload = {"reference": "DoC-1", "lang": lang, "draft": draft.as_dict()}
+        return entries.file(conn, actor, "doc_draft", payload, sku_id=UUID(sku_id)).id
 
 
 def test_a_draft_is_read_as_a_page_and_as_a_pdf(stopped, pool, join):

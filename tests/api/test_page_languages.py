@@ -123,13 +123,13 @@ def test_what_a_form_leads_to_keeps_the_language(rich, caller, pool):
 
 def raw_codes(lang):
     """Codes that are no words of the language: nowhere in what we say in it, and not the word that stands for them."""
-    of_drafts = [row for name in ("annex_viii.csv", "words.csv") for row in rows(RULES / "drafts" / name)]
+    of_drafts = [{row["language"]: row["text"]} for row in rows(RULES / "conformity" / "texts.csv")]
     questions = [{lang: getattr(question, lang)} for question in ruleset.load().questions.values()]
     messages = [
         {lang: str(entry.id if lang == "en" else entry.string)} for entry in catalogue("de" if lang == "en" else lang)
     ]
     tables = (*render.rows(), *messages, *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
-    spoken = set(re.findall(r"[\w-]+", " ".join(row[lang] for row in tables)))
+    spoken = set(re.findall(r"[\w-]+", " ".join(row.get(lang, "") for row in tables)))
     named = (
         {code for vocabulary in SHOWN for code in VOCABULARIES[vocabulary]} | {*SKU, *COMPONENT} | formats_and_streams()
     )

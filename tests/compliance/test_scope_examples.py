@@ -9,7 +9,7 @@ from compliance.filings.document import Source, document
 from tests.compliance.portfolios import rolled_up
 from tests.compliance.scope_examples import EXAMPLES, differences
 
-SOURCE = Source("company", "snapshot", "2026-11-22T00:00:00Z", "2026-11-22")
+SOURCE = Source("company", "2026-11-22T00:00:00Z", "2026-11-22", "snapshot")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each["why"])

@@ -2,12 +2,16 @@
 
 import ctypes
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from compliance import conformity
+from schemas.conformity import LONGEST, Issuing
 from schemas.refusals import Refused
 from schemas.texts import isolated
 from services.conformity import drafts
@@ -23,10 +27,10 @@ SCRIPTS = [
     "บริษัท บรรจุภัณฑ์ไทย",
 ]
 KURINTO = ("", "SC", "JP", "KR", "TC")
-WIDTH_POINTS, MARGIN_POINTS = 595.3, 62.3
+WIDTH_POINTS, HEIGHT_POINTS, MARGIN_POINTS = 595.3, 841.9, 62.3
 
 
-def drafted(*lines: str, notes: tuple[str, ...] = (), lang: drafts.Lang = "de") -> Draft:
+def drafted(*lines: str, notes: tuple[str, ...] = (), lang: str = "de") -> Draft:
     point = Point(4, "object", "Gegenstand der Erklärung", list(lines), True, "Annex VIII", list(notes))
     return Draft(lang, "EU-Konformitätserklärung", "", "DoC-1", [point], "", [], f"{datetime.now(UTC):%Y}")
 
@@ -37,6 +41,18 @@ def pages_of(made: bytes) -> list[pypdfium2.PdfPage]:
 
 def text_of(made: bytes) -> str:
     return "\n".join(page.get_textpage().get_text_range() for page in pages_of(made))
+
+
+def assert_within_margins(page: pypdfium2.PdfPage) -> None:
+    """Each letter stands within the margins; a blank at the end of a line may hang over."""
+    letters = page.get_textpage()
+    for place in range(letters.count_chars()):
+        left, bottom, right, top = letters.get_charbox(place)
+        if not letters.get_text_range(place, 1).strip():
+            continue
+        assert left >= MARGIN_POINTS - 2, letters.get_text_range(place, 1)
+        assert right <= WIDTH_POINTS - MARGIN_POINTS + 2, letters.get_text_range(place, 1)
+        assert 0 <= bottom <= top <= HEIGHT_POINTS, letters.get_text_range(place, 1)
 
 
 def fonts_of(page: pypdfium2.PdfPage) -> dict[str, bool]:
@@ -102,13 +118,34 @@ def test_every_script_is_printed_with_fonts_that_are_in_the_file(text: str) -> N
 def test_what_fills_a_line_goes_on_in_the_next_one_without_another_character(text: str) -> None:
     made = drafts.pdf(drafted(f"Code: {text}", text, notes=(text,)))
     for page in pages_of(made):
-        letters = page.get_textpage()
-        for place in range(letters.count_chars()):
-            left, _, right, _ = letters.get_charbox(place)
-            assert left >= MARGIN_POINTS - 2, letters.get_text_range(place, 1)
-            assert right <= WIDTH_POINTS - MARGIN_POINTS + 2, letters.get_text_range(place, 1)
+        assert_within_margins(page)
     said = re.sub(r"\s", "", text_of(made).replace("\ufffe", "-"))
     assert said.count(re.sub(r"\s", "", text)) == 3
+
+
+WORDS = st.text(st.sampled_from("WiÄß上ก -/.,"), min_size=1, max_size=200)
+
+
+@settings(max_examples=5)
+@given(lang=st.sampled_from(conformity.offered_languages()), words=st.lists(WORDS, min_size=4, max_size=4))
+def test_no_text_of_a_declaration_runs_out_of_its_box(lang: str, words: list[str]) -> None:
+    """Each fixed text of each language, with the longest names and addresses that the form takes, in draft and PDF."""
+    texts = conformity.load_texts(lang)
+    points = [
+        Point(each.point, each.key, texts[f"point.{each.key}"], [*words, texts["to_complete"]], False, each.source)
+        for each in conformity.points()
+    ]
+    missing = [point.title for point in points]
+    draft = Draft(
+        lang, texts["title"], texts["draft"], words[0], points, texts["missing"], missing, texts["drawn_from"]
+    )
+    draft.points[-2].notes.extend([*texts.values(), "W" * 255])
+    by_point = {point.key: "\n".join(word.ljust(LONGEST["point"] // 4, "W") for word in words) for point in points}
+    signed = [word.ljust(LONGEST["signatory"], "W") for word in words]
+    form = Issuing(by_point, *signed, issued_on=date(2026, 11, 26), expires_on=None)
+    for text in (draft, drafts.declaration(draft, form)):
+        for page in pages_of(drafts.pdf(text)):
+            assert_within_margins(page)
 
 
 def test_right_to_left_text_does_not_move_what_stands_around_it() -> None:

@@ -7,9 +7,9 @@ and the digests (`warehouse.audit.chain`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -39,18 +39,8 @@ from warehouse.operate.sessions import Connection, become
 from warehouse.pages import Listing
 from warehouse.skus import queries
 
-_SIGNED: Final = (
-    "id",
-    "company_id",
-    "at",
-    "actor_type",
-    "actor_id",
-    "actor_name",
-    "reason",
-    "correlation_id",
-    "ip",
-    "user_agent",
-)
+_OF_ORIGIN: Final = tuple(field.name for field in fields(Origin))
+_SIGNED: Final = ("id", "company_id", "at", *_OF_ORIGIN)
 _TYPES: Final = {"id": "uuid", "company_id": "uuid", "at": "timestamptz"}
 _GIVEN: Final = {name: f"%({name})s::{_TYPES.get(name, 'text')}" for name in _SIGNED}
 
@@ -107,18 +97,8 @@ WITH leaves AS (
 
 def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, object]:
     """Return the parameters of `LINKED` for the company, the actor and the time of a transaction, with a new id."""
-    return {
-        "id": UUID(str(uuid7())),
-        "company_id": company_id,
-        "at": now,
-        "actor_type": origin.actor_type,
-        "actor_id": origin.actor_id,
-        "actor_name": origin.actor_name,
-        "reason": origin.reason,
-        "correlation_id": origin.correlation_id,
-        "ip": origin.ip,
-        "user_agent": origin.user_agent,
-    }
+    of_origin = {name: getattr(origin, name) for name in _OF_ORIGIN}
+    return {"id": UUID(str(uuid7())), "company_id": company_id, "at": now, **of_origin}
 
 
 def enter(
@@ -235,8 +215,7 @@ class Entry(TypedDict):
     version_after: list[object] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """A version of a SKU with who wrote it, when and why; the row versions are as in `Entry`."""
 
     version: int
