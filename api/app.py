@@ -165,12 +165,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     )
     for resource in _PUBLISHED:
         _serve(app, resource)
-    for beside in (
-        routes_operate.metrics_router,
-        routes_operate.security_contact_router,
-        pages.router,
-        oauth.router,
-    ):
+    for beside in (routes_operate.metrics_router, routes_operate.security_contact_router, pages.router, oauth.router):
         _serve(app, beside)
     access.install(app)
     app.router.routes.append(LoggedRoute(server.PATH, endpoint=at_gate, include_in_schema=False))

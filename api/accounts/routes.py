@@ -185,12 +185,7 @@ async def _issued(request: Request, key: Key, scopes: list[str]) -> Response:
     async with service.reads.company(key.company_id) as connection:
         await keys.issue_token(connection, key, token=token, scopes=scopes, expires_at=expires_at)
     answer = json_of(
-        {
-            "access_token": token,
-            "token_type": "Bearer",
-            "expires_in": keys.LIFETIME_SECONDS,
-            "scope": " ".join(scopes),
-        }
+        {"access_token": token, "token_type": "Bearer", "expires_in": keys.LIFETIME_SECONDS, "scope": " ".join(scopes)}
     )
     answer.headers.update(NO_STORE)
     return answer

@@ -198,8 +198,7 @@ def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) ->
 
 
 @webhooks_router.delete(
-    "/{id}",
-    **operation("Remove a webhook", answers={200: WebhookWriteResult}, errors=_OF_ONE, preview=True),
+    "/{id}", **operation("Remove a webhook", answers={200: WebhookWriteResult}, errors=_OF_ONE, preview=True)
 )
 def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """Removes the webhook with its secret. What waits to be sent is dropped."""
@@ -257,12 +256,7 @@ def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> R
 
 @webhooks_router.post(
     "/{id}/test",
-    **operation(
-        "Try a webhook",
-        answers={200: WebhookTestResult},
-        errors=(*READ_ERRORS, "not_found"),
-        preview=True,
-    ),
+    **operation("Try a webhook", answers={200: WebhookTestResult}, errors=(*READ_ERRORS, "not_found"), preview=True),
 )
 async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Response:
     """Sends a message of the type `webhook.test` at once and says what came of it.

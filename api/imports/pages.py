@@ -308,10 +308,7 @@ def _preview_page(request: Request, session: Session) -> Response:
     filename = stored_import(service, session.company_id, path_id(request)).filename
     actor = write_of(request, session).actor
     tried = run(
-        service.writes,
-        actor,
-        _undoing(request, actor, dry_run=True),
-        lambda undone: translated(undone, actor.lang, {}),
+        service.writes, actor, _undoing(request, actor, dry_run=True), lambda undone: translated(undone, actor.lang, {})
     )
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 

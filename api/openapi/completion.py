@@ -18,7 +18,7 @@ _DETAILS: Final[dict[str, list[JsonObject]]] = {
             "field": "components[0].weight_g",
             "code": "out_of_range",
             "message": Message("Input should be greater than or equal to {bound}.", bound=0),
-        },
+        }
     ],
     "plan_limit_reached": [
         {
@@ -32,7 +32,7 @@ _DETAILS: Final[dict[str, list[JsonObject]]] = {
                 held=990,
                 new=25,
             ),
-        },
+        }
     ],
 }
 
@@ -65,11 +65,7 @@ _CLIENT: Final = {
 }
 _LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
 _TOKEN_LIMIT: Final = {"requests": keys.TOKEN_REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
-_SUPPLIER_LIMIT: Final = {
-    "requests": ANSWERS_PER_MINUTE,
-    "seconds": 60,
-    "counted_by": "token, and address",
-}
+_SUPPLIER_LIMIT: Final = {"requests": ANSWERS_PER_MINUTE, "seconds": 60, "counted_by": "token, and address"}
 _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",

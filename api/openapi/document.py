@@ -156,11 +156,7 @@ def operation(
     if "missing_api_key" in errors:
         extra["security"] = [{scheme: []} for scheme in SCHEMES]
     documented: dict[int | str, Json] = {
-        status: {
-            "model": model,
-            "description": (model.__doc__ or "").strip(),
-            "headers": _headers(shown),
-        }
+        status: {"model": model, "description": (model.__doc__ or "").strip(), "headers": _headers(shown)}
         for status, model in answers.items()
     }
     if files:

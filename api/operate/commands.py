@@ -67,11 +67,7 @@ def serve(
         data_dir=data_dir, host=host, port=port, dagster_port=dagster_port, dagster_ui=dagster_ui, public_url=base_url
     )
     supervisor.serve(
-        settings,
-        workers=workers,
-        with_dagster_ui=settings.dagster_ui,
-        demo=demo,
-        take_over_objects=take_over_objects,
+        settings, workers=workers, with_dagster_ui=settings.dagster_ui, demo=demo, take_over_objects=take_over_objects
     )
 
 

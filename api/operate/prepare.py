@@ -98,19 +98,11 @@ _RECORDS: Final[tuple[tuple[str, JsonObject], ...]] = (
 OF_EXAMPLES: Final[dict[UUID, tuple[str, JsonObject]]] = {
     UUID("01a1fe87-d06f-77c6-8f41-d6c13d75f038"): (
         "brand",
-        {
-            "name": "Source Claire",
-            "owner_name": "Source Claire SAS",
-        },
+        {"name": "Source Claire", "owner_name": "Source Claire SAS"},
     ),
     UUID("01a1fe87-d357-758f-8ac5-b3bb7f1465df"): (
         "site",
-        {
-            "name": "Vittel",
-            "roles": ["manufacturing", "packing"],
-            "country": "FR",
-            "city": "Vittel",
-        },
+        {"name": "Vittel", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Vittel"},
     ),
     UUID("01a1fe87-d63a-7f0c-9d2e-5f6a7b8c9d0e"): (
         "library_component",

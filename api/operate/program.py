@@ -154,12 +154,7 @@ class Operator:
     ) -> None:
         """Record the action in the company's ledger, in the same transaction."""
         ledger.enter(
-            connection,
-            Actor(company_id, self.origin, self.clock.now()),
-            action,
-            record_id,
-            before=before,
-            after=after,
+            connection, Actor(company_id, self.origin, self.clock.now()), action, record_id, before=before, after=after
         )
 
 

@@ -344,11 +344,7 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
         *(
             [
                 _Child(
-                    forks.name,
-                    forks.command,
-                    first=True,
-                    last=True,
-                    answers=partial(forker.answers, socket_of_forker),
+                    forks.name, forks.command, first=True, last=True, answers=partial(forker.answers, socket_of_forker)
                 )
             ]
             if socket_of_forker is not None

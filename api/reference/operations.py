@@ -255,12 +255,7 @@ def python(operation: Operation) -> str:
             before.append(f"body = {model}.from_dict(\n{indent(value, '    ')}\n)")
         arguments.append("body=body")
     call = "sync" if _is_answered(operation) else "sync_detailed"
-    asked = [
-        "client = connect(BASE, KEY)",
-        *before,
-        f"answer = {name}.{call}({', '.join(arguments)})",
-        "print(answer)",
-    ]
+    asked = ["client = connect(BASE, KEY)", *before, f"answer = {name}.{call}({', '.join(arguments)})", "print(answer)"]
     return "\n".join([*imports, "", *asked])
 
 

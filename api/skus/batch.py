@@ -57,10 +57,7 @@ class _Batch(NamedTuple):
 @router.post(
     "/batch",
     **operation(
-        "Create or update many SKUs",
-        answers={200: SkuBatchResponse},
-        errors=WRITE_ERRORS,
-        body=body_of(SkuBatchInput),
+        "Create or update many SKUs", answers={200: SkuBatchResponse}, errors=WRITE_ERRORS, body=body_of(SkuBatchInput)
     ),
 )
 def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:

@@ -252,12 +252,7 @@ def _check_typed(body: JsonMapping, rows: Sequence[tuple[str, JsonMapping]]) -> 
 
 
 def _write_volumes(
-    conn: Connection,
-    write: Write,
-    written: WriteOutcome,
-    rows: Sequence[tuple[str, JsonMapping]],
-    *,
-    dry_run: bool,
+    conn: Connection, write: Write, written: WriteOutcome, rows: Sequence[tuple[str, JsonMapping]], *, dry_run: bool
 ) -> None:
     try:
         parsed = parse_volumes([row for _, row in rows])

@@ -30,16 +30,7 @@ from schemas.skus.types import SkuDetail, Substances
 from schemas.vocabularies import SUBSTANCES
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "identity": (
-        "sku_code",
-        "name",
-        "description",
-        "product_category",
-        "gtin",
-        "brand_id",
-        "ppwr_role",
-        "markets",
-    ),
+    "identity": ("sku_code", "name", "description", "product_category", "gtin", "brand_id", "ppwr_role", "markets"),
     "packaging": (
         "packaging_level",
         "packaging_format",

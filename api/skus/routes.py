@@ -32,15 +32,7 @@ from api.http.writing import (
     with_reason,
 )
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
-from api.skus.listing import (
-    AskedCursor,
-    FilterParameters,
-    Include,
-    next_cursor,
-    place_of,
-    sort_of,
-    with_parts,
-)
+from api.skus.listing import AskedCursor, FilterParameters, Include, next_cursor, place_of, sort_of, with_parts
 from schemas import texts
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
@@ -68,14 +60,7 @@ from warehouse.skus.queries import StoredSku
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
-@router.get(
-    "",
-    **operation(
-        "List SKUs",
-        answers={200: SkuListResponse},
-        errors=READ_ERRORS,
-    ),
-)
+@router.get("", **operation("List SKUs", answers={200: SkuListResponse}, errors=READ_ERRORS))
 async def list_skus(
     request: Request,
     presented: Presented,
@@ -185,13 +170,7 @@ def put_sku(
 
 
 def _answer(
-    write: Write,
-    body: Json,
-    if_match: Precondition | None,
-    *,
-    create_only: bool,
-    addressed: UUID | None,
-    dry_run: bool,
+    write: Write, body: Json, if_match: Precondition | None, *, create_only: bool, addressed: UUID | None, dry_run: bool
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 

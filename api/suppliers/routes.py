@@ -54,10 +54,7 @@ async def list_suppliers(request: Request, presented: Presented, limit: Limit = 
 @router.get(
     "/supplier-requests",
     **operation(
-        "List requests to suppliers",
-        answers={200: SupplierRequestListResponse},
-        errors=READ_ERRORS,
-        preview=True,
+        "List requests to suppliers", answers={200: SupplierRequestListResponse}, errors=READ_ERRORS, preview=True
     ),
 )
 async def list_supplier_requests(
@@ -83,19 +80,11 @@ _ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reac
 @enquiries_router.get(
     "",
     **operation(
-        "List enquiries to suppliers",
-        answers={200: SupplierEnquiryListResponse},
-        errors=READ_ERRORS,
-        preview=True,
+        "List enquiries to suppliers", answers={200: SupplierEnquiryListResponse}, errors=READ_ERRORS, preview=True
     ),
 )
 async def list_supplier_enquiries(
-    request: Request,
-    presented: Presented,
-    *,
-    supplier_name: SupplierName = None,
-    limit: Limit = 50,
-    offset: Offset = 0,
+    request: Request, presented: Presented, *, supplier_name: SupplierName = None, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """A page of enquiries, newest first: what was asked, answered, is open or overdue."""
     now = service_of(request).clock.now()

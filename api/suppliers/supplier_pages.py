@@ -220,13 +220,7 @@ def _form_page(
 
 
 def _parts(
-    lines: Sequence[Component],
-    of_sku: Questions,
-    rules: RuleSet,
-    lang: str,
-    *,
-    given: Form,
-    faulty: Collection[str],
+    lines: Sequence[Component], of_sku: Questions, rules: RuleSet, lang: str, *, given: Form, faulty: Collection[str]
 ) -> list[JsonObject]:
     """Return each part with its questions; those of the design are open where one has a text or a fault."""
     return [

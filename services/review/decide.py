@@ -101,13 +101,7 @@ def _lock_open(conn: Connection, entry_id: UUID) -> Entry:
 
 
 def _write_sku(
-    conn: Connection,
-    actor: Actor,
-    entry: Entry,
-    *,
-    rulesets: Rulesets,
-    seen_version: int | None,
-    parts_compared: bool,
+    conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets, seen_version: int | None, parts_compared: bool
 ) -> Comparison:
     """Write what the entry says, and return what that changed."""
     record = compare_review.build_record(conn, entry, seen_version=seen_version)
@@ -125,13 +119,7 @@ def _write_sku(
 
 
 def _record_decision(
-    conn: Connection,
-    actor: Actor,
-    entry: Entry,
-    state: str,
-    comparison: Comparison | None,
-    *,
-    note: str | None = None,
+    conn: Connection, actor: Actor, entry: Entry, state: str, comparison: Comparison | None, *, note: str | None = None
 ) -> Entry:
     """Store the decision for the actor's reason, move the request, and enter it into the ledger.
 

@@ -141,10 +141,7 @@ def _named(placed: PlacedYear) -> Message:
         if placed.units == 1:
             return Message("{market} {year}: 1 unit without weight", market=placed.market, year=placed.year)
         return Message(
-            "{market} {year}: {units} units without weight",
-            market=placed.market,
-            year=placed.year,
-            units=placed.units,
+            "{market} {year}: {units} units without weight", market=placed.market, year=placed.year, units=placed.units
         )
     tonnes = Figure(f"{placed.tonnes.normalize():f}")
     if placed.is_whole:

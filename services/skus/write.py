@@ -197,8 +197,7 @@ def write_volumes(
     written = _checked_rows(rows, served_markets(conn))
     text = _as_patch(written)
     patch = Patch(
-        Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
-        Table({"sku_code": [True], "volumes": [True]}),
+        Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}), Table({"sku_code": [True], "volumes": [True]})
     )
     outcome = write_patch(conn, actor, patch, rules=rulesets.active(conn), dry_run=dry_run, resource="sku_volumes")
     if outcome.errors:
