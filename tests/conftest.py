@@ -225,15 +225,21 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="session")
 def server(settings: Settings) -> Iterator[Database]:
-    """The server of the run, as its maintenance database is seen; for tests that make databases of their own."""
+    """The server of the run, as its maintenance database is seen; for tests that make databases of their own.
+
+    The template comes first, and with it the roles of the whole server: a test that begins on a database as an operator
+    names it would make them as that deployment has them, without a password.
+    """
     with running(settings, durable=False) as database:
+        with _template(database):
+            pass
         yield database
 
 
 @contextmanager
-def migrated(server: Database) -> Iterator[Database]:
-    """A database of its own for the time of the block, as the real migrations make it."""
-    name, template = f"pcds_test_{uuid4().hex[:12]}", f"pcds_template_{Path(os.environ[_ROOT]).name[-8:]}"
+def _template(server: Database) -> Iterator[str]:
+    """The name of the database that all others are copied from, which nobody else copies during the block."""
+    template = f"pcds_template_{Path(os.environ[_ROOT]).name[-8:]}"
     with (Path(os.environ[_ROOT]) / "template.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with psycopg.connect(server.owner_url, autocommit=True) as owner:
@@ -243,8 +249,16 @@ def migrated(server: Database) -> Iterator[Database]:
                 migrate(server.named(draft))
                 rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
                 owner.execute(rename.format(sql.Identifier(draft), sql.Identifier(template)))
-            copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-            owner.execute(copy.format(sql.Identifier(name), sql.Identifier(template)))
+        yield template
+
+
+@contextmanager
+def migrated(server: Database) -> Iterator[Database]:
+    """A database of its own for the time of the block, as the real migrations make it."""
+    name = f"pcds_test_{uuid4().hex[:12]}"
+    with _template(server) as template, psycopg.connect(server.owner_url, autocommit=True) as owner:
+        copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        owner.execute(copy.format(sql.Identifier(name), sql.Identifier(template)))
     yield server.named(name)
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -1,96 +1,179 @@
-"""`pcds` for a test's shell, forked from one process that has loaded every command: a start by itself costs a second.
+"""Programs of the service for tests, forked from one process that has loaded them: a start by itself costs seconds.
 
-What belongs here: the program of that name in a folder for PATH, and the process behind it. Each call is a process of
-its own, in its caller's folder, with its caller's variables, input and outputs. `pcds serve` is started by itself.
+What belongs here: that process, starting programs by it (`start`, as `python -m MODULE ARGUMENT...` would), and `pcds`,
+called (`pcds`) or on a shell's PATH (`shell`). Each program is a process of its own with its caller's folder,
+variables, input and outputs; it ends and is killed as one. `pcds serve` forks its programs likewise, from the process
+that it runs itself (`api.operate.forker`). Where nothing can be forked all are started by themselves.
 """
 
+import atexit
+import gc
+import importlib
 import json
 import os
+import runpy
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from typing import IO, Any
+
+from api.operate import forker
+from warehouse.operate import leftovers
 
 ROOT = Path(__file__).parents[1]
+LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.ui", "pipelines.engine.worker")
 PROGRAM = """#!/bin/sh
 [ "$1" = serve ] && exec {python} -m api.cli "$@"
 exec {python} -S -E {folder}/ask.py "$@"
 """
 ASK = """
-import json, os, socket, sys
-with socket.socket(socket.AF_UNIX) as door:
-    door.connect({door!r})
-    asked = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
-    socket.send_fds(door, [len(asked).to_bytes(4, "big")], [0, 1, 2])
-    door.sendall(asked)
-    status = door.recv(10)  # none of a call that ended with a traceback
-    sys.exit(int(status or 1))
+import json, os, select, socket, sys
+def ask(request, descriptors=()):
+    with socket.socket(socket.AF_UNIX) as door:
+        door.connect({door!r})
+        socket.send_fds(door, [json.dumps(request).encode()], descriptors)
+        door.shutdown(socket.SHUT_WR)
+        return int(door.recv(100))
+program = {{"command": ["api.cli", *sys.argv[1:]], "folder": os.getcwd(), "environment": dict(os.environ)}}
+pid = ask(program, [0, 1, 2])
+select.select([os.pidfd_open(pid)], [], [])
+sys.exit(ask({{"ended": pid}}))
 """
 
 
-@contextmanager
-def pcds(folder: Path) -> Iterator[Path]:
-    """The folder that has the program, for as long as the block runs."""
+class Started(forker.Forked):
+    """A program that was forked, with as much of `subprocess.Popen` as tests use."""
+
+    def kill(self) -> None:
+        """Send SIGKILL, unless it has ended."""
+        if self.poll() is None:
+            signal.pidfd_send_signal(self._ended, signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Send SIGTERM, unless it has ended."""
+        if self.poll() is None:
+            super().terminate()
+
+
+@cache
+def _door() -> Path:
+    """The socket of the process that has loaded the programs, which the first that is started begins."""
+    folder = Path(tempfile.mkdtemp(prefix="pcds-preloaded-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     door = folder / "door"
-    (folder / "ask.py").write_text(ASK.format(door=str(door)), encoding="utf-8")
-    (folder / "pcds").write_text(PROGRAM.format(python=sys.executable, folder=folder), encoding="utf-8")
-    (folder / "pcds").chmod(0o755)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(door))
         listening.listen()
         command = [sys.executable, "-m", "tests.preloaded", str(listening.fileno())]
-        with subprocess.Popen(command, cwd=ROOT, pass_fds=[listening.fileno()]) as process:
-            try:
-                yield folder
-            finally:
-                process.terminate()
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            pass_fds=[listening.fileno()],
+            preexec_fn=leftovers.end_with_parent(),  # noqa: PLW1509  (it calls no lock of ours)
+        )
+    atexit.register(process.terminate)
+    return door
 
 
-def serve(listening: socket.socket) -> None:
-    """Answer each call by a fork, until the process is ended."""
-    from api import cli  # noqa: PLC0415  (loaded here alone: the caller's process needs none of it)
+def start(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    output: IO[bytes],
+    errors: IO[bytes] | None = None,
+    said: IO[bytes] | None = None,
+    apart: bool = False,
+) -> Started | subprocess.Popen[bytes]:
+    """Start `python -m MODULE ARGUMENT...` from the repository.
 
+    `said` is its standard input, which is empty without. `apart` gives it a process group of its own.
+    """
+    if not forker.SUPPORTED:
+        files = {"stdin": said or subprocess.DEVNULL, "stdout": output, "stderr": errors or output}
+        return subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=apart, **files)
+    asked = {"command": [*command[2:]], "folder": str(ROOT), "environment": {**environment}, "apart": apart}
+    with socket.socket(socket.AF_UNIX) as channel, Path(os.devnull).open("rb") as nothing:
+        channel.connect(str(_door()))
+        files = [file.fileno() for file in (said or nothing, output, errors or output)]
+        socket.send_fds(channel, [json.dumps(asked).encode()], files)
+        channel.shutdown(socket.SHUT_WR)
+        return Started(int(channel.recv(100)), _door())
+
+
+def pcds(*arguments: object, environment: Mapping[str, str], said: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command with these variables, and a text at its standard input."""
+    command = [sys.executable, "-m", "api.cli", *map(str, arguments)]
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        files[0].write(said.encode())
+        files[0].seek(0)
+        status = start(command, environment, said=files[0], output=files[1], errors=files[2]).wait()
+        answers = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in files[1:]]
+    return subprocess.CompletedProcess(command, status, *answers)
+
+
+def shell(folder: Path) -> Path:
+    """The folder with `pcds` in it, for a shell's PATH."""
+    (folder / "ask.py").write_text(ASK.format(door=str(_door())), encoding="utf-8")
+    (folder / "pcds").write_text(PROGRAM.format(python=sys.executable, folder=folder), encoding="utf-8")
+    (folder / "pcds").chmod(0o755)
+    return folder
+
+
+def main(listening: socket.socket) -> None:
+    """Load the programs, then fork what is asked for until this process is ended, or its caller."""
+    gc.disable()  # nothing that is loaded is garbage
+    for name in LOADED:
+        importlib.import_module(name)
+    cli = importlib.import_module("api.cli")
     cli.build_program(cli.COMMANDS)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    assert threading.active_count() == 1, "a fork has no other threads"
+    gc.enable()
+    gc.freeze()
+    atexit.register(gc.unfreeze)  # of every program: libraries that report leaks would report all frozen objects
+    _become(_forked(listening))
+
+
+def _forked(listening: socket.socket) -> dict[str, Any]:
+    """Answer each request; return in a forked process alone, with what it shall be."""
     while True:
-        asking, _ = listening.accept()
-        if os.fork():
-            asking.close()
-            continue
+        channel, _ = listening.accept()
+        with channel:
+            said, descriptors, *_ = socket.recv_fds(channel, 1 << 16, 3)
+            while more := channel.recv(1 << 16):
+                said += more
+            asked: dict[str, Any] = json.loads(said)
+            answer = forker.status_of(asked["ended"]) if "ended" in asked else os.fork()
+            if answer or "ended" in asked:
+                channel.sendall(json.dumps(answer).encode())
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                continue
         listening.close()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        status = _run(asking, cli.main)
-        asking.sendall(str(status).encode())
-        os._exit(0)
+        for number, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        return asked
 
 
-def _run(asking: socket.socket, main: object) -> int:
-    size, descriptors, *_ = socket.recv_fds(asking, 4, 3)
-    asked = b""
-    while len(asked) < int.from_bytes(size, "big"):
-        asked += asking.recv(1 << 16)
-    words, folder, variables = json.loads(asked)
-    for number, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, number)
-    os.chdir(folder)
+def _become(program: dict[str, Any]) -> None:
+    """Run the program in this process."""
+    if program.get("apart"):
+        os.setsid()
+    os.chdir(program["folder"])
     os.environ.clear()
-    os.environ.update(variables)
-    sys.argv = ["pcds", *words]
-    try:
-        assert callable(main)
-        main()
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    return 0
+    os.environ.update(program["environment"])
+    name, *_ = sys.argv = program["command"]
+    if not hasattr(sys.modules.get(name), "__path__"):  # a package has a module beside it for that
+        sys.modules.pop(name, None)  # it is loaded, and runs as a program
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    main(socket.socket(fileno=int(sys.argv[1])))

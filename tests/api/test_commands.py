@@ -28,7 +28,7 @@ def test_each_command_starts_in_a_process_of_its_own(command):
     done = started(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Usage: python -m api.cli {command}" in done.stdout
-    assert (done := started(command, "--no-such-option")).returncode == 2
+    assert (done := called(command, "--no-such-option")).returncode == 2
     assert done.stdout == ""
 
 

@@ -2,16 +2,14 @@
 
 import json
 import os
-import subprocess
-import sys
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from schemas.conformity import DocListResponse
+from tests import preloaded
 from warehouse import conformity
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -34,15 +32,8 @@ def pcds(caller, database, tmp_path):
     places = urls | {"PCDS_DATA_DIR": str(tmp_path)}
 
     def run(*arguments):
-        program = [sys.executable, "-m", "api.cli", "doc", "add", "--company", str(caller.company), *arguments]
-        return subprocess.run(
-            [*program, "--json"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=Path(__file__).parents[2],
-            env={**os.environ, **places},
-        )
+        words = ("doc", "add", "--company", caller.company, *arguments, "--json")
+        return preloaded.pcds(*words, environment=os.environ | places)
 
     return run
 

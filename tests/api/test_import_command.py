@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -19,7 +18,8 @@ import xlsxwriter
 from api.operate.program import Client, Refusal
 from pipelines.catalogue import load, read
 from schemas.actors import Origin
-from tests.journeys.place import ROOT, Place
+from tests import preloaded
+from tests.journeys.place import Place
 from tests.pipelines.rewriting import with_text
 from tests.waiting import wait_until
 from tools.ports import free_port
@@ -57,10 +57,7 @@ class Importer:
     def run(self, *arguments: object, key: str | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
         address = f"http://127.0.0.1:{self.place.settings.port}"
         environment = os.environ | {"PCDS_KEY": self.place.key if key is None else key, "PCDS_BASE_URL": address}
-        program = [sys.executable, "-m", "api.cli", "import", *map(str, arguments)]
-        return subprocess.run(
-            program, env=environment, input=typed, capture_output=True, text=True, check=False, cwd=ROOT
-        )
+        return preloaded.pcds("import", *arguments, environment=environment, said=typed)
 
     def told(self, *arguments: object) -> str:
         done = self.run(*arguments)

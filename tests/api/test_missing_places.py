@@ -5,7 +5,6 @@ The commands are those of the program itself, found by walking it, so that a new
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
@@ -23,6 +22,7 @@ from api import cli
 from api.operate import serve
 from api.operate.commands import looked_at
 from schemas.operate import State
+from tests import preloaded
 from tests.api.test_commands import NOBODY
 from tests.conftest import as_operators, migrated
 from tools.ports import free_port
@@ -205,14 +205,8 @@ def test_a_restore_makes_the_data_directory_that_it_is_told(server: Database, em
     try:
         for words_of, database, data_dir in (("backup", empty, tmp_path / "old"), ("restore", server.named(name), new)):
             key = ["--key", str(tmp_path / "old" / "backup.key")] if words_of == "restore" else []
-            done = subprocess.run(
-                [sys.executable, "-m", "api.cli", words_of, str(folder), *key, "--data-dir", str(data_dir)],
-                env=os.environ | {"DATABASE_URL": database.owner_url},
-                cwd=Path(__file__).parents[2],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            own = os.environ | {"DATABASE_URL": database.owner_url}
+            done = preloaded.pcds(words_of, folder, *key, "--data-dir", data_dir, environment=own)
             assert done.returncode == 0, done.stderr
         assert new.is_dir()
     finally:
@@ -222,12 +216,7 @@ def test_a_restore_makes_the_data_directory_that_it_is_told(server: Database, em
 
 def test_what_a_command_logs_is_no_part_of_its_answer(empty: Database, tmp_path: Path) -> None:
     """The first migration makes keys and logs it; a program that reads the answer must be able to."""
-    done = subprocess.run(
-        [sys.executable, "-m", "api.cli", "migrate", "--json", "--data-dir", str(tmp_path / "data")],
-        env=os.environ | {"DATABASE_URL": empty.owner_url},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        check=False,
-    )
+    own = os.environ | {"DATABASE_URL": empty.owner_url}
+    done = preloaded.pcds("migrate", "--json", "--data-dir", tmp_path / "data", environment=own)
     assert json.loads(done.stdout) == {"revision": head()}
-    assert b"key.made" in done.stderr
+    assert "key.made" in done.stderr

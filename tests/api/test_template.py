@@ -1,11 +1,8 @@
 """The template: every header and word of it is read, its example is skipped, and it is the same from both doors."""
 
 import io
-import subprocess
-import sys
 import zipfile
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +16,7 @@ from schemas.messages import LANGUAGES, meaning
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of
 from services.imports.workbook import columns, template
+from tests.commands import called
 from tests.pipelines.rewriting import with_rows
 
 TODAY = date(2026, 11, 21)
@@ -100,7 +98,7 @@ def test_the_reference_gives_the_template_that_the_command_writes(http, tmp_path
     refused = http.get("/reference/template.xlsx?lang=xx")
     assert (refused.status_code, refused.json()["details"][0]["field"]) == (400, "lang")
     target = tmp_path / "t.xlsx"
-    assert _pcds("template", "--lang", "fr", target, "--json").stdout.strip() == f'{{"file":"{target}","lang":"fr"}}'
+    assert called("template", "--lang", "fr", target, "--json").stdout.strip() == f'{{"file":"{target}","lang":"fr"}}'
     assert target.read_bytes() == answer.content
 
 
@@ -108,11 +106,6 @@ def test_the_reference_gives_the_template_that_the_command_writes(http, tmp_path
     ("arguments", "status"), [(("--lang", "xx", "t.xlsx"), 2), (("t.csv",), 2), (("no/such/folder/t.xlsx",), 1)]
 )
 def test_wrong_usage_and_a_place_that_cannot_be_written_are_told_apart(arguments, status):
-    done = _pcds("template", *arguments)
+    done = called("template", *arguments)
     assert (done.returncode, done.stdout) == (status, "")
     assert "Traceback" not in done.stderr
-
-
-def _pcds(*arguments: object) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "api.cli", *map(str, arguments)]
-    return subprocess.run(program, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])

@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 from api.cli import build_program
 from api.operate.program import Refusal
 from api.operate.start import code_server, daemon, webserver, workers
+from tests import preloaded
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
 from warehouse.operate.dagster_home import answers
@@ -109,11 +110,9 @@ class Program:
         self._command, self._environment, self._log = command, environment, log
         self.process = self._started()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> preloaded.Started | subprocess.Popen[bytes]:
         with self._log.open("ab") as lines:
-            return subprocess.Popen(
-                self._command, env=self._environment, stdout=lines, stderr=lines, start_new_session=True
-            )
+            return preloaded.start(self._command, self._environment, output=lines, apart=True)
 
     def end(self, seconds: float) -> None:
         """Wait for it, then kill it and what it has started."""

@@ -8,26 +8,8 @@ import pytest
 from tests.contract.outside import good
 from tests.contract.samples import VALUES
 from tests.contract.shapes import FIELDS
+from tests.openapi import CONTRACT
 
-ENDPOINTS = [
-    ("POST", "/oauth/token"),
-    ("GET", "/skus"),
-    ("POST", "/skus"),
-    ("GET", "/skus/{id}"),
-    ("PUT", "/skus/{id}"),
-    ("PUT", "/skus/{id}/volumes"),
-    ("GET", "/skus/{id}/files"),
-    ("POST", "/skus/{id}/files"),
-    ("POST", "/skus/batch"),
-    ("POST", "/imports"),
-    ("GET", "/imports/{id}"),
-    ("GET", "/components"),
-    ("GET", "/sites"),
-    ("GET", "/jurisdictions"),
-    ("GET", "/audit-log"),
-    ("GET", "/brands"),
-    ("GET", "/docs"),
-]
 PUBLIC = {
     "/api/v1/jurisdictions",
     "/api/v1/openapi.json",
@@ -59,7 +41,7 @@ def test_the_document_is_public_openapi_3_1_of_this_version(document):
 
 
 @pytest.mark.promise("END-01", "SVC-11")
-@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
+@pytest.mark.parametrize(("method", "path"), sorted(CONTRACT))
 def test_every_endpoint_of_the_table_is_stable_and_served(document, shop, method, path):
     operation = document["paths"][f"/api/v1{path}"][method.lower()]
     assert operation["x-stability"] == "stable"
@@ -131,7 +113,7 @@ def test_the_reference_is_a_public_page_of_every_operation_and_field(service):
         if "html" in answer.headers["Content-Type"]:
             pages += answer.text
             waiting += re.findall(r'href="(/reference[^"#?]*)', answer.text)
-    for _, path in ENDPOINTS:
+    for _, path in CONTRACT:
         assert path.replace("{", "").split("}")[0].rpartition("/")[0] in pages
     names = {row["field"] for row in FIELDS if row["record"] in ("SkuListItem", "SkuComponent", "TechnicalFile")}
     assert [name for name in (*VALUES, *names) if name not in pages] == []

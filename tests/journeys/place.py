@@ -22,6 +22,7 @@ import psycopg
 
 from api.operate import start
 from api.operate.start import Program
+from tests import preloaded
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.accounts import keys
@@ -43,7 +44,7 @@ class Place:
     settings: Settings
     company: UUID = field(default_factory=uuid4)
     key: str = field(default_factory=new_key)
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, preloaded.Started | subprocess.Popen[bytes]] = field(default_factory=dict)
     other_port: int = field(default_factory=free_port)
     kept: dict[str, Program] = field(default_factory=dict)
     """What is started again when it ends."""
@@ -101,9 +102,7 @@ class Place:
         with self.lock, (self.settings.data_dir / "log").open("ab") as log:
             if program.name in self.processes and self.processes[program.name].poll() is None:
                 return  # `_keep` was faster
-            self.processes[program.name] = subprocess.Popen(
-                program.command, cwd=ROOT, env=os.environ | own, stdout=log, stderr=log
-            )
+            self.processes[program.name] = preloaded.start(program.command, os.environ | own, output=log)
             if program.name not in self.ports:
                 first = not self.kept
                 self.kept[program.name] = program
@@ -163,10 +162,8 @@ class Place:
 
     def pcds(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command on this data directory."""
-        program = [sys.executable, "-m", "api.cli", *arguments, "--data-dir", str(self.settings.data_dir)]
-        return subprocess.run(
-            program, cwd=ROOT, env=os.environ | self.settings.environment(), capture_output=True, text=True, check=False
-        )
+        own = os.environ | self.settings.environment()
+        return preloaded.pcds(*arguments, "--data-dir", self.settings.data_dir, environment=own)
 
     def graphql(self, query: str, **variables: object) -> dict[str, Any] | None:
         """What Dagster's webserver answers; None where it is away or has a fault to tell."""

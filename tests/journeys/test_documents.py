@@ -98,13 +98,12 @@ class Reader:
 
 
 @pytest.fixture
-def reader(open_dir: Path) -> Iterator[Reader]:
+def reader(open_dir: Path) -> Reader:
     (open_dir / "bin").mkdir()
     (open_dir / "password.txt").write_text("correct horse battery staple\n", encoding="utf-8")
-    with preloaded.pcds(open_dir / "bin") as programs:
-        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-        without = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-        yield Reader(open_dir, without | {"PATH": path, "PYTHONPATH": str(ROOT)})
+    path = f"{preloaded.shell(open_dir / 'bin')}{os.pathsep}{os.environ['PATH']}"
+    without = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    return Reader(open_dir, without | {"PATH": path, "PYTHONPATH": str(ROOT)})
 
 
 def run(deployment: str) -> list[Command]:

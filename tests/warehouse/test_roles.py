@@ -74,6 +74,12 @@ def test_two_deployments_on_one_server_do_not_meet(deployment) -> None:
                 psycopg.connect(url.replace(*(each.owner_url.rpartition("@")[2] for each in (here, there))))
 
 
+def test_the_roles_of_the_tests_own_server_are_there_before_a_deployment_brings_its_own(server: Database) -> None:
+    """`server` alone is asked for here: in a run of this test by itself nothing else has made them."""
+    for url in (server.app_url, dagster(server)):
+        psycopg.connect(url).close()
+
+
 def test_deployments_that_share_their_roles_prepare_them_at_once(server: Database) -> None:
     """Roles are the server's: Postgres refuses two changes of one at the same instant."""
 
