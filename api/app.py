@@ -11,9 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
-from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
-from starlette.middleware.exceptions import ExceptionMiddleware
 
 from api.accounts import routes as routes_accounts
 from api.audit import routes
@@ -26,6 +24,7 @@ from api.figures import routes as routes_figures
 from api.files import routes as routes_files
 from api.filings import routes as routes_filings
 from api.http import refusals
+from api.http.handlers import answering
 from api.http.middleware import Correlation, LoggedRoute
 from api.http.service import open_service
 from api.imports import routes as routes_imports
@@ -40,7 +39,7 @@ from api.pages import routes as pages
 from api.reference import routes as reference
 from api.skus import batch, listing
 from api.skus import routes as routes_skus
-from api.staff import access
+from api.staff import access, sessions
 from api.suppliers import answers
 from api.suppliers import routes as routes_suppliers
 from connector import server
@@ -165,7 +164,13 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     )
     for resource in _PUBLISHED:
         _serve(app, resource)
-    for beside in (routes_operate.metrics_router, routes_operate.security_contact_router, pages.router, oauth.router):
+    for beside in (
+        routes_operate.metrics_router,
+        routes_operate.security_contact_router,
+        pages.router,
+        oauth.router,
+        sessions.router,
+    ):
         _serve(app, beside)
     access.install(app)
     app.router.routes.append(LoggedRoute(server.PATH, endpoint=at_gate, include_in_schema=False))
@@ -173,9 +178,8 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     refusals.install(app)
     page_refusals.install(app)
     oauth.install(app)
-    handled = ExceptionMiddleware(AsyncExitStackMiddleware(app.router), app.exception_handlers)
-    # In place of the framework's own stack, whose outer layers answer faults, limit bodies and trace a second time.
-    app.middleware_stack = Correlation(handled, fault=page_refusals.answer_to_fault)
+    # In place of the framework's own stack, which answers errors, limits bodies and traces a second time.
+    app.middleware_stack = Correlation(app.router, app.exception_handlers, page_refusals.answer_to_fault)
     return app
 
 
@@ -186,5 +190,6 @@ def _serve(app: FastAPI, router: APIRouter) -> None:
     """
     for route in router.routes:
         if isinstance(route, APIRoute):
-            route.unique_id = route.name
+            route.unique_id, route.app = route.name, answering(route.dependant)
+            route.include_in_schema &= router.include_in_schema
     app.router.routes.extend(router.routes)

@@ -37,6 +37,7 @@ def network_of(address: str) -> str:
     return address
 
 
+@lru_cache(maxsize=4096)
 def coarse_network_of(address: str) -> str | None:
     """Return the network of an address that may be stored and shown: its first 24 bits, of IPv6 the first 48.
 

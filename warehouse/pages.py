@@ -52,8 +52,9 @@ class Listing(Generic[T]):
 
 
 def names_of(cursor: Cursor | AsyncCursor) -> list[str]:
-    """Return the names of a result's columns."""
-    return [column.name for column in cursor.description or ()]
+    """Return the names of a result's columns; the cursor's own description of them takes longer than their rows."""
+    result = cursor.pgresult
+    return [] if result is None else [(result.fname(place) or b"").decode() for place in range(result.nfields)]
 
 
 def listing(

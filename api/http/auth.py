@@ -30,7 +30,7 @@ from warehouse.accounts.keys import (
     digest,
     with_caller,
 )
-from warehouse.operate.sessions import AsyncConnection
+from warehouse.operate.sessions import AsyncConnection, AsyncCursor
 from warehouse.pages import Listing, names_of
 
 T = TypeVar("T")
@@ -170,23 +170,23 @@ Writer = Annotated[Key, Depends(_writer)]
 
 async def read_page(request: Request, credential: Credential, listing: Listing[T]) -> Page[T]:
     """Return a page of a list, read as the key's company in the statement that admits it; raise as `accept_key`."""
-    columns, rows = await _rows(request, credential, listing.sql, listing.parameters)
-    return listing.page(columns, rows, skip=CALLER_COLUMNS)
+    cursor, rows = await _rows(request, credential, listing.sql, listing.parameters)
+    return listing.page(names_of(cursor), rows, skip=CALLER_COLUMNS)
 
 
 async def _rows(
     request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]
-) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return names of columns and rows of a query with those of its caller, who is admitted by the same statement."""
+) -> tuple[AsyncCursor, list[tuple[Any, ...]]]:
+    """Return the result and rows of a query with those of its caller, who is admitted by the same statement."""
     asked = {**parameters, **admit_parameters(request, credential)}
 
-    async def ask(connection: AsyncConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
+    async def ask(connection: AsyncConnection) -> tuple[AsyncCursor, list[tuple[Any, ...]]]:
         cursor = await connection.execute(with_caller(query), asked)
-        return names_of(cursor), await cursor.fetchall()
+        return cursor, await cursor.fetchall()
 
-    columns, rows = await service_of(request).reading(ask)
+    cursor, rows = await service_of(request).reading(ask)
     accept_key(request, rows[0][:CALLER_COLUMNS] if rows else None, credential, "read")
-    return columns, rows
+    return cursor, rows
 
 
 async def read_record(
@@ -196,9 +196,9 @@ async def read_record(
 
     The first column of the query is never null.
     """
-    columns, rows = await _rows(request, credential, query, parameters)
+    cursor, rows = await _rows(request, credential, query, parameters)
     record = rows[0][CALLER_COLUMNS:]
-    return None if record[0] is None else dict(zip(columns[CALLER_COLUMNS:], record, strict=True))
+    return None if record[0] is None else dict(zip(names_of(cursor)[CALLER_COLUMNS:], record, strict=True))
 
 
 async def read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -9,8 +9,9 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final  # Any: ASGI's list of headers
 from uuid import uuid4
 
@@ -74,9 +75,15 @@ _CLIENT_CLOSED: Final = 499
 class Correlation:
     """ASGI middleware; adds `correlation_id` to the request's state and to every log line written during it."""
 
-    def __init__(self, app: ASGIApp, fault: Callable[[Request, HttpRefusal], Response] | None = None) -> None:
-        """`app` answers requests, `fault` answers an uncaught exception; without it that answer is JSON."""
-        self.app, self.fault = app, fault or _json
+    def __init__(
+        self,
+        app: ASGIApp,
+        handlers: Mapping[Any, Callable[..., Any]] = MappingProxyType({}),
+        fault: Callable[[Request, HttpRefusal], Response] | None = None,
+    ) -> None:
+        """`app` answers requests, `handlers` its exceptions by their class, `fault` all others: without it in JSON."""
+        self.app, self.handlers, self.fault = app, handlers, fault or _json
+        self.kinds = tuple(handlers)
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger(_LOGGER.name).bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +115,7 @@ class Correlation:
         bound = structlog.contextvars.bind_contextvars(correlation_id=identifier)
         with _traced(scope) as span:
             try:
-                await self.app(scope, receive, named)
+                await self._handle(scope, receive, named)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
             except asyncio.CancelledError:  # the grace period of running requests at a stop is over
@@ -126,6 +133,15 @@ class Correlation:
                 structlog.contextvars.reset_contextvars(**bound)
                 if span is not None:
                     _describe(span, scope, status)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; answer an exception that has a handler."""
+        try:
+            await self.app(scope, receive, send)
+        except self.kinds as error:
+            handler = next(self.handlers[kind] for kind in type(error).__mro__ if kind in self.handlers)
+            answer = await handler(Request(scope, receive), error)
+            await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: HttpRefusal) -> None:
         """Send the answer to a fault or a stop; JSON where rendering the page fails."""

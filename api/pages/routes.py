@@ -58,7 +58,7 @@ for pages in (
     pages_changes.router,
     pages_audit.router,
 ):
-    router.include_router(pages)
+    router.routes.extend(pages.routes)
 
 _SHEET: Final = (files("api.pages") / "style.css").read_bytes()
 _KEPT_SECONDS: Final = 300

@@ -21,7 +21,7 @@ from schemas.refusals import Refused
 from services.imports.workbook import template
 
 router = APIRouter(include_in_schema=False)
-router.include_router(guides.router)  # before the pages, of which `guides` would be one
+router.routes.extend(guides.router.routes)  # before the pages, of which `guides` would be one
 
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"

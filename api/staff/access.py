@@ -268,8 +268,7 @@ class AccessRefused(Exception):  # noqa: N818  (an answer, not a fault of the pr
 
 
 def install(app: FastAPI) -> None:
-    """Register the staff's routes: their sign-in, and everything under /dagster. The OpenAPI document lacks them."""
-    app.include_router(sessions.router)
+    """Register everything under /dagster, which the OpenAPI document lacks."""
     for path in (PREFIX, f"{PREFIX}/{{path:path}}"):
         app.router.routes.append(LoggedRoute(path, handle, methods=METHODS, include_in_schema=False))
     app.router.routes.append(WebSocketRoute(GRAPHQL, bridge_socket))

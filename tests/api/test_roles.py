@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -81,18 +80,10 @@ def required(dependant: Dependant) -> Iterator[str]:
         yield from required(each)
 
 
-def page_routes(routes: Any, prefix: str = "") -> Iterator[tuple[str, APIRoute]]:
-    """Each route with its whole path, those of included routers too."""
-    for route in routes:
-        if isinstance(route, APIRoute):
-            yield prefix + route.path, route
-        else:
-            yield from page_routes(route.original_router.routes, prefix + route.include_context.prefix)
-
-
 DECLARED = {
-    f"{method} {path}": list(required(route.dependant))
-    for path, route in page_routes(router.routes)
+    f"{method} {route.path}": list(required(route.dependant))
+    for route in router.routes
+    if isinstance(route, APIRoute)
     for method in route.methods
 }
 WITH_ROLE = {name: roles[0] for name, roles in DECLARED.items() if roles}
