@@ -59,7 +59,6 @@ class Jurisdiction:
     law_date: date | None
     scope: str
     reporting_period: tuple[str, ...]
-    authorised_representative_required: str
     local_labelling_rule: str | None
     base_depth: int
     verified_on: date | None
@@ -77,9 +76,9 @@ class Jurisdiction:
         return 3 if today <= _months_later(self.reviewed_on, REVIEW_HOLDS_MONTHS) else 2
 
     def as_dict(self, today: date) -> dict[str, object]:
-        """Return the entry as the jurisdiction list publishes it."""
+        """Return the entry as the jurisdiction list publishes it, without authorised representatives."""
         known = {"depth": self.depth(today)}
-        names = published.Jurisdiction.model_fields
+        names = [name for name in published.Jurisdiction.model_fields if not name.startswith("authorised_rep")]
         return {name: known[name] if name in known else _published(getattr(self, name)) for name in names}
 
 

@@ -7,6 +7,7 @@ from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Instant, Number
+from schemas.companies import Representative
 from schemas.json_values import JsonObject
 from schemas.pages import Pagination
 from schemas.rules import MissingFact, OpenFact
@@ -305,6 +306,7 @@ class MarketReadiness(Head):
     market: str
     in_european_union: bool
     jurisdiction: JsonObject | None
+    authorised_representative: Representative | None
     coverage: JsonObject | None
     period: int | None
     figures: MarketFigures | None

@@ -58,7 +58,9 @@ catalogue_loads = Table(
 )
 
 
-COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
+UNUSED: Final = "authorised_representative_required"
+"""A column that the last release still writes; `compliance.representatives` says it now. The next release drops it."""
+COLUMNS: Final = tuple(column.name for column in jurisdictions.columns if column.name != UNUSED)
 
 _ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
 """Served rows and those that only rules use; the catalogue says which are served."""
@@ -93,7 +95,7 @@ _AS_THEY_ARE: Final = (
     "source_url",
     "source_note",
 )
-_NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule")
+_NEVER_NULL: Final = ("system", "scope", "composite_rule")
 
 
 def served_markets(connection: Connection) -> frozenset[str]:

@@ -27,6 +27,7 @@ _NAMED_HERE: Final = frozenset(
     {
         "components",
         "volumes",
+        "flag_facts",
         "substances",
         "recyclability_grade",
         "recyclability_score",

@@ -17,6 +17,7 @@ from compliance.annex_v import in_words, translated_reason
 from compliance.catalogue import coverages, due_days
 from compliance.grading import trace
 from compliance.readiness import findings
+from compliance.representatives import PRODUCER, questions, representatives
 from pipelines.reading import lines
 from schemas.issues import ISSUE_CODES
 from schemas.messages import (
@@ -90,6 +91,8 @@ def in_tables() -> set[str]:
         texts |= {found.sentence, *([found.reference] if found.reference else [])}
     texts |= {note for covered in coverages().values() for note in (covered.note, covered.missing_to_serve) if note}
     texts |= {day.note for days in due_days().values() for day in days if day.note}
+    texts |= {rule.article for rule in representatives().values() if rule.article} | {PRODUCER}
+    texts |= {row["reference"] for row in questions().values()}
     return {text.replace("{", "{{").replace("}", "}}") for text in texts}
 
 
