@@ -7,18 +7,16 @@ to. For a producer of a third country each Member State decides, and outside the
 where they lead to different ends, the question that decides is asked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final
 
-from compliance.catalogue import Jurisdiction, pinned
+from compliance.catalogue import Jurisdiction, rows_by_code
 from compliance.scopes import is_in_union
-from compliance.tables import RULES, Row, is_confidence, record_of_row, refuse, rows
-from schemas.companies import ProfileFields, ProfileQuestion, Representative
+from compliance.tables import RULES, Row, is_confidence, rows
+from schemas.companies import ProfileFields, ProfileQuestion, Representative, Required
 from schemas.messages import ORIGINAL, Message, translate
 from schemas.normalise import country_of
 
@@ -26,60 +24,36 @@ PINNED: Final = RULES / "catalogue" / "representatives.csv"
 QUESTIONS: Final = RULES / "catalogue" / "profile_questions.csv"
 PRODUCER: Final = "Regulation (EU) 2025/40, Article 3(1)(15)"
 _SOURCE: Final = "http://data.europa.eu/eli/reg/2025/40/oj"
-
-Answer = Literal["yes", "no", "unknown"]
-_Seat = Literal["here", "member_state", "third_country"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One row: what a jurisdiction asks of producers of another Member State, and of those of a third country.
-
-    Confidence, source and note are of the second, the national answer; outside the Union both are the same.
-    """
-
-    from_member_state: Answer
-    from_third_country: Answer
-    applies_from: date | None
-    article: str | None
-    national_law: str | None
-    confidence: str
-    source_url: str | None
-    note: str | None
+_SEATS: Final = ("DE", "FR", "JP", "US")
+"""Two Member States and two third countries: of each kind one that is not the jurisdiction itself."""
+_REQUIRED: Final[Mapping[str, Required]] = {"yes": "yes", "no": "no", "unknown": "depends"}
 
 
 @cache
-def representatives() -> Mapping[str, Rule]:
-    """Return the rows that come with the release, by jurisdiction code."""
+def representatives() -> Mapping[str, Row]:
+    """Return the rows that come with the release, by jurisdiction code; empty cells are not said."""
     return read(PINNED)
 
 
-def read(path: Path) -> Mapping[str, Rule]:
-    """Return the rows of a file. Raise `TableError` with every fault, including a jurisdiction without a row."""
-    table, known = rows(path), [entry.code for entry in pinned()]
-    codes = [row["code"] for row in table]
-    faults = [f"{code} has no row." for code in known if code not in codes]
-    faults += [f"{code} stands {codes.count(code)} times." for code in dict.fromkeys(codes) if codes.count(code) > 1]
-    faults += [f"{row['code']}: {fault}." for row in table for fault in _faults(row, known)]
-    refuse(path.name, faults)
-    answers = ("from_member_state", "from_third_country")
-    return MappingProxyType(
-        {row["code"]: record_of_row(Rule, row, **{name: row[name] for name in answers}) for row in table}
-    )
+def read(path: Path) -> Mapping[str, Row]:
+    """Return the rows of a file. Raise `TableError` with every fault, including a jurisdiction without a row.
+
+    A row says yes, no or unknown of producers of another Member State, and of those of a third country. Its law,
+    confidence, source and note are those of the second, the national answer; outside the Union both are the same.
+    """
+    return rows_by_code(path, _faults)
 
 
-def _faults(row: Row, known: Sequence[str]) -> Iterator[str]:
-    if row["code"] not in known:
-        yield "the catalogue has no such row"
-    if not {row["from_member_state"], row["from_third_country"]} <= set(get_args(Answer)):
+def _faults(row: Row, entry: Jurisdiction) -> Iterator[str]:
+    in_union, national = entry.region == "eu", row["from_third_country"]
+    if not {row["from_member_state"], national} <= _REQUIRED.keys():
         yield "an answer is yes, no or unknown"
-    if is_in_union(row["code"]) != bool(row["article"] and row["applies_from"]):
+    if in_union != bool(row["article"] and row["applies_from"]):
         yield "article and day are said of the Union, and of nothing else"
-    if not is_in_union(row["code"]) and row["from_member_state"] != row["from_third_country"]:
+    if not in_union and row["from_member_state"] != national:
         yield "outside the Union both answers are the same"
-    if not is_confidence(row["confidence"]) or (row["from_third_country"] != "unknown") == (
-        row["confidence"] in ("unknown", "unverified")
-    ):
+    is_open = row["confidence"] in ("unknown", "unverified")
+    if not is_confidence(row["confidence"]) or is_open != (national == "unknown"):
         yield "an answer, and only an answer, is known more or less surely"
 
 
@@ -88,91 +62,82 @@ def published_entry(entry: Jurisdiction, today: date) -> dict[str, object]:
 
     `authorised_representative_required` is yes where some producer from elsewhere needs one, no where none does.
     """
-    rule = representatives().get(entry.code)
-    answers = (rule.from_member_state, rule.from_third_country) if rule else ("unknown", "unknown")
+    row = representatives().get(entry.code, {})
+    answers = [row.get(name, "unknown") for name in ("from_member_state", "from_third_country")]
     required = "yes" if "yes" in answers else "no" if set(answers) == {"no"} else "unknown"
-    names = ("required", "from_member_state", "from_third_country")
-    asked = zip(names, (required, *answers), strict=True)
-    return entry.as_dict(today) | {f"authorised_representative_{name}": answer for name, answer in asked}
+    return {
+        **entry.as_dict(today),
+        "authorised_representative_required": required,
+        "authorised_representative_from_member_state": answers[0],
+        "authorised_representative_from_third_country": answers[1],
+    }
 
 
 @cache
-def questions() -> Mapping[str, Mapping[str, str]]:
-    """Return the questions that fill a profile, by field: their law, and the question in each language."""
-    return {row["field"]: row for row in rows(QUESTIONS)}
-
-
-def question(field: str, lang: str) -> ProfileQuestion:
-    """Return the question of a field of the profile in a language of `LANGUAGES`."""
-    row = questions()[field]
-    return {"field": field, "ask": row[f"ask_{lang}"], "reference": row["reference"]}
-
-
-class _Case(NamedTuple):
-    """What a rule comes to for a seat and a way of selling, why, and the law; `is_national` if it is a country's."""
-
-    answer: Answer
-    reason: Message
-    reference: str | None
-    is_national: bool = False
+def questions(lang: str) -> Mapping[str, ProfileQuestion]:
+    """Return the questions that fill a profile, by field, in a language of `LANGUAGES`."""
+    return {
+        row["field"]: {"field": row["field"], "ask": row[f"ask_{lang}"], "reference": row["reference"]}
+        for row in rows(QUESTIONS)
+    }
 
 
 def representative(code: str, profile: ProfileFields, lang: str = ORIGINAL) -> Representative | None:
     """Return whether the company of a profile needs one in a jurisdiction; None for one that has no row."""
-    rule = representatives().get(code)
-    if rule is None:
+    row = representatives().get(code)
+    if row is None:
         return None
     seat, direct, in_union = profile["seat"], profile["sells_directly_abroad"], is_in_union(code)
+    elsewhere = [each for each in _SEATS if each != country_of(code)]
     cases = [
-        _case(rule, one_seat, in_union=in_union, sells_directly=one_direct)
-        for one_seat in _seats(code, seat)
-        for one_direct in ((True, False) if direct is None else (direct,))
+        _case(row, one_seat, sells_directly=one_direct)
+        for one_seat in ((code, *elsewhere) if seat is None else (seat,))
+        for one_direct in ((False, True) if direct is None else (direct,))
     ]
-    case = max(reversed(cases), key=lambda each: each.is_national)
-    if len({each.answer for each in cases}) == 1:
-        return _published(rule, case, [], lang)
-    asks = [question("seat", lang)] if seat is None else []
-    asks += [question("sells_directly_abroad", lang)] if direct is None and in_union else []
-    reason = Message("The answer depends on what the company's profile does not say.")
-    return _published(rule, _Case("unknown", reason, rule.article), asks, lang)
+    found = cases[-1]  # the reason of a company from elsewhere that sells directly is the one that tells most
+    if len({each["required"] for each in cases}) > 1:
+        found = _answer("unknown", Message("The answer depends on what the company's profile does not say."), row)
+        open_fields = {"seat": seat is None, "sells_directly_abroad": direct is None and in_union}
+        found["asks"] = [questions(lang)[field] for field, is_open in open_fields.items() if is_open]
+    return {**found, "reason": translate(found["reason"], lang)}
 
 
-def _seats(code: str, seat: str | None) -> tuple[_Seat, ...]:
-    """Return where the company may sit, seen from a jurisdiction."""
-    if seat is None:
-        return get_args(_Seat)
+def _case(row: Row, seat: str, *, sells_directly: bool) -> Representative:
+    """Return the answer for a company that sits somewhere and sells in one way or the other."""
+    code, national = row["code"], row["from_third_country"]
     if country_of(seat) == country_of(code):
-        return ("here",)
-    return ("member_state",) if is_in_union(seat) else ("third_country",)
-
-
-def _case(rule: Rule, seat: _Seat, *, in_union: bool, sells_directly: bool) -> _Case:
-    if seat == "here":
         here = Message("The company has its seat here; only a producer from elsewhere appoints one.")
-        return _Case("no", here, rule.article)
-    if in_union and not sells_directly:
+        return _answer("no", here, row)
+    if is_in_union(code) and not sells_directly:
         nobody = Message("A company with its seat elsewhere is a producer here only if it sells directly to end users.")
-        return _Case("no", nobody, PRODUCER)
-    if in_union and seat == "member_state":
+        return {**_answer("no", nobody, row), "reference": PRODUCER}
+    if is_in_union(code) and is_in_union(seat):
         by_article = Message("A producer of another Member State that sells directly to end users appoints one.")
-        return _Case(rule.from_member_state, by_article, rule.article)
+        return _answer(row["from_member_state"], by_article, row)
     reason = {
         "yes": Message("The law here asks producers of other countries to appoint one."),
         "no": Message("The law here does not ask producers of other countries to appoint one."),
         "unknown": Message("What the law here asks of producers of other countries is not known; ask the register."),
-    }[rule.from_third_country]
-    return _Case(rule.from_third_country, reason, rule.national_law, is_national=True)
-
-
-def _published(rule: Rule, case: _Case, asks: list[ProfileQuestion], lang: str) -> Representative:
-    by_union = case.reference is not None and not case.is_national
+    }[national]
     return {
-        "required": "depends" if case.answer == "unknown" else case.answer,
-        "reason": translate(case.reason, lang),
-        "asks": asks,
-        "applies_from": rule.applies_from if by_union and case.answer != "no" else None,
-        "reference": case.reference,
-        "confidence": rule.confidence if case.is_national else "primary" if by_union else "ours",
-        "source_url": rule.source_url if case.is_national else _SOURCE if by_union else None,
-        "note": rule.note if case.is_national else None,
+        **_answer(national, reason, row),
+        "applies_from": None,
+        "reference": row["national_law"] or None,
+        "confidence": row["confidence"],
+        "source_url": row["source_url"] or None,
+        "note": row["note"] or None,
+    }
+
+
+def _answer(answer: str, reason: Message, row: Row) -> Representative:
+    """Return an answer by the article of the Regulation, which a row outside the Union does not have."""
+    return {
+        "required": _REQUIRED[answer],
+        "reason": reason,
+        "asks": [],
+        "applies_from": None if answer == "no" else row["applies_from"] or None,
+        "reference": row["article"] or None,
+        "confidence": "primary" if row["article"] else "ours",
+        "source_url": _SOURCE if row["article"] else None,
+        "note": None,
     }

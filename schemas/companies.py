@@ -1,6 +1,6 @@
 """A company's profile, what follows from it, and the models of the reset of a sandbox."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Final, Literal, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
@@ -12,6 +12,7 @@ from schemas.library import Country
 from schemas.refusals import Refused
 from schemas.skus.inputs import issues_of
 
+Required = Literal["yes", "no", "depends"]
 CompanySize = Literal["micro", "small", "medium", "large"]
 """By staff and turnover or balance sheet (Recommendation 2003/361/EC, Annex, Article 2)."""
 SIZES: Final[tuple[CompanySize, ...]] = get_args(CompanySize)
@@ -65,10 +66,10 @@ class Representative(TypedDict):
     `note` are of the rule that decides.
     """
 
-    required: Literal["yes", "no", "depends"]
+    required: Required
     reason: str
     asks: list[ProfileQuestion]
-    applies_from: date | None
+    applies_from: str | None
     reference: str | None
     confidence: str
     source_url: str | None

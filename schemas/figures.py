@@ -1,5 +1,6 @@
 """Models of a company's figures: tonnes, what could not be counted, and the verdicts on duties."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -307,7 +308,7 @@ class MarketReadiness(Head):
     in_european_union: bool
     jurisdiction: JsonObject | None
     authorised_representative: Representative | None
-    coverage: JsonObject | None
+    coverage: Mapping[str, str | None] | None
     period: int | None
     figures: MarketFigures | None
     skus: int

@@ -137,16 +137,11 @@ def read(folder: Path, company_id: UUID) -> JsonObject:
         raise ExportError(f"{folder} is no export: it has no {LIST}. `pcds company export` makes one.") from None
     if about.get("company_id") != str(company_id) or about.get("format") != FORMAT:
         raise ExportError(f"{folder} is no export of the company {company_id}.")
-    if differing := min((name for name, _ in about["files"].items() ^ digests_beside(folder).items()), default=None):
-        raise ExportError(f"{folder} is no whole export: {differing} is not as it was written. Export anew.")
-    return about
-
-
-def digests_beside(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file except the list."""
     found = digests(folder)
     found.pop(LIST, None)
-    return found
+    if differing := min((name for name, _ in about["files"].items() ^ found.items()), default=None):
+        raise ExportError(f"{folder} is no whole export: {differing} is not as it was written. Export anew.")
+    return about
 
 
 def load_ledger(owner: Connection, folder: Path) -> None:

@@ -6,19 +6,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.service import service_of
-from api.pages.forms import TRUTHS, Form, market_code, read_form, texts_of, version_of, write_of
+from api.pages.forms import TRUTHS, Form, Input, market_code, read_form, texts_of, value_of, version_of, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Administrator, Session, Viewer
-from compliance.representatives import question, questions
-from schemas.companies import SIZES, CompanyProfile, ProfileFields, parse_profile
-from schemas.messages import word
+from compliance.representatives import questions
+from schemas.companies import SIZES, CompanyProfile, parse_profile
 from schemas.refusals import Refused
 from services.companies import write_profile
 from services.run import run
-from warehouse.companies import profiles
+from warehouse.companies.profiles import FIELDS, read
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix="/company")
+_KINDS = {"size": "code", "sells_directly_abroad": "truth"}
 
 
 @router.get("")
@@ -36,9 +36,11 @@ async def post_profile(request: Request, session: Administrator) -> Response:
 
 def _write(request: Request, session: Session, form: Form) -> Response:
     write, lang = write_of(request, session), language_of(request)
+    body = {name: value_of(form.getlist(name), _KINDS.get(name, "text"), lang) for name in FIELDS}
+    body["seat"] = market_code(str(body["seat"] or "")) or None
 
     def store(conn: Connection) -> CompanyProfile:
-        return write_profile(conn, write.actor, _fields(form), version_of(form.get("version")) or 0)
+        return write_profile(conn, write.actor, parse_profile(body), version_of(form.get("version")) or 0)
 
     try:
         run(write.service.writes, write.actor, store, lambda stored: stored)
@@ -48,36 +50,27 @@ def _write(request: Request, session: Session, form: Form) -> Response:
     return redirect(link(request, "/company", saved="yes"))
 
 
-def _fields(form: Form) -> ProfileFields:
-    """Return the form's answers. Raise `Refused` with what is no answer."""
-    sent = {name: form.get(name, "").strip() or None for name in profiles.FIELDS}
-    direct = sent["sells_directly_abroad"]
-    seat = market_code(sent["seat"] or "") or None
-    return parse_profile({**sent, "seat": seat, "sells_directly_abroad": TRUTHS.get(direct or "", direct)})
-
-
 def _page(
     request: Request, session: Session, faults: list[tuple[str, str]] | None = None, sent: Form | None = None
 ) -> Response:
     lang = language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        profile = profiles.read(conn)
-    truths = [(answer, text(f"supplier.{answer}", lang)) for answer in TRUTHS]
-    sizes = [(str(size), text(f"company.size.{size}", lang)) for size in SIZES]
-    choices: dict[str, list[tuple[str, str]]] = {"size": sizes, "sells_directly_abroad": truths}
-    stored = {name: next(iter(texts_of(profile[name], lang)), "") for name in profiles.FIELDS}  # type: ignore[literal-required]
-    words = {name: dict(of_field).get(stored[name]) for name, of_field in choices.items()}
+        profile = read(conn)
+    choices = {
+        "size": tuple((size, text(f"company.size.{size}", lang)) for size in SIZES),
+        "sells_directly_abroad": tuple((answer, text(f"supplier.{answer}", lang)) for answer in TRUTHS),
+    }
     return page(
         request,
         "company.html",
         session=session,
         status=400 if faults else 200,
         faults=faults or (),
-        given=sent or Form(list(stored.items())),
-        version=profile["version"],
-        updated_at=profile["updated_at"],
-        questions=[question(field, lang) for field in questions()],
-        choices=choices,
-        answers={**words, "seat": word("market", profile["seat"], lang) if profile["seat"] else None},
+        given=sent or Form([(name, shown) for name, value in profile.items() for shown in texts_of(value, lang)]),
+        profile=profile,
+        inputs=[
+            Input(each["field"], each["ask"], said(each["reference"], lang), "code", choices.get(each["field"], ()))
+            for each in questions(lang).values()
+        ],
         saved=request.query_params.get("saved") == "yes",
     )

@@ -25,7 +25,7 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Session, Viewer
 from api.skus.words import LOWERING_VERDICTS
 from compliance.annex_v import translated_reason
-from compliance.catalogue import KINDS
+from compliance.catalogue import KINDS, coverages
 from compliance.grading.trace import rule_text
 from compliance.representatives import representative
 from compliance.ruleset import RuleSet
@@ -204,7 +204,7 @@ def _market_page(request: Request, code: str, session: Session) -> Response:
         market = market_named(code)
     except Unfit:
         raise PageRefused(404, "market.unknown") from None
-    covered = market_figures.covered_packaging(market)
+    covered = coverages().get(market)
     if covered is None:
         raise PageRefused(404, "market.unknown")
     service, lang = service_of(request), language_of(request)

@@ -249,14 +249,7 @@ class SkuDetail(SkuFields, LegacySubstances):
     doc_status: DocStatus | None
     packaging_format_key: str | None
     volumes: list[VolumeRow]
-    flag_facts: Annotated[
-        list[FlagFact],
-        PydanticField(
-            description="Facts on which format bans depend and that a person answered on the item's page, with who and "
-            "when; a flag whose facts are all answered is certain, or is gone.",
-            json_schema_extra={"x-stability": "preview"},
-        ),
-    ]
+    flag_facts: Annotated[list[FlagFact], PydanticField(json_schema_extra={"x-stability": "preview"})]
     compliance: SkuCompliance
     created_at: Instant | None
     updated_at: Instant | None

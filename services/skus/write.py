@@ -197,11 +197,7 @@ def write_volumes(
     the law forbids the SKU as it would be stored; nothing is written then.
     """
     written = _checked_rows(rows, served_markets(conn))
-    text = _as_patch(written)
-    patch = Patch(
-        Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
-        Table({"sku_code": [True], "volumes": [True]}),
-    )
+    patch = _patch_of_column(sku_code, "volumes", _as_patch(written))
     outcome = write_patch(conn, actor, patch, rules=rulesets.active(conn), dry_run=dry_run, resource="sku_volumes")
     if outcome.errors:
         raise Refused([issue for _, issue in outcome.errors])
@@ -244,13 +240,14 @@ def write_flag_fact(
         sentence = Message("No format ban depends on {fact}.", fact=shown(fact))
         raise Refused([Issue("not_in_vocabulary", sentence, "fact")])
     given = {"fact": fact, "answer": answer, "by": actor.origin.actor_name, "at": instant_text(actor.now)}
-    text = orjson.dumps({fact: None if answer is None else given}).decode()
-    patch = Patch(
-        Table({"row": [0], "sku_code": [code], "flag_facts": [text]}),
-        Table({"sku_code": [True], "flag_facts": [True]}),
-    )
+    patch = _patch_of_column(code, "flag_facts", orjson.dumps({fact: None if answer is None else given}).decode())
     if faults := write_patch(conn, actor, patch, rules=rules).errors:
         raise Refused([issue for _, issue in faults])
+
+
+def _patch_of_column(sku_code: str, column: str, text: str) -> Patch:
+    values = Table({"row": [0], "sku_code": [sku_code], column: [text]})
+    return Patch(values, Table({"sku_code": [True], column: [True]}))
 
 
 def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:

@@ -60,7 +60,7 @@ def test_a_yes_by_the_regulation_names_its_article_and_day_and_a_national_one_it
     assert national is not None
     assert (union["reference"], union["applies_from"], union["confidence"]) == (
         "Regulation (EU) 2025/40, Article 45(3)",
-        date(2026, 8, 12),
+        "2026-08-12",
         "primary",
     )
     assert (national["reference"], national["applies_from"]) == ("Code de l'environnement, art. L541-10-9-1", None)

@@ -15,9 +15,9 @@ company_profiles = Table(
     "company_profiles",
     metadata,
     Column("company_id", Uuid, primary_key=True),
-    Column("seat", Text, comment="ISO 3166-1 alpha-2"),
-    Column("size", Text, comment="micro, small, medium or large (Recommendation 2003/361/EC)"),
-    Column("sells_directly_abroad", Boolean, comment="to end users in countries other than that of the seat"),
+    Column("seat", Text),
+    Column("size", Text),
+    Column("sells_directly_abroad", Boolean),
     Column("version", Integer, nullable=False, comment="1 at the first answer, one more at each change"),
     instant("updated_at"),
 )

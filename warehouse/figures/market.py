@@ -12,7 +12,8 @@ from typing import Final, NamedTuple, TypedDict
 
 import polars as pl
 
-from compliance import annex_v, catalogue
+from compliance import annex_v
+from compliance.catalogue import coverages
 from compliance.filings.document import latest_year
 from compliance.readiness import Finding, findings
 from compliance.representatives import published_entry, representative
@@ -60,12 +61,6 @@ class Placed(NamedTuple):
     uncounted: list[JsonObject]
     scope_missing: int
     obligations: list[JsonObject]
-
-
-def covered_packaging(market: str) -> JsonObject | None:
-    """Return the packaging that the market's duties cover; None where the tables do not have the market."""
-    found = catalogue.coverages().get(market)
-    return found.as_dict() if found else None
 
 
 def figures_in(figures: StoredFigures, market: str, this_year: int) -> MarketFigures | None:
@@ -221,7 +216,7 @@ def readiness(
         "in_european_union": in_union,
         "jurisdiction": published_entry(jurisdiction, now.today) if jurisdiction else None,
         "authorised_representative": representative(code, profile),
-        "coverage": covered_packaging(code),
+        "coverage": coverages().get(code),
         "period": units_of,
         "figures": figures_in(figures, code, now.today.year) if figures else None,
         "skus": places.total(),

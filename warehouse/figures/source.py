@@ -133,7 +133,9 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
-    judged = [_judged(body, [_layer(body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()]
+    judged = [
+        _judged(body, [cast(Component, body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()
+    ]
     found = bodies.join(
         distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
     )
@@ -181,7 +183,7 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl
     faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
     graphs: dict[int, list[Component]] = {}
     for line in several.to_dicts():
-        graphs.setdefault(line["place"], []).append(_layer(line))
+        graphs.setdefault(line["place"], []).append(cast(Component, line))
     found = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
     return pl.DataFrame({"place": list(graphs), "flags": found}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)})
 
@@ -196,11 +198,6 @@ def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet
         }
         for ban, open_facts in annex_v.bans(_record(face, components), rules)
     ]
-
-
-def _layer(row: Mapping[str, object]) -> Component:
-    """A layer of a body, from a row that has `_LAYER`."""
-    return cast(Component, row)
 
 
 def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_type": "body"},)) -> Sku:
