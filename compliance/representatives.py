@@ -88,18 +88,18 @@ def representative(code: str, profile: ProfileFields, lang: str = ORIGINAL) -> R
     if row is None:
         return None
     seat, direct, in_union = profile["seat"], profile["sells_directly_abroad"], is_in_union(code)
-    elsewhere = [each for each in _SEATS if each != country_of(code)]
+    elsewhere = [country for country in _SEATS if country != country_of(code)]
     cases = [
         _case(row, one_seat, sells_directly=one_direct)
         for one_seat in ((code, *elsewhere) if seat is None else (seat,))
         for one_direct in ((False, True) if direct is None else (direct,))
     ]
-    found = cases[-1]  # the reason of a company from elsewhere that sells directly is the one that tells most
-    if len({each["required"] for each in cases}) > 1:
-        found = _answer("unknown", Message("The answer depends on what the company's profile does not say."), row)
+    answer = cases[-1]  # the reason of a company from elsewhere that sells directly is the one that tells most
+    if len({case["required"] for case in cases}) > 1:
+        answer = _answer("unknown", Message("The answer depends on what the company's profile does not say."), row)
         open_fields = {"seat": seat is None, "sells_directly_abroad": direct is None and in_union}
-        found["asks"] = [questions(lang)[field] for field, is_open in open_fields.items() if is_open]
-    return {**found, "reason": translate(found["reason"], lang)}
+        answer["asks"] = [questions(lang)[field] for field, is_open in open_fields.items() if is_open]
+    return {**answer, "reason": translate(answer["reason"], lang)}
 
 
 def _case(row: Row, seat: str, *, sells_directly: bool) -> Representative:

@@ -31,7 +31,7 @@ class ProfileFields(TypedDict):
     sells_directly_abroad: bool | None
 
 
-UNANSWERED: Final[ProfileFields] = {"seat": None, "size": None, "sells_directly_abroad": None}
+NO_ANSWERS: Final[ProfileFields] = {"seat": None, "size": None, "sells_directly_abroad": None}
 _FIELDS: Final = TypeAdapter(ProfileFields)
 
 

@@ -137,9 +137,9 @@ def read(folder: Path, company_id: UUID) -> JsonObject:
         raise ExportError(f"{folder} is no export: it has no {LIST}. `pcds company export` makes one.") from None
     if about.get("company_id") != str(company_id) or about.get("format") != FORMAT:
         raise ExportError(f"{folder} is no export of the company {company_id}.")
-    found = digests(folder)
-    found.pop(LIST, None)
-    if differing := min((name for name, _ in about["files"].items() ^ found.items()), default=None):
+    sums = digests(folder)
+    sums.pop(LIST, None)
+    if differing := min((name for name, _ in about["files"].items() ^ sums.items()), default=None):
         raise ExportError(f"{folder} is no whole export: {differing} is not as it was written. Export anew.")
     return about
 
@@ -273,7 +273,7 @@ def write_profile(conn: Connection, actor: Actor, fields: ProfileFields, version
     if not profiles.write(conn, actor.company_id, fields, version=version, at=actor.now):
         sentence = Message("Somebody has changed the profile since this page was opened; see what is stored now.")
         raise Refused([Issue("version_conflict", sentence)], "version_conflict")
-    old, new = ({name: each[name] for name in changed} for each in (before, fields))  # type: ignore[literal-required]
+    old, new = ({name: values[name] for name in changed} for values in (before, fields))  # type: ignore[literal-required]
     ledger.enter(conn, actor, "company.profile_updated", actor.company_id, before=old, after=new)
     return profiles.read(conn)
 

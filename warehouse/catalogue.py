@@ -59,9 +59,9 @@ catalogue_loads = Table(
 )
 
 
-UNUSED: Final = "authorised_representative_required"
+LEGACY_COLUMN: Final = "authorised_representative_required"
 """A column that the last release still writes; `compliance.representatives` says it now. The next release drops it."""
-COLUMNS: Final = tuple(column.name for column in jurisdictions.columns if column.name != UNUSED)
+COLUMNS: Final = tuple(column.name for column in jurisdictions.columns if column.name != LEGACY_COLUMN)
 
 _ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
 """Served rows and those that only rules use; the catalogue says which are served."""
@@ -80,9 +80,9 @@ _LOAD: Final = (
 )
 
 _NEVER_NULL: Final = ("system", "scope", "composite_rule")
-_CONVERTED: Final = (*_NEVER_NULL, "reporting_period", "composite_threshold_percent")
+_OTHER_FORMS: Final = (*_NEVER_NULL, "reporting_period", "composite_threshold_percent")
 _AS_THEY_ARE: Final = tuple(
-    field.name for field in fields(Jurisdiction) if field.name in COLUMNS and field.name not in _CONVERTED
+    field.name for field in fields(Jurisdiction) if field.name in COLUMNS and field.name not in _OTHER_FORMS
 )
 
 

@@ -66,11 +66,11 @@ def _page(
         session=session,
         status=400 if faults else 200,
         faults=faults or (),
-        given=sent or Form([(name, shown) for name, value in profile.items() for shown in texts_of(value, lang)]),
+        given=sent or Form([(name, words) for name, value in profile.items() for words in texts_of(value, lang)]),
         profile=profile,
         inputs=[
-            Input(each["field"], each["ask"], said(each["reference"], lang), "code", choices.get(each["field"], ()))
-            for each in questions(lang).values()
+            Input(field, question["ask"], said(question["reference"], lang), "code", choices.get(field, ()))
+            for field, question in questions(lang).items()
         ],
         saved=request.query_params.get("saved") == "yes",
     )
