@@ -37,6 +37,7 @@ PAGES: Final = (
     "/account",
     "/account/second-factor",
     "/password",
+    "/company",
     "/people",
     "/keys",
     "/connections",

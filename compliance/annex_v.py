@@ -92,7 +92,14 @@ def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     if not may_be_in_the_union(of_record(record)):
         return []
     facts = {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
-    return _bans(tuple(facts.items()), rules)
+    answers = {fact["fact"]: fact["answer"] for fact in record.get("flag_facts") or ()}
+    return _bans(tuple(facts.items()), tuple(answers.items()), rules)
+
+
+@cache
+def every_open_fact(rules: RuleSet) -> frozenset[str]:
+    """Return the keys of all facts on which bans of a rule-set may depend: what a person may answer."""
+    return frozenset(key for ban in rules.bans for key, _ in _items_of(ban.open_facts))
 
 
 def depend_on_body(record: Sku, rules: RuleSet) -> bool:
@@ -129,15 +136,17 @@ def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _bans(stored: tuple[tuple[str, Fact], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+def _bans(
+    stored: tuple[tuple[str, Fact], ...], answers: tuple[tuple[str, bool], ...], rules: RuleSet
+) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the facts point to, each with its open facts; cached, as most packs share their facts."""
     facts = dict(stored)
     judged = [
-        (ban, _open_facts(ban, facts))
+        (ban, _open_facts(ban, facts, dict(answers)))
         for ban in rules.bans
         if all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(ban.required_facts))
     ]
-    return [(ban, open_facts) for ban, open_facts in judged if open_facts is not None]
+    return [(ban, still_open) for ban, still_open in judged if still_open is not None]
 
 
 def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> AnnexVFlag:
@@ -237,17 +246,29 @@ def _holds(atom: str, facts: Mapping[str, Fact]) -> bool:
     return any(as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
 
 
-def _open_facts(ban: Ban, facts: Mapping[str, Fact]) -> list[str] | None:
-    """Return the keys that stay open, in order; None where a stored fact says that the ban does not apply."""
+def _open_facts(ban: Ban, facts: Mapping[str, Fact], answers: Mapping[str, bool]) -> list[str] | None:
+    """Return the keys that stay open, in order; None where a fact or an answer says that the ban does not apply.
+
+    A field that decides a fact stands above a person's answer to it.
+    """
     still_open = []
-    for item in filter(None, ban.open_facts.split("; ")):
-        key, _, atom = item.partition("=")
-        unknown = not atom or facts[_parsed(atom)[0]] in (None, (), [], "")
-        if unknown:
-            still_open.append(key)
-        elif not _holds(atom, facts):
+    for key, atom in _items_of(ban.open_facts):
+        if atom and facts[_parsed(atom)[0]] not in (None, (), [], ""):
+            holds: bool | None = _holds(atom, facts)
+        else:
+            holds = answers.get(key)
+        if holds is False:
             return None
+        if holds is None:
+            still_open.append(key)
     return still_open
+
+
+@cache
+def _items_of(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the open facts of a cell in order: each key with the atom that decides it, empty where no field does."""
+    items = (item.partition("=") for item in text.split("; ") if item)
+    return tuple((key, atom) for key, _, atom in items)
 
 
 @cache

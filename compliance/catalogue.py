@@ -7,8 +7,8 @@ legal opinion. How materials map to a jurisdiction's categories is not here.
 import re
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -59,7 +59,6 @@ class Jurisdiction:
     law_date: date | None
     scope: str
     reporting_period: tuple[str, ...]
-    authorised_representative_required: str
     local_labelling_rule: str | None
     base_depth: int
     verified_on: date | None
@@ -77,9 +76,9 @@ class Jurisdiction:
         return 3 if today <= _months_later(self.reviewed_on, REVIEW_HOLDS_MONTHS) else 2
 
     def as_dict(self, today: date) -> dict[str, object]:
-        """Return the entry as the jurisdiction list publishes it."""
+        """Return the entry as the jurisdiction list publishes it, without authorised representatives."""
         depth_of_data = {"depth": self.depth(today)}
-        names = published.Jurisdiction.model_fields
+        names = [name for name in published.Jurisdiction.model_fields if not name.startswith("authorised_rep")]
         return {
             name: depth_of_data[name] if name in depth_of_data else _published(getattr(self, name)) for name in names
         }
@@ -210,49 +209,42 @@ ANSWERS: Final = frozenset({"Y", "N", "partly", "other_scheme", "none", "unknown
 """In this order: covered; not covered; in part; by a scheme of its own; none of it exists, or no duty; not found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """One row; each kind is one of `ANSWERS`. `missing_to_serve` names what a jurisdiction lacks that is not served."""
-
-    household: str
-    commercial: str
-    transport: str
-    reusable: str
-    deposit: str
-    confidence: str
-    source_url: str
-    missing_to_serve: str | None
-    note: str | None
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the row as answers publish it."""
-        return asdict(self)
+_COVERAGE: Final = (*KINDS, "confidence", "source_url", "missing_to_serve", "note")
 
 
 @cache
-def coverages() -> Mapping[str, Coverage]:
-    """Return the rows that come with the release, by jurisdiction code."""
+def coverages() -> Mapping[str, Mapping[str, str | None]]:
+    """Return the packaging that each jurisdiction's duties cover, by code, as answers publish it.
+
+    Each kind is one of `ANSWERS`; `missing_to_serve` names what a jurisdiction lacks that is not served.
+    """
     return read(PINNED_COVERAGE)
 
 
-def read(path: Path) -> Mapping[str, Coverage]:
+def read(path: Path) -> Mapping[str, Mapping[str, str | None]]:
     """Return the coverage of a file. Raise `TableError` with every fault, including a jurisdiction without a row."""
-    table = rows(path)
-    served = {entry.code: entry.served for entry in pinned()}
+    found = {
+        code: {name.removeprefix("covers_"): cell or None for name, cell in row.items()}
+        for code, row in rows_by_code(path, _faults).items()
+    }
+    return MappingProxyType({code: {name: row[name] for name in _COVERAGE} for code, row in found.items()})
+
+
+def rows_by_code(path: Path, faults_of: Callable[[Row, Jurisdiction], Iterator[str]]) -> Mapping[str, Row]:
+    """Return the rows of a file that has one for each jurisdiction. Raise `TableError` with every fault."""
+    table, entries = rows(path), {entry.code: entry for entry in pinned()}
     codes = [row["code"] for row in table]
     faults = [f"{code} stands {codes.count(code)} times." for code in dict.fromkeys(codes) if codes.count(code) > 1]
-    faults += [f"{code} has no row." for code in served if code not in codes]
-    faults += [f"{row['code']}: {fault}." for row in table for fault in _faults(row, served)]
+    faults += [f"{code} has no row." for code in entries if code not in codes]
+    faults += [f"{code}: the catalogue has no such row." for code in codes if code not in entries]
+    known = [row for row in table if row["code"] in entries]
+    faults += [f"{row['code']}: {fault}." for row in known for fault in faults_of(row, entries[row["code"]])]
     refuse(path.name, faults)
-    return MappingProxyType(
-        {row["code"]: record_of_row(Coverage, row, **{kind: row[f"covers_{kind}"] for kind in KINDS}) for row in table}
-    )
+    return {row["code"]: row for row in table}
 
 
-def _faults(row: Row, served: Mapping[str, bool]) -> Iterator[str]:
-    if row["code"] not in served:
-        yield "the catalogue has no such row"
-    elif served[row["code"]] == bool(row["missing_to_serve"]):
+def _faults(row: Row, entry: Jurisdiction) -> Iterator[str]:
+    if entry.served == bool(row["missing_to_serve"]):
         yield "missing_to_serve is said of what is not served, and of nothing else"
     if any(row[f"covers_{kind}"] not in ANSWERS for kind in KINDS):
         yield "covers_… has an unknown value"

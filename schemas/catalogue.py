@@ -1,9 +1,13 @@
 """Models of the jurisdiction catalogue's answers."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
 
 from schemas.answers import Answer, Day
 from schemas.pages import Pagination
+
+Representative = Annotated[Literal["yes", "no", "unknown"], PydanticField(json_schema_extra={"x-stability": "preview"})]
 
 
 class Jurisdiction(Answer):
@@ -26,6 +30,8 @@ class Jurisdiction(Answer):
     scope: str
     reporting_period: list[str]
     authorised_representative_required: str
+    authorised_representative_from_member_state: Representative
+    authorised_representative_from_third_country: Representative
     local_labelling_rule: str | None
     source_url: str | None
     source_note: str | None

@@ -55,7 +55,6 @@ _CATALOGUE_TEXTS: Final = (
     "law_date_seen",
     "scope",
     "reporting_period",
-    "authorised_representative_required",
     "local_labelling_rule",
     "source_url",
     "source_note",

@@ -1,5 +1,6 @@
 """Models of a company's figures: tonnes, what could not be counted, and the verdicts on duties."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -7,6 +8,7 @@ from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Instant, Number
+from schemas.companies import Representative
 from schemas.json_values import JsonObject
 from schemas.pages import Pagination
 from schemas.rules import MissingFact, OpenFact
@@ -305,7 +307,8 @@ class MarketReadiness(Head):
     market: str
     in_european_union: bool
     jurisdiction: JsonObject | None
-    coverage: JsonObject | None
+    authorised_representative: Representative | None
+    coverage: Mapping[str, str | None] | None
     period: int | None
     figures: MarketFigures | None
     skus: int

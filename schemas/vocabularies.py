@@ -15,6 +15,7 @@ ACTIONS: Final[dict[str, str]] = {
     "api_key.revoked": "A key was ended; it and its tokens count no more.",
     "brand.created": "A brand was added.",
     "company.created": "The company was added.",
+    "company.profile_updated": "The company answered questions about itself: seat, size, how it sells.",
     "company.updated": "The company was moved to another plan.",
     "connection.authorised": "A person let an application see what the company holds.",
     "connection.revoked": "An application that a person had connected was shut out; its tokens count no more.",

@@ -25,10 +25,14 @@ from psycopg import errors
 from uuid_utils import uuid7
 
 from schemas.actors import Actor
+from schemas.companies import CompanyProfile, ProfileFields
+from schemas.issues import Issue
 from schemas.json_values import JsonObject
+from schemas.messages import Message
+from schemas.refusals import Refused
 from warehouse.audit import chain as chain_audit
 from warehouse.audit import ledger
-from warehouse.companies import removal, sandboxes
+from warehouse.companies import profiles, removal, sandboxes
 from warehouse.companies.removal import Removed
 from warehouse.figures import snapshots, stored
 from warehouse.operate.backup import take
@@ -133,16 +137,11 @@ def read(folder: Path, company_id: UUID) -> JsonObject:
         raise ExportError(f"{folder} is no export: it has no {LIST}. `pcds company export` makes one.") from None
     if about.get("company_id") != str(company_id) or about.get("format") != FORMAT:
         raise ExportError(f"{folder} is no export of the company {company_id}.")
-    if differing := min((name for name, _ in about["files"].items() ^ digests_beside(folder).items()), default=None):
+    sums = digests(folder)
+    sums.pop(LIST, None)
+    if differing := min((name for name, _ in about["files"].items() ^ sums.items()), default=None):
         raise ExportError(f"{folder} is no whole export: {differing} is not as it was written. Export anew.")
     return about
-
-
-def digests_beside(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file except the list."""
-    found = digests(folder)
-    found.pop(LIST, None)
-    return found
 
 
 def load_ledger(owner: Connection, folder: Path) -> None:
@@ -260,6 +259,23 @@ def _erase_files(settings: Settings, database: Database, company_id: UUID) -> in
 log = structlog.get_logger(__name__)
 
 _ERASER: Final = "a reset of the sandbox"
+
+
+def write_profile(conn: Connection, actor: Actor, fields: ProfileFields, version: int) -> CompanyProfile:
+    """Store what the company says of itself, in place of a `version` that was seen; return what is stored then.
+
+    What is stored already is answered as it is. Raise `Refused` (`version_conflict`) where somebody changed it since.
+    """
+    before = profiles.read(conn)
+    changed = [name for name in profiles.FIELDS if before[name] != fields[name]]  # type: ignore[literal-required]
+    if not changed:
+        return before
+    if not profiles.write(conn, actor.company_id, fields, version=version, at=actor.now):
+        sentence = Message("Somebody has changed the profile since this page was opened; see what is stored now.")
+        raise Refused([Issue("version_conflict", sentence)], "version_conflict")
+    old, new = ({name: values[name] for name in changed} for values in (before, fields))  # type: ignore[literal-required]
+    ledger.enter(conn, actor, "company.profile_updated", actor.company_id, before=old, after=new)
+    return profiles.read(conn)
 
 
 class Reset(NamedTuple):

@@ -1,6 +1,7 @@
 """Reads and replaces the loaded jurisdiction catalogue: every row, in the form that `compliance.catalogue` uses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final, NamedTuple  # Any: a row, whose columns the table names
 from uuid import UUID
@@ -58,7 +59,9 @@ catalogue_loads = Table(
 )
 
 
-COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
+LEGACY_COLUMN: Final = "authorised_representative_required"
+"""A column that the last release still writes; `compliance.representatives` says it now. The next release drops it."""
+COLUMNS: Final = tuple(column.name for column in jurisdictions.columns if column.name != LEGACY_COLUMN)
 
 _ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
 """Served rows and those that only rules use; the catalogue says which are served."""
@@ -76,24 +79,11 @@ _LOAD: Final = (
     "INSERT INTO catalogue_loads (id, loaded_at, source_hash, rows, changes, pinned) VALUES (%s, %s, %s, %s, %s, %s)"
 )
 
-_AS_THEY_ARE: Final = (
-    "code",
-    "name",
-    "parent_code",
-    "region",
-    "system_key",
-    "register_name",
-    "register_url",
-    "law_title",
-    "law_reference",
-    "law_date",
-    "local_labelling_rule",
-    "verified_on",
-    "reviewed_on",
-    "source_url",
-    "source_note",
+_NEVER_NULL: Final = ("system", "scope", "composite_rule")
+_OTHER_FORMS: Final = (*_NEVER_NULL, "reporting_period", "composite_threshold_percent")
+_AS_THEY_ARE: Final = tuple(
+    field.name for field in fields(Jurisdiction) if field.name in COLUMNS and field.name not in _OTHER_FORMS
 )
-_NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule")
 
 
 def served_markets(connection: Connection) -> frozenset[str]:

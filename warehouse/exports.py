@@ -276,7 +276,7 @@ _LINES: Final = pl.List(
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
 _INSTANTS: Final = ("created_at", "updated_at")
-_PLAIN: Final = tuple(name for name in VALUE_COLUMNS if name not in (*SUBSTANCES, *_LISTS, *_GRAPHS))
+_PLAIN: Final = tuple(name for name in VALUE_COLUMNS if name not in (*SUBSTANCES, *_LISTS, *_GRAPHS, "flag_facts"))
 _ROWS: Final = f"""
 SELECT skus.id, {", ".join(_PLAIN)}, {", ".join(f"array_to_json({name}) AS {name}" for name in _LISTS)},
        {", ".join((*SUBSTANCES, *_GRAPHS, *DERIVED_COLUMNS))}, coalesce(covered.doc_status, 'missing') AS doc_status,

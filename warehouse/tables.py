@@ -26,6 +26,7 @@ from warehouse.audit.ledger import audit_entries, audit_transactions
 from warehouse.base import metadata
 from warehouse.catalogue import catalogue_loads, jurisdictions
 from warehouse.changes.webhooks import webhook_deliveries, webhooks
+from warehouse.companies.profiles import company_profiles
 from warehouse.companies.queries import api_keys, companies, company_counters, removed_companies, removed_links
 from warehouse.companies.queries import plans_table as plans
 from warehouse.conformity import issued_declarations, issued_translations
@@ -46,6 +47,7 @@ from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_req
 COMPANY_TABLES: Final = (
     companies,
     company_counters,
+    company_profiles,
     api_keys,
     bearer_tokens,
     request_windows,
@@ -112,6 +114,7 @@ __all__ = [
     "catalogue_loads",
     "companies",
     "company_counters",
+    "company_profiles",
     "confirmations",
     "connection_tokens",
     "connections",

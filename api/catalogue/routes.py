@@ -12,6 +12,7 @@ from api.http.parameters import Limit, Offset
 from api.http.service import service_of
 from api.openapi.document import PUBLIC_ERRORS, V1, operation
 from compliance import catalogue
+from compliance.representatives import published_entry
 from schemas.catalogue import JurisdictionListResponse
 from warehouse import catalogue as catalogue_warehouse
 
@@ -44,7 +45,7 @@ async def list_jurisdictions(
     today = service.clock.today()
     return json_of(
         {
-            "data": [shown.as_dict(today) for shown in entries[offset : offset + limit]],
+            "data": [published_entry(entry, today) for entry in entries[offset : offset + limit]],
             "coverage": catalogue.coverage(entries, today),
             "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
         }

@@ -25,8 +25,9 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Session, Viewer
 from api.skus.words import LOWERING_VERDICTS
 from compliance.annex_v import translated_reason
-from compliance.catalogue import KINDS
+from compliance.catalogue import KINDS, coverages
 from compliance.grading.trace import rule_text
+from compliance.representatives import representative
 from compliance.ruleset import RuleSet
 from compliance.tables import word as confidence_word
 from pipelines.figures import loaded_catalogue
@@ -38,6 +39,7 @@ from schemas.words import market_named
 from services import operate
 from services.filings import figures
 from warehouse import conformity
+from warehouse.companies import profiles
 from warehouse.companies import queries as companies
 from warehouse.companies.queries import counters
 from warehouse.figures import gaps, snapshots
@@ -202,17 +204,20 @@ def _market_page(request: Request, code: str, session: Session) -> Response:
         market = market_named(code)
     except Unfit:
         raise PageRefused(404, "market.unknown") from None
-    covered = market_figures.covered_packaging(market)
+    covered = coverages().get(market)
     if covered is None:
         raise PageRefused(404, "market.unknown")
     service, lang = service_of(request), language_of(request)
     stored = stored_figures.current(service.settings.data_dir, session.company_id)
     found = market_figures.figures_in(stored, market, service.clock.today().year) if stored else None
+    with service.writes.company(session.company_id) as conn:
+        profile = profiles.read(conn)
     return page(
         request,
         "market.html",
         session=session,
         market=market,
+        representative=representative(market, profile, lang),
         covered=covered,
         kinds=KINDS,
         found=found,

@@ -193,6 +193,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/documents", "nav.documents", "viewer"),
     ("/suppliers", "nav.suppliers", "viewer"),
     ("/connections", "nav.connections", "viewer"),
+    ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
     ("/webhooks", "nav.webhooks", "administrator"),

@@ -12,6 +12,7 @@ from api.accounts import sign_in
 from api.assistants import pages as pages_assistants
 from api.audit import pages as pages_audit
 from api.changes import pages as pages_changes
+from api.companies import pages as pages_companies
 from api.conformity import pages as pages_conformity
 from api.figures import pages as pages_figures
 from api.files import pages as pages_files
@@ -55,6 +56,7 @@ for pages in (
     sign_in.second_factor_router,
     pages_accounts.people_router,
     pages_accounts.keys_router,
+    pages_companies.router,
     pages_changes.router,
     pages_audit.router,
 ):

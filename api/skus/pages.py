@@ -21,7 +21,7 @@ from api.http.errors import VersionConflict
 from api.http.service import Service, service_of
 from api.http.writing import Precondition, Write
 from api.pages.concurrency import run_limited
-from api.pages.forms import Form, offset_of, path_id, read_form, version_of, write_of
+from api.pages.forms import TRUTHS, Form, offset_of, path_id, read_form, version_of, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
@@ -30,7 +30,7 @@ from api.skus import words
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
 from api.skus.routes import answer_archive, answer_return
-from compliance.annex_v import translated_reason
+from compliance.annex_v import in_words, translated_reason
 from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
@@ -40,16 +40,18 @@ from schemas.figures import IncompleteSku
 from schemas.files import TechnicalFile
 from schemas.issues import Issue
 from schemas.json_values import Json
-from schemas.messages import Message, word
+from schemas.messages import Message, translate, word
 from schemas.pages import Page
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
+from services.run import run
 from services.skus import detail as detail_skus
 from services.skus import listing
 from services.skus.archive import what_was_placed
 from services.skus.listing import ALWAYS, COLUMNS, FORMS, Table
+from services.skus.write import write_flag_fact
 from warehouse import conformity, files, library
 from warehouse import conformity as declarations
 from warehouse.figures import gaps, snapshots
@@ -250,6 +252,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         declared=data.declared,
         origin=data.origin,
         ban=partial(translated_reason, rules=data.rules, lang=lang),
+        fact_words=lambda fact: translate(in_words(fact), lang),
         standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
         placed=data.placed and said(data.placed, lang),
@@ -352,6 +355,26 @@ async def post_archive(request: Request, session: Editor) -> Response:
 async def post_return(request: Request, session: Editor) -> Response:
     """Bring an archived item back, as `POST /skus/{id}/return` does."""
     return await _do(request, session, answer_return)
+
+
+@archive_router.post("/{id}/facts")
+async def post_fact(request: Request, session: Editor) -> Response:
+    """Store the person's answer to a fact on which format bans depend, or take an answer back."""
+    form = await read_form(request, session)
+    await run_in_threadpool(_answer_fact, request, session, form)
+    return redirect(link(request, f"/items/{path_id(request)}", saved="yes"))
+
+
+def _answer_fact(request: Request, session: Session, form: Form) -> None:
+    """Raise `PageRefused` for a form that no page of ours has."""
+    write, sku_id, fact, sent = write_of(request, session), path_id(request), form.get("fact", ""), form.get("answer")
+    if sent not in (*TRUTHS, "open"):
+        raise PageRefused(400, "refused.unreadable")
+
+    def store(conn: Connection) -> None:
+        write_flag_fact(conn, write.actor, sku_id, fact, TRUTHS.get(sent), rulesets=write.service.rulesets)
+
+    run(write.service.writes, write.actor, store, lambda _: None)
 
 
 def _archived_page(request: Request, session: Session) -> Response:

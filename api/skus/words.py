@@ -24,7 +24,15 @@ from warehouse.skus.search import SORTS
 _SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Fields that are shown in sections of their own."""
 _NAMED_HERE: Final = frozenset(
-    {"components", "volumes", "substances", "recyclability_grade", "recyclability_score", "weight_source"}
+    {
+        "components",
+        "volumes",
+        "flag_facts",
+        "substances",
+        "recyclability_grade",
+        "recyclability_score",
+        "weight_source",
+    }
 )
 """What a record has beside the fields of the table `sku`; their names are in the texts of the pages."""
 _CODES: Final = {"recyclability_grade": "grade", "weight_source": "weight_source"}

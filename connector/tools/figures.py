@@ -35,7 +35,7 @@ from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
 from services.filings import files
 from warehouse import filings
-from warehouse.companies import queries
+from warehouse.companies import profiles, queries
 from warehouse.figures import gaps, overview
 from warehouse.figures import market as market_figures
 from warehouse.figures import stored as stored_figures
@@ -129,7 +129,9 @@ class PortfolioTools(ToolSet):
         snapshot, now = newest_snapshot(self._service)
         try:
             stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
-            readiness = market_figures.readiness(snapshot, market, now, stored)
+            with self._service.writes.company(snapshot.company_id) as conn:
+                profile = profiles.read(conn)
+            readiness = market_figures.readiness(snapshot, market, now, stored, profile)
             answer: JsonObject = _without_empty(readiness)
             if state is not None:
                 items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)

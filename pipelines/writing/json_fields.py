@@ -22,7 +22,7 @@ from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import country_of
-from schemas.skus.types import Component, LibraryPart, SkuPatch, SubstanceEntry, Substances, VolumeRow
+from schemas.skus.types import Component, FlagFact, LibraryPart, SkuPatch, SubstanceEntry, Substances, VolumeRow
 from schemas.vocabularies import SUBSTANCES, Substance
 
 _Legacy = Literal["pfas_intentional", "svhc_declared", "bpa_present", "heavy_metals_sum_ppm"]
@@ -514,6 +514,19 @@ def merged_volumes(stored: str | None, patch: str | None) -> str | None:
     if None in rows.values():
         rows = {key: units for key, units in rows.items() if units is not None}
     return orjson.dumps(rows, option=orjson.OPT_SORT_KEYS).decode() if rows else None
+
+
+def merged_flag_facts(stored: str | None, patch: str | None) -> str | None:
+    """Return the stored answers with those of the patch, null to take one back; an equal answer keeps who gave it."""
+    if patch is None:
+        return None
+    held: dict[str, FlagFact] = {fact["fact"]: fact for fact in orjson.loads(stored or "[]")}
+    for key, sent in orjson.loads(patch).items():
+        if sent is None:
+            held.pop(key, None)
+        elif key not in held or held[key]["answer"] is not sent["answer"]:
+            held[key] = sent
+    return orjson.dumps([held[key] for key in sorted(held)]).decode() if held else None
 
 
 def published_volumes(stored: str | None) -> list[VolumeRow]:

@@ -98,7 +98,7 @@ def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
 def _composed(
     patch: Patch, before: dict[str, Column], library: Library, rules: RuleSet
 ) -> tuple[Patch, list[RowIssue]]:
-    """Return the patch with graphs and volumes as they would be stored: both depend on the stored ones."""
+    """Return the patch with graphs, volumes and answers as they would be stored: each depends on the stored one."""
     composed: dict[str, list[str | None]] = {}
     issues: list[RowIssue] = []
     if "components" in patch.given:
@@ -106,6 +106,9 @@ def _composed(
     if "volumes" in patch.given:
         rows = zip(patch.values["volumes"], before["volumes"], strict=True)
         composed["volumes"] = [json_fields.merged_volumes(stored, sent) for sent, stored in rows]
+    if "flag_facts" in patch.given:
+        rows = zip(patch.values["flag_facts"], before["flag_facts"], strict=True)
+        composed["flag_facts"] = [json_fields.merged_flag_facts(stored, sent) for sent, stored in rows]
     return Patch(patch.values.with_columns(composed), patch.given) if composed else patch, issues
 
 

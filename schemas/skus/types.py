@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NotRequired, Required
 from uuid import UUID
 
 from pydantic import Field as PydanticField
+from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from schemas.answers import DocStatus, Grade, Identifier, Instant, Number, Version, WrittenVersion
@@ -106,6 +107,15 @@ class VolumeRow(TypedDict):
     units_placed: int | None
 
 
+class FlagFact(TypedDict):
+    """A person's answer to a fact on which format bans depend, by the key that `depends_on` of a flag has."""
+
+    fact: str
+    answer: bool
+    by: str | None
+    at: Annotated[str, WithJsonSchema({"type": "string", "format": "date-time", "pattern": r"^.+Z$"})]
+
+
 class SkuFields(TypedDict, total=False):
     """The fields that have the same form everywhere: sent, stored and shown."""
 
@@ -166,6 +176,7 @@ class Sku(SkuFields, total=False):
 
     markets: Sequence[str] | None
     volumes: Sequence[VolumeRow]
+    flag_facts: Sequence[FlagFact]
     use_contexts: Sequence[str]
     components: Sequence[Component]
     pfas: SubstanceEntry | None
@@ -238,6 +249,7 @@ class SkuDetail(SkuFields, LegacySubstances):
     doc_status: DocStatus | None
     packaging_format_key: str | None
     volumes: list[VolumeRow]
+    flag_facts: Annotated[list[FlagFact], PydanticField(json_schema_extra={"x-stability": "preview"})]
     compliance: SkuCompliance
     created_at: Instant | None
     updated_at: Instant | None

@@ -49,6 +49,7 @@ def record(row: StoredSku) -> Sku:
         "use_contexts": array_values(row["use_contexts"]) or [],
         "components": orjson.loads(graph) if graph else [],
         "volumes": json_fields.published_volumes(row["volumes"]),
+        "flag_facts": orjson.loads(row["flag_facts"] or "[]"),
         **entries,
     }
     return cast(Sku, found)
@@ -79,6 +80,7 @@ def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
         **{json_fields.LEGACY[name]: json_fields.legacy_of(name, sku[name]) for name in SUBSTANCES},
         "substances_source": None,
         "volumes": sku["volumes"],
+        "flag_facts": sku["flag_facts"],
         "components": [json_fields.published_line(line) for line in sku["components"]],
     }
 

@@ -14,21 +14,23 @@ from uuid import UUID
 
 import orjson
 
+from compliance.annex_v import every_open_fact
 from pipelines.writing import json_fields, refuse
 from pipelines.writing.patch import Patch, Prepared, array_values, from_records
 from pipelines.writing.write import write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
+from schemas.json_values import instant_text
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.refusals import Refused
+from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SkuDetail, SkuPatch, VolumeRow
 from schemas.vocabularies import Outcome
 from services.skus import detail
 from warehouse.catalogue import served_markets
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
-from warehouse.skus import archive, portfolio
+from warehouse.skus import archive, portfolio, queries
 from warehouse.skus.queries import StoredSku
 from warehouse.skus.tables import Table
 
@@ -195,10 +197,7 @@ def write_volumes(
     the law forbids the SKU as it would be stored; nothing is written then.
     """
     written = _checked_rows(rows, served_markets(conn))
-    text = _as_patch(written)
-    patch = Patch(
-        Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}), Table({"sku_code": [True], "volumes": [True]})
-    )
+    patch = _patch_of_column(sku_code, "volumes", _as_patch(written))
     outcome = write_patch(conn, actor, patch, rules=rulesets.active(conn), dry_run=dry_run, resource="sku_volumes")
     if outcome.errors:
         raise Refused([issue for _, issue in outcome.errors])
@@ -224,6 +223,31 @@ def write_resting_volumes(
         archive.write_units(conn, actor, {sku_id: units})
     warnings = _market_warnings(written, rested.markets or [])
     return VolumesWritten(written, warnings, rested.version, rested.version + changed)
+
+
+def write_flag_fact(
+    conn: Connection, actor: Actor, sku_id: UUID, fact: str, answer: bool | None, *, rulesets: Rulesets
+) -> None:
+    """Store the actor's answer to a fact on which format bans depend, with name and instant; None takes one back.
+
+    An answer that is stored already keeps who gave it. Raise `NotThere` where no SKU of the company has the id, and
+    `Refused` for a fact on which no ban of the active rules depends.
+    """
+    code, rules = queries.code_of(conn, sku_id), rulesets.active(conn)
+    if code is None:
+        raise NotThere
+    if answer is not None and fact not in every_open_fact(rules):
+        sentence = Message("No format ban depends on {fact}.", fact=shown(fact))
+        raise Refused([Issue("not_in_vocabulary", sentence, "fact")])
+    given = {"fact": fact, "answer": answer, "by": actor.origin.actor_name, "at": instant_text(actor.now)}
+    patch = _patch_of_column(code, "flag_facts", orjson.dumps({fact: None if answer is None else given}).decode())
+    if faults := write_patch(conn, actor, patch, rules=rules).errors:
+        raise Refused([issue for _, issue in faults])
+
+
+def _patch_of_column(sku_code: str, column: str, text: str) -> Patch:
+    values = Table({"row": [0], "sku_code": [sku_code], column: [text]})
+    return Patch(values, Table({"sku_code": [True], column: [True]}))
 
 
 def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compliance.annex_v import flags, reason, translated_reason
+from compliance.annex_v import bans, every_open_fact, flags, reason, translated_reason
 from compliance.ruleset import load
 
 RULES = load()
@@ -113,3 +113,24 @@ def test_a_reason_that_was_kept_is_told_without_a_date_and_by_the_words_of_its_t
         "Getränkebecher aus expandiertem oder extrudiertem Polystyrol, wenn: enthält ein Getränk"
     )
     assert translated_reason("SUPD-B99", "Nobody knows this ban", RULES, "de") == "Nobody knows this ban"
+
+
+def test_an_answered_fact_decides_a_ban_and_a_stored_field_stands_above_it():
+    cup = {
+        "packaging_format": "cup",
+        "components": [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "EPS"}],
+    }
+
+    def found(record, **answers):
+        facts = [
+            {"fact": key, "answer": value, "by": "a@b.example", "at": "2026-11-27T00:00:00Z"}
+            for key, value in answers.items()
+        ]
+        return {ban.code: open_facts for ban, open_facts in bans({**record, "flag_facts": facts}, RULES)}
+
+    assert found(cup)["SUPD-B9"] == ["holds_a_beverage"]
+    assert found(cup, holds_a_beverage=True)["SUPD-B9"] == []
+    assert "SUPD-B9" not in found(cup, holds_a_beverage=False)
+    assert found({**cup, "use_contexts": ["beverage"]}, holds_a_beverage=False)["SUPD-B9"] == []
+    assert "SUPD-B9" not in found({**cup, "use_contexts": ["food"]}, holds_a_beverage=True)
+    assert "holds_a_beverage" in every_open_fact(RULES)

@@ -120,9 +120,9 @@ def test_every_jurisdiction_says_what_its_duties_reach_and_those_not_served_what
     found = catalogue.coverages()
     assert len(found) == 61
     assert sum(entry.served for entry in catalogue.pinned()) == 49
-    assert found["DE"].transport == found["DE"].deposit == "N"
-    assert found["BE-VLG"].missing_to_serve
-    assert found["FR"].missing_to_serve is None
+    assert found["DE"]["transport"] == found["DE"]["deposit"] == "N"
+    assert found["BE-VLG"]["missing_to_serve"]
+    assert found["FR"]["missing_to_serve"] is None
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,11 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]
     assert told["figures"] is None
     assert (told["coverage"]["deposit"], told["coverage"]["confidence"]) == ("N", "official_page")
+    need = told["authorised_representative"]
+    assert (need["required"], [question["field"] for question in need["asks"]]) == (
+        "depends",
+        ["seat", "sells_directly_abroad"],
+    )
     weigh(service.writes, service.rulesets, service.settings.data_dir, assistant.company)
     told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]["figures"]
     [aluminium] = told["tonnes"]

@@ -17,6 +17,7 @@ from compliance.annex_v import in_words, translated_reason
 from compliance.catalogue import coverages, due_days
 from compliance.grading import trace
 from compliance.readiness import findings
+from compliance.representatives import PRODUCER, questions, representatives
 from pipelines.reading import lines
 from schemas.issues import ISSUE_CODES
 from schemas.messages import (
@@ -88,8 +89,12 @@ def in_tables() -> set[str]:
             texts |= {ban.reference, ban.flag_text, *map(in_words, open_keys(ban.open_facts))}
     for found in findings():
         texts |= {found.sentence, *([found.reference] if found.reference else [])}
-    texts |= {note for covered in coverages().values() for note in (covered.note, covered.missing_to_serve) if note}
+    texts |= {
+        note for covered in coverages().values() for note in (covered["note"], covered["missing_to_serve"]) if note
+    }
     texts |= {day.note for days in due_days().values() for day in days if day.note}
+    texts |= {row["article"] for row in representatives().values() if row["article"]} | {PRODUCER}
+    texts |= {question["reference"] for question in questions("en").values()}
     return {text.replace("{", "{{").replace("}", "}}") for text in texts}
 
 
@@ -109,7 +114,7 @@ def test_every_template_is_translated_and_no_translation_is_left_over(lang: str)
 @pytest.mark.parametrize("lang", OTHERS)
 def test_every_note_of_the_tables_is_translated(lang: str) -> None:
     known = {str(entry.id) for entry in entries(lang)}
-    notes = [note for covered in coverages().values() for note in (covered.note, covered.missing_to_serve)]
+    notes = [note for covered in coverages().values() for note in (covered["note"], covered["missing_to_serve"])]
     notes += [day.note for days in due_days().values() for day in days]
     assert {note for note in notes if note} - known == set()
 

@@ -75,6 +75,7 @@ WITHOUT_PICTURE: Final = (
     "webhook",
     "import-columns",
     "import-grades",
+    "company",
 )
 """Pages that look like one of those above, and have no picture in docs/pages."""
 
@@ -196,6 +197,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "account": "/account",
         "password": "/password",
         "second-factor": "/account/second-factor",
+        "company": "/company",
         "people": "/people",
         "keys": "/keys",
         "webhooks": "/webhooks",

@@ -17,7 +17,7 @@ instructions for either hash.
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -130,11 +130,11 @@ _FIRST: Final = Digest(
     },
 )
 
-VERSIONS: Final = {1: _FIRST}
-"""Every version that a link may have been made with; each is final."""
-
-CURRENT: Final = VERSIONS[1]
+CURRENT: Final = replace(_FIRST, version=2, row=(*_FIRST.row, "flag_facts"))
 """The version of new links. A test compares its columns with the tables'."""
+
+VERSIONS: Final = {version.version: version for version in (_FIRST, CURRENT)}
+"""Every version that a link may have been made with; each is final."""
 
 
 @dataclass(frozen=True, slots=True)

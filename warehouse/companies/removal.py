@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -177,20 +178,10 @@ def of_companies(owner: Connection) -> list[Belonging]:
         withheld = [column for column in columns[name] if _CREDENTIAL.search(column) or (name, column) in _ANSWERS]
         kept = [column for column in columns[name] if column not in withheld]
         tables[name] = Belonging(name, "company_id" if "company_id" in columns[name] else "id", kept, withheld)
-    return [tables[name] for name in _in_order(names, owner.execute(_KEYS, (OURS,)).fetchall())]
-
-
-def _in_order(names: list[str], keys: list[tuple[str, str]]) -> list[str]:
-    """Return the names so that a table stands before the tables that its foreign keys lead to."""
-    ordered: list[str] = []
-    left = list(names)
-    while left:
-        referred = {to for by, to in keys if by in left}
-        free = [name for name in left if name not in referred]
-        assert free, "foreign keys of companies' tables lead in a circle"
-        ordered += free
-        left = [name for name in left if name in referred]
-    return ordered
+    order = TopologicalSorter[str](dict.fromkeys(names, ()))
+    for by, to in owner.execute(_KEYS, (OURS,)).fetchall():
+        order.add(to, by)
+    return [tables[name] for name in order.static_order() if name in tables]
 
 
 def copy_out(owner: Connection, table: Belonging, company_id: UUID, path: Path) -> int:

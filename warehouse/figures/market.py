@@ -12,9 +12,12 @@ from typing import Final, NamedTuple, TypedDict
 
 import polars as pl
 
-from compliance import annex_v, catalogue
+from compliance import annex_v
+from compliance.catalogue import coverages
 from compliance.filings.document import latest_year
 from compliance.readiness import Finding, findings
+from compliance.representatives import published_entry, representative
+from schemas.companies import NO_ANSWERS, ProfileFields
 from schemas.figures import MarketFigures, MarketFinding, MarketReadiness
 from schemas.json_values import JsonObject
 from schemas.normalise import market as normalised
@@ -58,12 +61,6 @@ class Placed(NamedTuple):
     uncounted: list[JsonObject]
     scope_missing: int
     obligations: list[JsonObject]
-
-
-def covered_packaging(market: str) -> JsonObject | None:
-    """Return the packaging that the market's duties cover; None where the tables do not have the market."""
-    coverage = catalogue.coverages().get(market)
-    return coverage.as_dict() if coverage else None
 
 
 def figures_in(figures: StoredFigures, market: str, this_year: int) -> MarketFigures | None:
@@ -178,13 +175,20 @@ class MarketItems(TypedDict):
     pagination: Pagination
 
 
-def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> MarketReadiness:
+def readiness(
+    snapshot: Snapshot,
+    market: str,
+    now: Now,
+    figures: StoredFigures | None = None,
+    profile: ProfileFields = NO_ANSWERS,
+) -> MarketReadiness:
     """Count the SKUs of which the market is one in effect, by class, and list each finding with its SKUs.
 
     `market` is a jurisdiction code; a country counts its subdivisions. Units are of the calendar year `period`. Each
     SKU is in one class: blocked, else to decide, else incomplete, else ready. `upcoming` findings count for none of
     them. `coverage` and `figures` are of the market itself: the packaging that its duties cover, and the tonnes placed
-    there. Raises `schemas.normalise.Unfit` (`unknown_market`) for what is no ISO 3166 code.
+    there; `authorised_representative` is of the company, by its `profile`. Raises `schemas.normalise.Unfit`
+    (`unknown_market`) for what is no ISO 3166 code.
     """
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
@@ -210,8 +214,9 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         **now.head(snapshot),
         "market": code,
         "in_european_union": in_union,
-        "jurisdiction": jurisdiction.as_dict(now.today) if jurisdiction else None,
-        "coverage": covered_packaging(code),
+        "jurisdiction": published_entry(jurisdiction, now.today) if jurisdiction else None,
+        "authorised_representative": representative(code, profile),
+        "coverage": coverages().get(code),
         "period": units_of,
         "figures": figures_in(figures, code, now.today.year) if figures else None,
         "skus": places.total(),

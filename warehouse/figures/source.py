@@ -84,7 +84,7 @@ SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_fo
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
        coalesce(covered.doc_status, 'missing') AS doc_status, import_id,
        (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at, components, volumes,
-       svhc, archived
+       svhc, flag_facts, archived
 FROM {_HELD}
 LEFT JOIN (
     SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
@@ -103,11 +103,13 @@ FROM docs WHERE status = 'valid'"""
 """The first day on which a DoC begins or ceases to be valid without any write; null where there is none."""
 
 
-_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "additives")
+_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "flag_facts", "additives")
 """What bans ask for besides markets and layers: the same for many SKUs. `additives` are those of the body's components,
 a sorted text as `a|b`, null where there are none."""
 _BETWEEN: Final = "|"
 """Stands between the markets of a SKU where they are one text."""
+_WHO_AND_WHEN: Final = r',"by":(?:null|"(?:[^"\\]|\\.)*"),"at":"[^"]*"'
+"""The members of a stored answer to a fact that decide nothing; SKUs with the same answers are judged once."""
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
@@ -118,7 +120,10 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     of a snapshot. Markets are those in effect. The body's layers matter only for SKUs in the Union whose face a ban
     concerns.
     """
-    skus = skus.with_columns(pl.col("markets_in_effect").list.join(_BETWEEN).alias("markets"))
+    skus = skus.with_columns(
+        pl.col("markets_in_effect").list.join(_BETWEEN).alias("markets"),
+        pl.col("flag_facts").str.replace_all(_WHO_AND_WHEN, ""),
+    )
     skus = skus.join(_additives(components), on="sku_code", how="left", maintain_order="left")
     rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
     layers = components.filter(pl.col("component_type").is_in(annex_v.LAYERS)).select(
@@ -128,7 +133,9 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
-    judged = [_judged(body, [_layer(body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()]
+    judged = [
+        _judged(body, [cast(Component, body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()
+    ]
     flags_of_bodies = bodies.join(
         distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
     )
@@ -176,7 +183,7 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl
     faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
     graphs: dict[int, list[Component]] = {}
     for line in several.to_dicts():
-        graphs.setdefault(line["place"], []).append(_layer(line))
+        graphs.setdefault(line["place"], []).append(cast(Component, line))
     flags_here = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
     return pl.DataFrame(
         {"place": list(graphs), "flags": flags_here}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)}
@@ -195,11 +202,6 @@ def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet
     ]
 
 
-def _layer(row: Mapping[str, object]) -> Component:
-    """A layer of a body, from a row that has `_LAYER`."""
-    return cast(Component, row)
-
-
 def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_type": "body"},)) -> Sku:
     """Return a record of a face in the Union with these layers; body layers have the additives of all bodies."""
     contexts, additives = face["use_contexts"], face["additives"].split("|") if face["additives"] else []
@@ -208,6 +210,7 @@ def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_
         "reusable": face["reusable"],
         "packaging_format": face["packaging_format"],
         "use_contexts": orjson.loads(contexts) if contexts else [],
+        "flag_facts": orjson.loads(face["flag_facts"] or "[]"),
         "components": [
             {**line, "additives": additives} if line["component_type"] == "body" else line for line in layers
         ],
@@ -246,7 +249,7 @@ _MADE_HERE: Final = ("flags", "rules", "markets_in_effect")
 """The columns that are made here and not read from Postgres: by the active rules, and by markets and volumes."""
 _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
-    **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc"), pl.String()),
+    **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc", "flag_facts"), pl.String()),
     "updated_at": pl.Int64(),
 }
 

@@ -200,6 +200,7 @@ class StoredSku(SkuFields, total=False):
     use_contexts: str | None
     components: str | None
     volumes: str | None
+    flag_facts: str | None
     pfas: str | None
     svhc: str | None
     bpa: str | None

@@ -73,6 +73,11 @@ def _row() -> list[SqlalchemyColumn[object]]:
         company(),
         *_stored(),
         SqlalchemyColumn("volumes", JSON, comment='{"FR/2026/0": units}: market, year, half; sorted by key'),
+        SqlalchemyColumn(
+            "flag_facts",
+            JSON,
+            comment='[{"fact", "answer", "by", "at"}], sorted: open facts of format bans that a person answered',
+        ),
         SqlalchemyColumn("components_weight_g", Double, comment="sum over the graph; null without a graph"),
         SqlalchemyColumn("recyclability_grade", Text, nullable=False),
         SqlalchemyColumn("recyclability_score", Double),
@@ -141,7 +146,7 @@ archived_skus = SqlalchemyTable(
 STORED_COLUMNS: Final = tuple(column for column in skus.columns if column.computed is None)
 """What a row of `skus` and its versions in `sku_versions` both have: all columns but those that Postgres computes."""
 
-VALUE_COLUMNS: Final[tuple[str, ...]] = (*(str(column.name) for column in _stored()), "volumes")
+VALUE_COLUMNS: Final[tuple[str, ...]] = (*(str(column.name) for column in _stored()), "volumes", "flag_facts")
 """What a caller can write: a difference in one of these makes a new version."""
 
 DERIVED_COLUMNS: Final = (
