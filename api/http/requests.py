@@ -138,13 +138,18 @@ async def _multipart(request: Request) -> Upload:
     return Upload(file.data, file.filename, fields)
 
 
-async def form_with_file(request: Request, parts: Sequence[str]) -> tuple[dict[str, str], Upload | None]:
+async def form_with_file(
+    request: Request, parts: Sequence[str], *, pasted_bytes: int = 0
+) -> tuple[dict[str, str], Upload | None]:
     """Return the text fields of a multipart body, and its part `file` where it has one; `parts` are those it may have.
 
-    Raise `Refused` and `TooLarge`, as for an import.
+    `pasted_bytes` are those that a text field may have which stands for a file. Raise `Refused` and `TooLarge`, as for
+    an import.
     """
-    stream = limited_chunks(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
-    parser = _Parser(request.headers, stream, max_files=1, max_fields=16)
+    limit = max(MAX_IMPORT_BYTES, pasted_bytes) + _MULTIPART_ALLOWANCE
+    stream = limited_chunks(request, limit)
+    text_bytes = limit if pasted_bytes else MultiPartParser.max_part_size
+    parser = _Parser(request.headers, stream, max_files=1, max_fields=16, max_part_size=text_bytes)
     try:
         form = await parser.parse()
     except MultiPartException as error:

@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from api.audit.words import path_in_words
 from api.http.answers import translated
-from api.http.errors import HttpRefusal, http_refusal
-from api.http.requests import Upload, fingerprint, form_with_file
+from api.http.errors import HttpRefusal, TooLarge, http_refusal
+from api.http.requests import MAX_IMPORT_BYTES, Upload, fingerprint, form_with_file
 from api.http.service import service_of
 from api.http.writing import with_reason
 from api.imports.columns_pages import (
@@ -197,6 +197,8 @@ upload_router = APIRouter(prefix="/imports")
 _PARTS = (forms.CSRF_FIELD, "file", "rows", "lang", "mapping_name", "archived")
 _PASTED_NAME = "pasted.csv"
 """File name of rows that a person pasted; the reader finds their delimiter."""
+_MOST_PASTED_BYTES = 2 * MAX_IMPORT_BYTES
+"""Pasted text that is read: more than a file may have, so that text above that limit is shown again with the reason."""
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -216,6 +218,8 @@ async def post_upload(request: Request, session: Editor) -> Response:
     rows: str | None = None
     try:
         file, rows = await _sent_file(request, session)
+        if len(file.data) > MAX_IMPORT_BYTES:
+            raise TooLarge(MAX_IMPORT_BYTES)
         write = await run_in_threadpool(write_of, request, session)
         name = file.fields.get("mapping_name") or None
         mapping = None if name is None else await run_in_threadpool(kept_mapping, write, mapping_name(name))
@@ -268,7 +272,10 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
     """
     if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
         raise PageRefused(403, "refused.form")
-    fields, file = await form_with_file(request, _PARTS)
+    try:
+        fields, file = await form_with_file(request, _PARTS, pasted_bytes=_MOST_PASTED_BYTES)
+    except TooLarge:
+        raise TooLarge(MAX_IMPORT_BYTES) from None
     if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
         raise PageRefused(403, "refused.form")
     rows = fields.get("rows", "")

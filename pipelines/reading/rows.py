@@ -23,7 +23,7 @@ from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
 from pipelines.writing.json_fields import COLUMNS, PARTS, served_market
 from schemas.messages import Message, from_json, stored_template, to_json
-from schemas.vocabularies import SUBSTANCES
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 ERRORS: Final = pl.Schema(
     {
@@ -249,10 +249,6 @@ def _quotable(cell: str | None) -> str | None:
 _WITHOUT_MATERIAL: Final = Message(
     "A component needs its material_family, or the component_id of a library component that has one."
 )
-_UNKNOWN_MATERIAL: Final = Message(
-    "No material is known of this weight, and without it the total of the SKU would be too small. Name the material in "
-    "the column's header, or in a mapping: glass_weight_g, wood_weight_g, other_weight_g."
-)
 _LINES_AT_A_TIME: Final = 20_000
 """A line's text needs several times its size while it is put together: of 200 000 lines at once 130 MiB."""
 
@@ -312,7 +308,7 @@ def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series)
             nothing &= ~typed.given[names[field]] if field in names else True
         name, message = names.get("material_family", "material_family"), _WITHOUT_MATERIAL
         if not {"material_family", "component_id"} & names.keys() and "weight_g" in names:
-            name, message = names["weight_g"], _UNKNOWN_MATERIAL
+            name, message = names["weight_g"], _unknown_material(columns["weight_g"])
         typed = typed.with_faults(name, faults_where(nothing, "required", message))
     for substance in SUBSTANCES:
         status = names.get(f"{substance}_status")
@@ -326,6 +322,16 @@ def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series)
                 )
                 typed = typed.with_faults(named, faults_where(alone, "required", message))
     return typed
+
+
+def _unknown_material(column: Column) -> Message:
+    """Return what a weight of a part without a material lacks, and the mapping that names one."""
+    return Message(
+        "No material is known of this weight, and without it the total of the SKU would be too small. Name the "
+        "material in the column's header, or in a mapping, as one of {names}: mapping={mapping}.",
+        names=", ".join(f"{family}_weight_g" for family in VOCABULARIES["material_family"]),
+        mapping={"columns": {"other_weight_g": letter(column.position)}},
+    )
 
 
 def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:

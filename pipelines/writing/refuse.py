@@ -7,6 +7,7 @@ SKU that is in no other sheet, because it is stored. Neither can create a SKU. T
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Final, cast
 
 import orjson
@@ -238,7 +239,9 @@ def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> 
     if not markets or volume_patch is None:
         return []
     with_units = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
-    return [
-        Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=code), "markets")
-        for code in sorted(with_units - set(markets))
-    ]
+    return [_not_named(code) for code in sorted(with_units - set(markets))]
+
+
+@lru_cache(maxsize=1024)
+def _not_named(market: str) -> Issue:
+    return Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=market), "markets")

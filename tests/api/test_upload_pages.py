@@ -163,6 +163,22 @@ def test_rows_that_cannot_be_read_stay_in_the_form(browser):
     assert "sku_code\tname\t<2>" in unescape(answer.text.partition("<textarea")[2].partition("</textarea>")[0])
 
 
+def test_pasted_rows_have_the_limit_of_a_file(caller, browser):
+    """10 MiB are read; more stay in the form with the limit; far more are refused with the same sentence."""
+    line, most = "P-{:06d}\t" + "Flasche " * 40 + "\r\n", 10 * 2**20
+    text = "sku_code\tname\r\n" + "".join(line.format(at) for at in range(most // len(line.format(0)) - 1))
+    full = text + f"Z-1\t{'x' * (most - len(text) - 6)}\r\n"
+    assert len(full.encode()) == most
+    answer = send(browser, rows=full)
+    assert answer.status_code == 303, answer.text[-2000:]
+    limit = "larger than 10 MB"
+    over = send(browser, rows=full + "\r\n")
+    assert (over.status_code, limit in over.text) == (413, True)
+    assert over.text.count("Flasche ") == full.count("Flasche ")
+    far = send(browser, rows=full * 2 + full)
+    assert (far.status_code, limit in far.text) == (413, True)
+
+
 def test_a_form_without_file_and_rows_says_what_to_do(browser):
     answer = send(browser, rows=" ", lang="de")
     assert (answer.status_code, "Wählen Sie eine Datei oder fügen Sie Zeilen ein." in answer.text) == (400, True)

@@ -6,7 +6,8 @@ takes four times as long for it. Memory contains one part, however large the com
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, Final, NamedTuple, cast  # Any: a row of the snapshot, before it is a SKU
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias, cast  # Any: a row of the snapshot, before it is a SKU
 from uuid import UUID
 
 import orjson
@@ -27,6 +28,8 @@ ARCHIVED: Final = "archived"
 """The column of all three tables that marks the rows of archived SKUs, which only figures read."""
 FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String()})
 """A format ban that the SKU meets or may meet, in the words of the active rules (`compliance.annex_v`)."""
+_Flags: TypeAlias = tuple[tuple[str, str, date, str], ...]
+"""The values of each flag of a SKU."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
 SKUS: Final = pl.Schema(
@@ -133,12 +136,8 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
-    judged = [
-        _judged(body, [cast(Component, body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()
-    ]
-    flags_of_bodies = bodies.join(
-        distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
-    )
+    judged = [_judged_body(body, rules) for body in distinct.iter_rows()]
+    flags_of_bodies = bodies.join(distinct.with_columns(_column(judged)), on=(*_FACE, *_LAYER), nulls_equal=True)
     none = pl.lit([], dtype=pl.List(FLAG))
     all_found = pl.concat([flags_of_bodies.select("place", "flags"), _one_by_one(rows, several, rules)])
     placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
@@ -185,21 +184,29 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl
     for line in several.to_dicts():
         graphs.setdefault(line["place"], []).append(cast(Component, line))
     flags_here = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
-    return pl.DataFrame(
-        {"place": list(graphs), "flags": flags_here}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)}
-    )
+    return pl.DataFrame([pl.Series("place", list(graphs), dtype=pl.UInt32), _column(flags_here)])
 
 
-def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet) -> list[dict[str, object]]:
-    return [
-        {
-            "code": ban.code,
-            "certainty": "depends" if open_facts else "certain",
-            "applies_from": ban.applies_from,
-            "text": ban.flag_text,
-        }
+def _column(judged: Sequence[_Flags]) -> pl.Series:
+    """Return the column of flags: of many SKUs there are few different ones, and nested values are slow to make."""
+    names = [field.name for field in FLAG.fields]
+    kinds = {flags: place for place, flags in enumerate(dict.fromkeys(judged))}
+    values = [[dict(zip(names, flag, strict=True)) for flag in flags] for flags in kinds]
+    return pl.Series("flags", values, dtype=pl.List(FLAG)).gather([kinds[flags] for flags in judged])
+
+
+@lru_cache(maxsize=32_768)
+def _judged_body(body: tuple[Any, ...], rules: RuleSet) -> _Flags:
+    """Judge a body of one layer or none, the values of `_FACE` and `_LAYER`: other parts and writes have it too."""
+    values = dict(zip((*_FACE, *_LAYER), body, strict=True))
+    return _judged(values, [cast(Component, values)] if values["component_type"] else [], rules)
+
+
+def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet) -> _Flags:
+    return tuple(
+        (ban.code, "depends" if open_facts else "certain", ban.applies_from, ban.flag_text)
         for ban, open_facts in annex_v.bans(_record(face, components), rules)
-    ]
+    )
 
 
 def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_type": "body"},)) -> Sku:
@@ -300,10 +307,19 @@ def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
-    """Return the design rules that fired on each SKU. Contexts are JSON here, for the rules an array's text."""
+    """Return the design rules that fired on each SKU, judged once for equal ones.
+
+    Contexts are JSON here, for the rules an array's text.
+    """
     contexts = pl.col("use_contexts").str.replace_all('"', "", literal=True).str.strip_chars("[]")
-    graded = rows.with_columns((pl.lit("{") + contexts + pl.lit("}")).alias("use_contexts")).select(GRADED_INPUTS)
-    return pl.Series("rules", fired_rules(graded.iter_rows(), rules), dtype=pl.List(pl.String()))
+    has_weight = pl.col("weight_grams").sign()  # of a weight a grade depends on no more
+    graded = rows.with_columns(has_weight, (pl.lit("{") + contexts + pl.lit("}")).alias("use_contexts")).select(
+        GRADED_INPUTS
+    )
+    distinct = graded.unique(maintain_order=True)
+    fired = pl.Series("rules", fired_rules(distinct.iter_rows(), rules), dtype=pl.List(pl.String()))
+    judged = distinct.with_columns(fired)
+    return graded.join(judged, on=GRADED_INPUTS, how="left", nulls_equal=True, maintain_order="left")["rules"]
 
 
 def _components(rows: pl.DataFrame) -> pl.DataFrame:
