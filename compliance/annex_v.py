@@ -72,6 +72,8 @@ def _ban(code: str, text: str, rules: RuleSet, lang: str) -> str:
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """Types of component that may make up a body; other types are ignored here."""
+_PAPER_WITH_PLASTIC: Final = frozenset({"CUP_STOCK", "C81", "C84", "C85"})
+"""Codes of paper that has a plastic layer by their own name (Decision 97/129/EC, Annex VII)."""
 Fact: TypeAlias = str | float | bool | tuple[str, ...] | None
 """The value of a field that an atom may name."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
@@ -174,9 +176,14 @@ def _face(record: Sku, rules: RuleSet) -> dict[str, Fact]:
 
 
 def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
-    """Return family, code and thickness of the heaviest material among the body's layers; the first of equals."""
+    """Return family, code and thickness of the heaviest material among the body's layers; the first of equals.
+
+    Beside them whether any layer is plastic: None where one has no material.
+    """
+    layers = _layers(record)
+    any_plastic = _any_plastic(record, layers, rules)
     by_material: dict[str, list[tuple[float, str, Component]]] = {}
-    for layer in _layers(record):
+    for layer in layers:
         path = material_path(
             layer["component_type"],
             layer.get("material_family"),
@@ -188,7 +195,7 @@ def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
             grams = float(layer.get("weight_g") or 0)
             by_material.setdefault(same_material().get(path, path), []).append((grams, path, layer))
     if not by_material:
-        return {"body_material": None, "body_code": None, "body_thickness_um": None}
+        return {"body_material": None, "body_code": None, "body_thickness_um": None, "any_layer_plastic": any_plastic}
     heaviest_material = max(by_material.values(), key=lambda layers: sum(grams for grams, _, _ in layers))
     _, path, layer = max(heaviest_material, key=lambda weighed: weighed[0])
     text = layer.get("polymer_or_grade")
@@ -196,7 +203,22 @@ def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
         "body_material": path.partition("/")[0],
         "body_code": resolve_material(text, rules) if text else None,
         "body_thickness_um": layer.get("thickness_um"),
+        "any_layer_plastic": any_plastic,
     }
+
+
+def _any_plastic(record: Sku, layers: Sequence[Component], rules: RuleSet) -> bool | None:
+    """Return whether any layer of the body is plastic; None where the material of a layer is not given.
+
+    A coating of family *other* may be a varnish, a wax or a dispersion of plastic: it decides nothing.
+    """
+    for layer in layers:
+        text = layer.get("polymer_or_grade")
+        code = resolve_material(text, rules) if text else None
+        if layer.get("material_family") == "plastic" or code in _PAPER_WITH_PLASTIC:
+            return True
+    families = {line.get("material_family") for line in lines(record) if line["component_type"] in LAYERS - {"body"}}
+    return None if families & {None, "other"} else False
 
 
 def _additives(record: Sku) -> tuple[str, ...]:

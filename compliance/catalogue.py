@@ -68,6 +68,8 @@ class Jurisdiction:
     served: bool
     composite_rule: str
     composite_threshold_percent: str
+    year: int | None = None
+    """The calendar year whose categories it declares in; None for the newest ones. No column of the catalogue."""
 
     def depth(self, today: date) -> int:
         """Return 1 for signalled, 2 for sourced, 3 for reviewed by a lawyer at most 18 months ago (same day counts)."""
@@ -85,7 +87,7 @@ class Jurisdiction:
 
 
 _COLUMNS: Final = (
-    *(field.name for field in fields(Jurisdiction) if field.name not in ("base_depth", "served")),
+    *(field.name for field in fields(Jurisdiction) if field.name not in ("base_depth", "served", "year")),
     *("law_date_seen", "depth", "in_catalogue", "composite_basis", "composite_note"),
 )
 """The columns that a catalogue file must have."""
@@ -127,6 +129,12 @@ def served(entries: Iterable[Jurisdiction]) -> list[Jurisdiction]:
 def eu_codes() -> frozenset[str]:
     """Return the codes of the European Union's territory: its Member States, and their regions that have a row."""
     return frozenset(entry.code for entry in pinned() if entry.region == "eu")
+
+
+@cache
+def member_states() -> tuple[str, ...]:
+    """Return the codes of the Member States of the European Union, without their regions."""
+    return tuple(entry.code for entry in pinned() if entry.region == "eu" and entry.parent_code is None)
 
 
 def coverage(entries: Sequence[Jurisdiction], today: date) -> dict[str, object]:
@@ -253,7 +261,14 @@ def _faults(row: Row, entry: Jurisdiction) -> Iterator[str]:
 
 
 PINNED_DUE_DAYS: Final = RULES / "catalogue" / "due_days.csv"
-DUTIES: Final = ("annual_report", "half_report", "scheme_report", "simplified_report", "completeness_declaration")
+OTHER_DUTIES: Final = ("sup_fund_report", "register_report")
+"""Reports of other things than a declaration of tonnes: it neither meets them nor is late because of them."""
+DUTIES: Final = (
+    *("annual_report", "half_report", "scheme_report", "simplified_report", "completeness_declaration"),
+    *OTHER_DUTIES,
+)
+_UNION: Final = "EU"
+"""The code of a day that every Member State has."""
 BOUNDS: Final = ("by", "before")
 """Whether the day itself is still in time."""
 HALVES: Final = {"": 0, "1": 1, "2": 2}
@@ -265,7 +280,8 @@ _LEAP_YEAR: Final = 2024
 class DueDay:
     """A day by or before which a duty is due; `day` is None for the last one of the month.
 
-    `half` is the half of the year that the duty is about, 0 for the whole year.
+    `half` is the half of the year that the duty is about, 0 for the whole year; `first_year` the first year that is
+    reported, None where no source states one.
     """
 
     duty: str
@@ -276,6 +292,7 @@ class DueDay:
     confidence: str
     source_url: str
     note: str | None
+    first_year: int | None
 
     def after(self, year: int) -> date:
         """Return the day on which the report about a calendar year or its half is due: one of the next year.
@@ -306,13 +323,15 @@ def read_due_days(path: Path) -> Mapping[str, Sequence[DueDay]]:
     days: dict[str, list[DueDay]] = {}
     for row in table:
         day = None if row["day"] == _LAST else int(row["day"])
-        due = record_of_row(DueDay, row, half=HALVES[row["half"]], day=day)
-        days.setdefault(row["code"], []).append(due)
+        first_year = int(row["from"]) if row["from"] else None
+        due = record_of_row(DueDay, row, half=HALVES[row["half"]], day=day, first_year=first_year)
+        for code in member_states() if row["code"] == _UNION else (row["code"],):
+            days.setdefault(code, []).append(due)
     return MappingProxyType(days)
 
 
 def _due_day_faults(row: Row, codes: set[str]) -> Iterator[str]:
-    if row["code"] not in codes:
+    if row["code"] not in codes | {_UNION}:
         yield f"{row['code']} is not in the catalogue"
     if row["duty"] not in DUTIES or row["bound"] not in BOUNDS:
         yield "duty or bound is unknown"

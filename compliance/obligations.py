@@ -20,7 +20,7 @@ from compliance.rollup.periods import halves_of
 from compliance.rollup.tonnes import Figures
 from compliance.rule_rows import COMPARISONS
 from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judge_scope, scopes
-from compliance.tables import RULES, Row, is_confidence, record_of_row, refuse, rows, words
+from compliance.tables import RULES, Row, Years, is_confidence, record_of_row, refuse, rows, words, years_of
 
 PINNED: Final = RULES / "catalogue" / "thresholds.csv"
 GROUP_RULES: Final = frozenset({"any_above", "any_below"})
@@ -36,7 +36,7 @@ class Threshold:
 
     `scope_type` says which categories are summed, `scope_key` which packaging of them counts. `needs_turnover` is `and`
     or `or` where a turnover, which no record has, decides together with the tonnes, else empty. `undecidable` is the
-    reason where tonnes decide nothing, else None.
+    reason where tonnes decide nothing, else None. `years` are those whose tonnes it is about.
     """
 
     market: str
@@ -54,6 +54,7 @@ class Threshold:
     source_url: str
     confidence: str
     scope_confidence: str
+    years: Years
 
 
 @cache
@@ -82,6 +83,7 @@ def _threshold(row: Row) -> Threshold:
         operator=row["tonnes_operator"],
         needs_turnover=row["combine"],
         undecidable=row["undecidable_reason"] or None,
+        years=years_of(row),
     )
 
 
@@ -180,9 +182,9 @@ def quantities(figures: Figures, market: str, year: int) -> Quantities:
     )
 
 
-def obligations(market: str, quantities: Quantities) -> list[Obligation]:
-    """Return the answers for the market's own rows, none inherited from its parent, in the order of the table."""
-    answers = [_answer(row, quantities) for row in thresholds() if row.market == market]
+def obligations(market: str, quantities: Quantities, year: int) -> list[Obligation]:
+    """Return the answers for the market's own rows of a calendar year, none inherited, in the order of the table."""
+    answers = [_answer(row, quantities) for row in thresholds() if row.market == market and row.years.hold(year)]
     verdicts: dict[str, set[str]] = {}
     for answer in answers:
         if answer.rule.group:

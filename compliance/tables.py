@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_type_hints  # Any: fields of any record that a row becomes
+from typing import Any, Final, NamedTuple, TypeVar, get_type_hints  # Any: fields of any record that a row becomes
 
 RULES = Path(__file__).parent / "rules"
 """The folder with one sub-folder for each published rule-set, and `catalogue` with the EPR tables."""
@@ -86,6 +86,31 @@ def record_of_row(record: type[_Record], row: Row, **others: object) -> _Record:
     """Return a row as a record: each field from the column of its name, but those whose values are `others`."""
     cells = {name: read(row[name]) for name, read in _readers(record) if name not in others and read}  # type: ignore[arg-type]  # a class
     return record(**cells, **others)
+
+
+class Years(NamedTuple):
+    """The calendar years in which a row holds (its columns `from` and `until`, both inside); None for no end."""
+
+    first: int | None
+    last: int | None
+
+    def hold(self, year: int | None) -> bool:
+        """Return whether the row holds in a calendar year; without one, whether it is the newest."""
+        if year is None:
+            return self.last is None
+        return (self.first is None or self.first <= year) and (self.last is None or year <= self.last)
+
+
+def years_of(row: Row) -> Years:
+    """Return the years of a row."""
+    first, last = (int(row[name]) if row[name] else None for name in ("from", "until"))
+    return Years(first, last)
+
+
+def first_years(held: Iterable[Years]) -> set[int]:
+    """Return the years in which one of the rows is the first time there, or the first time not."""
+    ends = {(years.first, years.last + 1 if years.last else None) for years in held}
+    return {year for pair in ends for year in pair if year}
 
 
 def refuse(what: str, faults: Iterable[str]) -> None:

@@ -83,7 +83,7 @@ def compute_obligations(figures: Figures) -> pl.DataFrame:
     rows = [
         {"market": market, "year": year, "halves": halves_there(figures, market, year, 0), **obligation(answer)}
         for market, year in of_year.unique().sort("market", "year").iter_rows()
-        for answer in obligations(market, quantities(figures, market, year))
+        for answer in obligations(market, quantities(figures, market, year), year)
     ]
     return pl.DataFrame(rows, schema=OBLIGATION_SCHEMA, orient="row")
 

@@ -142,7 +142,7 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
         "question": question(figures, market, year, half),
         "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
         "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
-        "obligations": [obligation(entry) for entry in obligations(market, quantities(figures, market, year))],
+        "obligations": [obligation(entry) for entry in obligations(market, quantities(figures, market, year), year)],
     }
 
 

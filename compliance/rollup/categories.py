@@ -16,7 +16,19 @@ from compliance.catalogue import Jurisdiction
 from compliance.material_path import material_paths
 from compliance.ruleset import RuleSet
 from compliance.scopes import ALL, Face, Standing, judge_scope, scopes, standing_of
-from compliance.tables import NONE, RULES, Row, is_confidence, record_of_row, refuse, rows, words
+from compliance.tables import (
+    NONE,
+    RULES,
+    Row,
+    Years,
+    first_years,
+    is_confidence,
+    record_of_row,
+    refuse,
+    rows,
+    words,
+    years_of,
+)
 from compliance.words import resolve_format
 
 PINNED: Final = RULES / "catalogue" / "scheme_categories.csv"
@@ -39,13 +51,14 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchemeRow:
-    """One category of a jurisdiction with the patterns of the paths that it includes."""
+    """One category of a jurisdiction with the patterns of the paths that it includes, and the years it holds in."""
 
     code: str
     name: str
     patterns: tuple[str, ...]
     scope_key: str
     confidence: str
+    years: Years
 
     def as_category(self, basis: str) -> Category:
         """Return the category that it gives to a path on this basis."""
@@ -90,8 +103,8 @@ def category(path: str, jurisdiction: Jurisdiction) -> Category | None:
 
 def families_of(category_code: str, jurisdiction: Jurisdiction) -> frozenset[str]:
     """Return the material families that a category of a jurisdiction takes; itself where it is a family's name."""
-    for _, level in _levels(jurisdiction):
-        for row in level:
+    for code in _codes(jurisdiction).values():
+        for row in schemes().get(code or "", ()):
             if row.code == category_code:
                 paths = (path for path in material_paths() if row.fixed(path))
                 return frozenset(path.partition("/")[0] for path in paths) or frozenset({category_code})
@@ -142,13 +155,24 @@ def _best(level: Iterable[SchemeRow], path: str) -> SchemeRow | None:
 
 @lru_cache(maxsize=1024)
 def _levels(jurisdiction: Jurisdiction) -> tuple[tuple[str, tuple[SchemeRow, ...]], ...]:
-    """Return the rows to search, one level after the other; a level without rows is skipped."""
-    codes = {
-        "own": jurisdiction.code,
-        "parent": jurisdiction.parent_code,
-        "eu_default": UNION if jurisdiction.region == "eu" else None,
-    }
-    return tuple((basis, schemes()[code]) for basis, code in codes.items() if code and code in schemes())
+    """Return the rows of its year to search, one level after the other; a level without rows is skipped."""
+    return tuple(
+        (basis, tuple(row for row in schemes()[code] if row.years.hold(jurisdiction.year)))
+        for basis, code in _codes(jurisdiction).items()
+        if code and code in schemes()
+    )
+
+
+def _codes(jurisdiction: Jurisdiction) -> dict[str, str | None]:
+    union = UNION if jurisdiction.region == "eu" else None
+    return {"own": jurisdiction.code, "parent": jurisdiction.parent_code, "eu_default": union}
+
+
+@lru_cache(maxsize=1024)
+def years_of_change(jurisdiction: Jurisdiction) -> tuple[int, ...]:
+    """Return the calendar years from which a jurisdiction has other categories than in the year before, ascending."""
+    held = [row.years for code in _codes(jurisdiction).values() for row in schemes().get(code or "", ())]
+    return tuple(sorted(first_years(held)))
 
 
 @lru_cache(maxsize=1)
@@ -172,10 +196,14 @@ def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
             code=row["category_code"],
             name=row["category_name"],
             patterns=words(row["maps_from"]),
+            years=years_of(row),
         )
         rows_by_code[row["code"]] = (*rows_by_code.get(row["code"], ()), scheme_row)
     faults = [f"{row['code']} {row['category_code']}: {fault}." for row in table for fault in _row_faults(row)]
-    faults += [fault for code, level in rows_by_code.items() for fault in _level_faults(code, level)]
+    for code, level in rows_by_code.items():
+        starts = sorted(first_years(row.years for row in level))
+        spans = [tuple(row for row in level if row.years.hold(year)) for year in (0, *starts)]
+        faults += dict.fromkeys(fault for span in spans for fault in _level_faults(code, span))
     refuse(path.name, faults)
     return rows_by_code
 

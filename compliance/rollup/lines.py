@@ -4,8 +4,10 @@ Markets are computed one after the other, each over the SKUs with units there. `
 tonnes of lines.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -19,12 +21,14 @@ from compliance.material_path import (
     same_material,
     shape_of,
 )
-from compliance.rollup.categories import BASES, Standings, category, standings, takes
+from compliance.rollup.categories import BASES, Standings, category, standings, takes, years_of_change
 from compliance.rollup.exact import GRAMS, beyond_reach, exceeds
 from compliance.rollup.parts import PATH, Parts, Portfolio, field_of, parts_of
 from compliance.rollup.periods import PERIOD_COLUMNS, units_placed, volume_rows
 from compliance.ruleset import RuleSet
 
+_NO_YEAR: Final = 10_000
+"""After the last calendar year that a record can have."""
 BODY: Final = "body"
 CONSTITUENTS: Final = "constituents"
 UNSPLIT: Final = "composite/unsplit"
@@ -264,6 +268,20 @@ def prepare_lines(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], r
     lines, materials = plain_and_judged(parts, rules)
     stand = standings(skus, rules)
     return Prepared(skus, volumes, parts, lines.select(LINE_COLUMNS), materials, stand, by_code)
+
+
+def spans_of(market: str, ready: Prepared) -> Iterator[Prepared]:
+    """Yield the portfolio once for each span of years in which a market has the same categories, the earliest first."""
+    jurisdiction = ready.jurisdictions[market]
+    starts = years_of_change(jurisdiction)
+    if not starts:
+        yield ready
+    for first, after in pairwise((0, *starts, _NO_YEAR)) if starts else ():
+        within = pl.col("year").is_between(first, after, closed="left")
+        volumes = ready.volumes.filter((pl.col("market") == market) & within)
+        if not volumes.is_empty():
+            of_span = {**ready.jurisdictions, market: replace(jurisdiction, year=first)}
+            yield ready._replace(volumes=volumes, jurisdictions=of_span)
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:

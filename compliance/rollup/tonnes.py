@@ -23,6 +23,7 @@ from compliance.rollup.lines import (
     codes,
     lines_of,
     prepare_lines,
+    spans_of,
 )
 from compliance.rollup.parts import Portfolio
 from compliance.rollup.periods import HALVES_SCHEMA, PERIOD_COLUMNS, combine_halves, recorded_halves
@@ -173,7 +174,8 @@ def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: R
     Raise `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes.
     """
     ready = prepare_lines(portfolio, jurisdictions, rules)
-    return combine_blocks(_figures(market, ready) for market in ready.volumes["market"].unique().sort())
+    markets = ready.volumes["market"].unique().sort()
+    return combine_blocks(_figures(market, span) for market in markets for span in spans_of(market, ready))
 
 
 def combine_blocks(blocks: Iterable[Figures]) -> Figures:

@@ -13,6 +13,7 @@ stored is changed. Of a declaration that was corrected its newest correction is 
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache, partial
 from typing import Any, Final, TypeAlias, TypedDict  # Any: JSON, and rows of frames, whose columns the query names
@@ -83,13 +84,14 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
     `scope` says whether the category covers it (in, out, ask), `scope_why` which fact excludes it or is missing.
     """
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
+    of_year = replace(inputs.jurisdictions[market], year=year)
     found = []
     for portfolio in portfolios(inputs, market, year, SKU_COLUMNS):
-        ready = prepare_lines(portfolio, inputs.catalogue.entries, inputs.rules)
+        ready = prepare_lines(portfolio, (*inputs.catalogue.entries, of_year), inputs.rules)
         if market not in ready.volumes["market"]:
             continue
         rolled = lines_of(market, ready)
-        of_category = categories(inputs.jurisdictions[market]).filter(pl.col("category_code") == category_code)
+        of_category = categories(of_year).filter(pl.col("category_code") == category_code)
         per_unit = (
             rolled.lines.join(of_category.select("path"), on="path", how="semi")
             .group_by("sku")

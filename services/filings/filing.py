@@ -17,7 +17,7 @@ from uuid import UUID
 import polars as pl
 from uuid_utils import uuid7
 
-from compliance.catalogue import DueDay, Jurisdiction, due_days
+from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
 from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
@@ -354,14 +354,17 @@ def _of_market(
         running = next((each for each in sorted(periods) if not _has_ended(*each, today)), None)
         for year, half in periods:
             declaration = kept.get((market, year, half))
-            stated = (each for each in due_days().get(market, ()) if each.half == half)
+            stated = (
+                each for each in due_days().get(market, ()) if each.half == half and year >= (each.first_year or 0)
+            )
             days = tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))
+            own = [day for day in days if day.stated.duty not in OTHER_DUTIES]
             state: State = "open"
             if declaration is not None:
                 state = "kept"
             elif not _has_ended(year, half, today):
                 state = "coming"
-            elif days and all(day.has_passed(today) for day in days):
+            elif own and all(day.has_passed(today) for day in own):
                 state = "overdue"
             if (state == "kept" and (year, half) != last_kept) or (state == "coming" and (year, half) != running):
                 continue

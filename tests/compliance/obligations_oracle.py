@@ -7,7 +7,7 @@ import operator
 from fractions import Fraction
 
 from compliance.tables import RULES, rows
-from tests.compliance.rollup_oracle import cells, figures, halves_held, of_sku, scope, units
+from tests.compliance.rollup_oracle import cells, figures, halves_held, holds_in, of_sku, scope, units
 
 THRESHOLDS = rows(RULES / "catalogue" / "thresholds.csv")
 HOLDS = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
@@ -22,7 +22,7 @@ def quantity(row, skus, market, year, verdicts):
             continue
         if row["scope_type"] == "single_use" and sku["reusable"] is True:
             continue
-        for code, (weight, _) in of_sku(sku, market)[0].items():
+        for code, (weight, _) in of_sku(sku, market, year)[0].items():
             if not row["scope_value"] or code in cells(row["scope_value"]):
                 of_each[code] = of_each.get(code, 0) + weight * number / 1_000_000
     pick = max if row["scope_type"] == "largest_category" else sum
@@ -38,7 +38,7 @@ def lacking(row, skus, market, year):
             continue
         if row["scope_type"] == "single_use" and sku["reusable"] is True:
             continue
-        total = of_sku(sku, market)[0]
+        total = of_sku(sku, market, year)[0]
         if any(not row["scope_value"] or code in cells(row["scope_value"]) for code in total):
             found.update(fields)
     return found
@@ -68,7 +68,7 @@ def verdict_of(row, skus, market, year, is_lower_bound):
 def obligations(skus, market, year):
     """The answers to the market's own rows, in the file's order, each with its duty's verdict."""
     is_lower_bound = bool(figures(skus, market, year, 0)[1])
-    own = [row for row in THRESHOLDS if row["code"] == market]
+    own = [row for row in THRESHOLDS if row["code"] == market and holds_in(row, year)]
     answers = [verdict_of(row, skus, market, year, is_lower_bound) for row in own]
     order = {
         "any_above": ("above", "undecidable", "near", "below"),

@@ -169,15 +169,24 @@ def best_row(level, path):
     return max(scored)[1] if scored else None
 
 
-def levels(market):
+def holds_in(row, year):
+    """Whether a row of a table with years holds in this one."""
+    return int(row["from"] or 0) <= year <= int(row["until"] or 9999)
+
+
+def levels(market, year):
     row = JURISDICTIONS[market]
     codes = [("own", market), ("parent", row["parent_code"]), ("eu_default", "EU" if row["region"] == "eu" else "")]
-    found = [(basis, [each for each in CATEGORIES if each["code"] == code]) for basis, code in codes if code]
+    found = [
+        (basis, [each for each in CATEGORIES if each["code"] == code and holds_in(each, year)])
+        for basis, code in codes
+        if code
+    ]
     return [(basis, level) for basis, level in found if level]
 
 
-def category(path, market):
-    asked = levels(market)
+def category(path, market, year):
+    asked = levels(market, year)
     if PATHS[path]["stands_for"]:
         for row in asked[0][1] if asked else []:
             if any("unspecified" in p.split("/") and fitting(p, path) for p in cells(row["maps_from"])):
@@ -189,7 +198,7 @@ def category(path, market):
             if not PATHS[kind]["stands_for"]
             and any(fitting(p, kind) and p.count("/") == kind.count("/") for p in wanted)
         ]
-        found = {category(kind, market) for kind in kinds}
+        found = {category(kind, market, year) for kind in kinds}
         if len({code for code, _ in found}) != 1:
             return None
         return next(iter(found))[0], max((basis for _, basis in found), key=BASES.index)
@@ -206,7 +215,7 @@ def category(path, market):
 # 5. Composites
 
 
-def unit_lines(layers, kind, sku, market):
+def unit_lines(layers, kind, sku, market, year):
     """The lines of one unit: all layers of the body (kind `body`), or one other part of that type."""
     row = JURISDICTIONS[market]
     materials = {}
@@ -239,7 +248,7 @@ def unit_lines(layers, kind, sku, market):
         composite = "composite/beverage_carton"
     else:
         composite = path if path.startswith("composite/") else "composite/" + PATHS[path]["composite_as"]
-    asked = levels(market)
+    asked = levels(market, year)
     if asked and best_row(asked[0][1], composite):
         return [line(whole, composite)]
     if row["composite_rule"] == "own_category":
@@ -255,18 +264,18 @@ def unit_lines(layers, kind, sku, market):
 # 6. Tonnes
 
 
-def of_sku(sku, market):
+def of_sku(sku, market, year):
     """Category to (grams, basis) of one unit, and the gaps."""
     gaps = []
     parts, riding = parts_of(sku, gaps)
     layers = [part for part in parts if part["layer"]]
-    lines = unit_lines(layers, "body", sku, market) if layers else []
+    lines = unit_lines(layers, "body", sku, market, year) if layers else []
     for part in parts:
         if not part["layer"]:
-            lines += unit_lines([part], part["kind"], sku, market)
+            lines += unit_lines([part], part["kind"], sku, market, year)
     counted = []
     for line in sorted(lines, key=lambda line: line["first"]):
-        found = category(line["path"], market)
+        found = category(line["path"], market, year)
         if found:
             counted.append((line, found))
             continue
@@ -284,9 +293,9 @@ def of_sku(sku, market):
     return total, gaps
 
 
-def row_of(code, market):
+def row_of(code, market, year):
     """Scope and confidence of a category, by the first level that has its code."""
-    for _, level in levels(market):
+    for _, level in levels(market, year):
         for row in level:
             if row["category_code"] == code:
                 return row["scope_key"], row["confidence"]
@@ -364,12 +373,12 @@ def figures(skus, market, year, half):
             uncounted.add((sku["sku_code"], number, entry[0], tuple(entry[1])))
         if not number:
             continue
-        total, gaps = of_sku(sku, market)
+        total, gaps = of_sku(sku, market, year)
         for reason in {gap[0] for gap in gaps}:
             fields = tuple(sorted({gap[1] for gap in gaps if gap[0] == reason}))
             uncounted.add((sku["sku_code"], number, reason, fields))
         for code, (weight, basis) in total.items():
-            key, confidence = row_of(code, market)
+            key, confidence = row_of(code, market, year)
             row = found.setdefault(code, [Fraction(0), 0, 0, "own", Fraction(0), Fraction(0), key, confidence])
             verdict, fields = scope(sku, key)
             placed = weight * number / 1_000_000

@@ -4,11 +4,11 @@ from datetime import date
 
 import pytest
 
-from compliance.catalogue import DUTIES, due_days, read_due_days
+from compliance.catalogue import DUTIES, due_days, member_states, read_due_days
 from compliance.tables import TableError
 
-HEADER = "code,duty,half,bound,month,day,confidence,source_url,note\n"
-GOOD = "DE,annual_report,,by,2,last,primary,https://example.org,\n"
+HEADER = "code,duty,half,bound,month,day,from,confidence,source_url,note\n"
+GOOD = "DE,annual_report,,by,2,last,,primary,https://example.org,\n"
 
 
 def test_each_day_that_comes_with_the_release_has_a_source():
@@ -22,6 +22,15 @@ def test_a_day_is_in_the_year_after_the_period(tmp_path):
     table.write_text(HEADER + GOOD)
     [day] = read_due_days(table)["DE"]
     assert [day.after(year) for year in (2026, 2027)] == [date(2027, 2, 28), date(2028, 2, 29)]
+
+
+def test_every_member_state_has_the_days_of_the_union():
+    """Article 44(7): by 1 June for the year before, from the first year to which the article applies."""
+    states = [code for code, days in due_days().items() if "register_report" in {each.duty for each in days}]
+    assert set(states) == set(member_states())
+    assert len(states) == 27
+    [report] = [each for each in due_days()["MT"] if each.duty == "register_report"]
+    assert (report.after(2026), report.first_year) == (date(2027, 6, 1), 2026)
 
 
 def test_a_first_half_is_reported_in_its_own_year():

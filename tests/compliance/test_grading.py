@@ -7,6 +7,7 @@ import pytest
 from compliance.grading import Grade, explain, grade, warnings
 from compliance.grading.assessment import assess, rounded_score
 from compliance.ruleset import load, versions
+from compliance.words import resolve_format
 from tests.compliance.worked import EXAMPLES, record_of
 
 RULES = load()
@@ -173,3 +174,37 @@ def test_a_trace_says_how_sure_a_rule_is_where_it_is_not_its_published_source_al
         said = (None, None) if held.published else (held.basis, held.confidence)
         assert (rule["basis"], rule["confidence"]) == said
     assert any(rule["basis"] for rule in rules)
+
+
+def _packed(packaging_format, body, other):
+    """A body of 20 g and another part of 2 g, each given by type, family and material."""
+    names = ("component_type", "material_family", "polymer_or_grade", "weight_g")
+    lines = ((*body, 20.0), (*other, 2.0))
+    return {"packaging_format": packaging_format, "components": [dict(zip(names, line, strict=True)) for line in lines]}
+
+
+@pytest.mark.parametrize(
+    ("packed", "rule_id"),
+    [
+        (_packed("bottle", ("body", "glass", "clear glass"), ("cap", "metal", "zamak")), "GLASS-030"),
+        (_packed("tray", ("body", "plastic", "PP"), ("seal", "plastic", "PET/PE")), "PP_RIGID-040"),
+        (_packed("tray", ("body", "plastic", "PET"), ("seal", "plastic", "PA/PE")), "PET_RIGID_OTHER-030"),
+    ],
+)
+def test_lidding_and_zamak_have_a_rule_from_2026_11_26_on(packed, rule_id):
+    """Before, the pack was not assessed and asked what the given material was made of."""
+    before = explain(packed, load("2026-11-22"))
+    assert [issue["field"] for issue in before["missing"]] == ["components[1].polymer_or_grade"]
+    trace = explain(packed, load("2026-11-26"))
+    assert trace["missing"] == []
+    assert [rule["rule_id"] for rule in trace["units"][0]["components"][1]["rules"]] == [rule_id]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("dosette", "portion_pack"), ("coffee pads", "coffee_pod"), ("Hemdchenbeutel", "carrier_bag"), ("pad", None)],
+)
+def test_a_single_dose_is_no_coffee_pod_and_has_a_grade(text, key):
+    found = resolve_format(text, load("2026-11-26"))
+    assert (found and found.key) == key
+    assert resolve_format("dosette", load("2026-11-22")).flags == {"compostable_art_9"}

@@ -8,7 +8,7 @@ import pytest
 from compliance import obligations as table
 from compliance.obligations import GROUP_ORDER, Quantities, obligations, quantities
 from compliance.scopes import Standing
-from compliance.tables import TableError
+from compliance.tables import TableError, rows, years_of
 from tests.compliance.portfolios import rolled_up
 
 FOOD = Standing.of("sales|no|no|yes|no")
@@ -25,7 +25,8 @@ def held(*, uncounted=False, reused=(), unknown=(), missing_half=None, **by_cate
 
 def answers(market, quantity):
     return [
-        (each.rule.obligation, each.verdict, each.reason, each.group_verdict) for each in obligations(market, quantity)
+        (each.rule.obligation, each.verdict, each.reason, each.group_verdict)
+        for each in obligations(market, quantity, 2026)
     ]
 
 
@@ -67,7 +68,7 @@ def test_a_turnover_is_asked_only_where_the_tonnes_do_not_decide():
     [("HR", "no_number"), ("US-CA", "turnover_needed"), ("FR", "unit_count"), ("AT", "record_lacks_fact")],
 )
 def test_what_the_record_cannot_decide_says_why_and_has_no_quantity(market, reason):
-    last = obligations(market, held(glass="100"))[-1]
+    last = obligations(market, held(glass="100"), 2026)[-1]
     assert (last.verdict, last.reason, last.tonnes) == ("undecidable", reason, None)
 
 
@@ -94,14 +95,14 @@ def test_a_duty_of_several_rows_falls_due_with_the_first_that_is_reached():
 
 
 def test_the_largest_of_several_categories_is_not_their_sum():
-    cardboard = obligations("ES", held(papel_carton="9", brik="8", compuestos="7"))[-2]
+    cardboard = obligations("ES", held(papel_carton="9", brik="8", compuestos="7"), 2026)[-2]
     assert (cardboard.tonnes, cardboard.verdict) == (9, "below")
 
 
 def test_one_row_is_enough_to_be_exempt_and_an_open_one_keeps_the_duty_open():
-    [general, perishable] = obligations("US-ME", held(paper="0.1"))
+    [general, perishable] = obligations("US-ME", held(paper="0.1"), 2026)
     assert (general.verdict, perishable.verdict, general.group_verdict) == ("below", "undecidable", "below")
-    [general, perishable] = obligations("US-ME", held(paper="2"))
+    [general, perishable] = obligations("US-ME", held(paper="2"), 2026)
     assert (general.verdict, general.reason, general.group_verdict) == ("undecidable", "turnover_needed", "undecidable")
 
 
@@ -119,13 +120,13 @@ def test_one_row_is_enough_to_be_exempt_and_an_open_one_keeps_the_duty_open():
 )
 def test_while_a_half_is_missing_only_what_more_tonnes_cannot_undo_is_decided(market, tonnes, place, answer):
     """decisions §13 and rollup.md §7, 4a; thresholds of other markets stand for operators that GB has none of."""
-    found = obligations(market, held(missing_half=2, **tonnes))[place]
+    found = obligations(market, held(missing_half=2, **tonnes), 2026)[place]
     assert (found.verdict, found.reason, found.fields) == answer
 
 
 def test_a_missing_scope_fact_is_asked_before_a_missing_half():
     silent = "sales|no|?reuse_deposit_system|yes|no"
-    light = obligations("DE", held(missing_half=1, unknown=[("aluminium", silent, "35")]))[3]
+    light = obligations("DE", held(missing_half=1, unknown=[("aluminium", silent, "35")]), 2026)[3]
     assert (light.reason, light.fields) == ("scope_fact_missing", ("reuse_deposit_system",))
 
 
@@ -136,8 +137,8 @@ def test_a_group_has_a_verdict_for_each_that_its_rows_can_have(rule):
 
 
 def test_rows_are_the_markets_own_and_name_their_source_and_how_sure_it_is():
-    assert obligations("CA", held(glass="100")) == []
-    for each in obligations("CA-ON", held(glass="100")):
+    assert obligations("CA", held(glass="100"), 2026) == []
+    for each in obligations("CA-ON", held(glass="100"), 2026):
         assert each.rule.source_url
         assert each.rule.confidence
         assert each.rule.scope_confidence
@@ -169,7 +170,7 @@ def test_quantities_are_the_calendar_years_of_the_market():
 
 def test_a_missing_fact_makes_undecidable_only_what_it_could_change_and_is_named():
     silent = "sales|no|?reuse_deposit_system|yes|no"
-    [glass, _, light] = obligations("DE", held(glass="80", unknown=[("aluminium", silent, "35")]))[1:4]
+    [glass, _, light] = obligations("DE", held(glass="80", unknown=[("aluminium", silent, "35")]), 2026)[1:4]
     assert (glass.verdict, glass.fields, glass.group_verdict) == ("above", (), "above")
     assert (light.tonnes, light.tonnes_upper, light.verdict, light.reason) == (
         0,
@@ -178,9 +179,9 @@ def test_a_missing_fact_makes_undecidable_only_what_it_could_change_and_is_named
         "scope_fact_missing",
     )
     assert light.fields == ("reuse_deposit_system",)
-    [_, _, light] = obligations("DE", held(unknown=[("aluminium", silent, "29")]))[1:4]
+    [_, _, light] = obligations("DE", held(unknown=[("aluminium", silent, "29")]), 2026)[1:4]
     assert (light.verdict, light.reason, light.fields) == ("near", None, ()), "where all of it would stand"
-    [_, _, light] = obligations("DE", held(aluminium="31", unknown=[("plastics", silent, "9")]))[1:4]
+    [_, _, light] = obligations("DE", held(aluminium="31", unknown=[("plastics", silent, "9")]), 2026)[1:4]
     assert (light.tonnes, light.tonnes_upper, light.verdict) == (31, 40, "above")
 
 
@@ -191,24 +192,44 @@ def test_missing_facts_are_named_once_in_the_order_in_which_they_are_asked():
         ("glass", "sales|no|no|yes|?hazardous_contents", "10"),
         ("paper", "sales|no|no|yes|?hazardous_contents", "10"),
     ]
-    answers_here = obligations("DE", held(unknown=unknown))
+    answers_here = obligations("DE", held(unknown=unknown), 2026)
     fields = ("packaging_level", "reuse_deposit_system", "use_contexts", "hazardous_contents")
     assert [each.fields for each in answers_here[:4]] == [(), fields, (), ()]
 
 
 def test_of_the_largest_category_the_upper_quantity_may_be_another_ones():
-    [declare, _] = [each for each in obligations("IT", held(vetro="9", carta="8")) if each.rule.group == "IT-declare"]
+    [declare, _] = [
+        each for each in obligations("IT", held(vetro="9", carta="8"), 2026) if each.rule.group == "IT-declare"
+    ]
     assert (declare.tonnes, declare.tonnes_upper) == (9, 9)
     silent = "?packaging_level|no|no|yes|no"
-    [small] = obligations("US-CO", held(glass="0.5", unknown=[("paper", silent, "0.5")]))
+    [small] = obligations("US-CO", held(glass="0.5", unknown=[("paper", silent, "0.5")]), 2026)
     assert (small.tonnes, small.tonnes_upper, small.fields) == (Decimal("0.5"), 1, ("packaging_level",))
+
+
+def test_a_year_has_the_rows_that_hold_in_it():
+    """Maine: the turnover limit falls after three programme years; the year is the tonnes', never today's."""
+    for year, turnover in ((2026, "5000000"), (2029, "5000000"), (2030, "2000000")):
+        of_maine = [row for row in rows(table.PINNED) if (row["code"], row["material"]) == ("US-ME", "all")]
+        [row] = [row for row in of_maine if years_of(row).hold(year)]
+        assert row["turnover"] == turnover
+        assert len(obligations("US-ME", held(paper="2"), year)) == 2
+    assert [len(obligations("US-CO", held(glass="1"), year)) for year in (2026, 2027)] == [1, 1]
+
+
+def test_a_declaration_in_the_netherlands_stays_open_below_the_limit():
+    """Single-use plastic and deposit packaging is declared from the first unit; no record says which it is."""
+    found = obligations("NL", held(glass="1"), 2026)
+    assert [each.verdict for each in found] == ["below", "undecidable", "undecidable"]
+    assert {each.group_verdict for each in found} == {"undecidable"}
+    assert {each.group_verdict for each in obligations("NL", held(glass="51"), 2026)} == {"above"}
 
 
 def test_a_turnover_is_asked_where_no_missing_fact_changes_the_tonnes():
     silent = "?packaging_level|no|no|yes|no"
-    [small] = obligations("US-CO", held(glass="1", unknown=[("paper", silent, "0.5")]))
+    [small] = obligations("US-CO", held(glass="1", unknown=[("paper", silent, "0.5")]), 2026)
     assert (small.verdict, small.reason) == ("undecidable", "turnover_needed")
-    [small] = obligations("US-CO", held(unknown=[("paper", silent, "0.5")]))
+    [small] = obligations("US-CO", held(unknown=[("paper", silent, "0.5")]), 2026)
     assert (small.verdict, small.reason) == ("below", None)
 
 

@@ -47,6 +47,25 @@ def figures(*skus):
     return {(row["market"], row["category_code"]): tonnes(row["grams"]) for row in rows}
 
 
+def test_categories_are_those_of_the_year_of_the_tonnes():
+    """Citeo 2026: flexible PE and PP apart, PS with its foams; what was placed in 2025 keeps the groups of 2025."""
+
+    def placed(code, material, packaging_format, year):
+        found = sku(code, part("body", "plastic", material, 10), packaging_format=packaging_format)
+        return found | {"volumes": [{"market": "FR", "year": year, "units_placed": 100_000}]}
+
+    bags = [placed(f"B{year}", "LDPE", "bag", year) for year in (2025, 2026, 2027)]
+    foams = [placed(f"F{year}", "EPS", "tray", year) for year in (2025, 2026)]
+    found = rolled_up([*bags, *foams]).tonnes.filter(pl.col("half") == 0)
+    assert set(found.select("year", "category_code").iter_rows()) == {
+        (2025, "plastique_souple"),
+        (2025, "plastique_autres"),
+        (2026, "plastique_souple_pe"),
+        (2026, "plastique_rigide_ps_pse"),
+        (2027, "plastique_souple_pe"),
+    }
+
+
 def row(found, category_code):
     [only] = found.tonnes.filter(pl.col("category_code") == category_code).iter_rows(named=True)
     return only
@@ -162,7 +181,7 @@ def test_of_equal_weights_the_part_that_stands_first_decides():
     assert list(figures(sku("A", film, board, volumes=[("IT", 1)]))) == [("IT", "plastica")]
     tub = part("body", "plastic", "PP", 50)
     assert list(figures(sku("A", tub, film, volumes=[("FR", 1)]))) == [("FR", "plastique_pe_pp")]
-    assert list(figures(sku("A", film, tub, volumes=[("FR", 1)]))) == [("FR", "plastique_souple")]
+    assert list(figures(sku("A", film, tub, volumes=[("FR", 1)]))) == [("FR", "plastique_souple_pe")]
     ink, cap, label = (
         part("ink", "other", None, 1),
         part("cap", "metal", "steel", 5),

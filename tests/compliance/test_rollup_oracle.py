@@ -76,7 +76,7 @@ def test_every_verdict_is_the_slow_transcriptions(skus):
                 set(each.fields),
                 each.group_verdict,
             )
-            for each in obligations(market, quantities(figures, market, year))
+            for each in obligations(market, quantities(figures, market, year), year)
         ]
         assert found == obligations_oracle.obligations(skus, market, year), market
 
@@ -95,7 +95,7 @@ def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(s
     of_years = figures.tonnes.filter(pl.col("half") == 0)["grams"].sum()
     assert figures.standings["grams"].sum() == of_years
     for market, year in {(market, year) for market, year, _ in _periods(skus)}:
-        for each in obligations(market, quantities(figures, market, year)):
+        for each in obligations(market, quantities(figures, market, year), year):
             assert each.tonnes is None or each.tonnes <= each.tonnes_upper
             lacks_half = each.reason == "record_lacks_fact" and each.rule.undecidable is None
             assert bool(each.fields) == (each.reason == "scope_fact_missing" or lacks_half)
@@ -123,7 +123,7 @@ def _verdicts(skus):
     return {
         (market, year, place): each.verdict
         for market, year in {(market, year) for market, year, _ in _periods(skus)}
-        for place, each in enumerate(obligations(market, quantities(figures, market, year)))
+        for place, each in enumerate(obligations(market, quantities(figures, market, year), year))
     }
 
 
@@ -152,7 +152,7 @@ def test_a_second_half_never_lowers_tonnes_nor_turns_what_is_above(skus, units):
     both = rolled_up(_gb(skus, lambda place: {1: units[place % 10][0], 2: units[place % 10][1]}))
     for key, grams in _sums(first).items():
         assert _sums(both)[key] >= grams
-    before, after = (obligations("GB", quantities(each, "GB", 2026)) for each in (first, both))
+    before, after = (obligations("GB", quantities(each, "GB", 2026), 2026) for each in (first, both))
     for one, other in zip(before, after, strict=True):
         assert other.tonnes >= one.tonnes
         assert other.reason != "record_lacks_fact"
@@ -171,7 +171,10 @@ def test_a_year_recorded_whole_and_in_two_halves_gives_the_same_tonnes(skus, uni
     of_year = {key: grams for key, grams in _sums(halves).items() if key[2] == 0}
     assert {key: grams for key, grams in _sums(whole).items() if key[2] == 0} == of_year
     verdicts = [
-        [(each.tonnes, each.tonnes_upper, each.verdict) for each in obligations("GB", quantities(found, "GB", 2026))]
+        [
+            (each.tonnes, each.tonnes_upper, each.verdict)
+            for each in obligations("GB", quantities(found, "GB", 2026), 2026)
+        ]
         for found in (whole, halves)
     ]
     assert verdicts[0] == verdicts[1]
