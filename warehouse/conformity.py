@@ -232,7 +232,7 @@ def page_of_register(
     A declaration that a valid one renews is none of those that end. The first to end comes first, else the newest.
     """
     order = f"CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, {_NEWEST}"
-    found = f"""
+    query = f"""
 FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
     AND (%(state)s::text IS NULL OR {_STATE} = %(state)s::text)
     AND (%(days)s::integer IS NULL OR {_ENDS} AND NOT EXISTS (SELECT {_NEWER}))"""
@@ -242,8 +242,8 @@ FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {found})",
+        rows=f"SELECT * {query} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {query})",
         beside=_SKU,
         parameters={"today": today, "sku_id": sku_id, "state": state, "days": ends_within},
     )
