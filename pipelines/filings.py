@@ -165,16 +165,10 @@ class ComputedFiling:
     obligations: pl.DataFrame
 
 
-def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
-    """Return the filings for which there are figures or uncounted SKUs, by market and period."""
-    periods = pl.concat([frame.select(_PERIOD) for frame in (tonnes, uncounted)]).unique().sort(_PERIOD)
-    return [Filing(*row) for row in periods.iter_rows()]
-
-
 def compute_filings(figures: StoredFigures) -> list[ComputedFiling]:
     """Compute every declaration for which these figures have something, by market and period."""
-    tonnes, uncounted = (pl.read_parquet(path, columns=[*_PERIOD]) for path in (figures.tonnes, figures.uncounted))
-    return [compute_filing(figures, filing) for filing in of_figures(tonnes, uncounted)]
+    frames = [pl.read_parquet(path, columns=[*_PERIOD]).select(_PERIOD) for path in (figures.tonnes, figures.uncounted)]
+    return [compute_filing(figures, Filing(*row)) for row in pl.concat(frames).unique().sort(_PERIOD).iter_rows()]
 
 
 def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:

@@ -227,7 +227,7 @@ def _declarations(recorder: _Recorder, sku: str) -> None:
         "function": "Head of quality",
         "place": "Paris",
         "issued_on": draft["drafted_at"][:10],
-        "languages": ["fr"],
+        "languages": ["en"],
     }
     path = f"/api/v1/doc-drafts/{draft['id']}/issue"
     recorder.call("post_issue", "POST", f"{path}?dry_run=true", json=signed)

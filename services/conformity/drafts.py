@@ -118,9 +118,12 @@ def draft(
         "notified_body": [words["no_notified_body"]],
         _ADDITIONAL: [*_by_article(item, words, lang), *_kept(item, files, rules, words, lang)],
     }
-    notes = {_ADDITIONAL: list(notes_of(verdict, lang))}
+    notes = [f"{words['against']}: {translate(issue.message, lang)}" for issue in verdict.against]
+    notes += [f"{words['open']}: {translate(point.message, lang)}" for point in verdict.open]
+    notes_by_key = {_ADDITIONAL: notes}
     points = [
-        _point(point, lines_by_key.get(point.key, []), notes.get(point.key, []), words) for point in conformity.points()
+        _point(point, lines_by_key.get(point.key, []), notes_by_key.get(point.key, []), words)
+        for point in conformity.points()
     ]
     made = Draft(
         lang,
@@ -133,15 +136,6 @@ def draft(
         f"{words['drawn_from']} {actor.now:%Y-%m-%d %H:%M} UTC",
     )
     return made, verdict
-
-
-def notes_of(verdict: Verdict, lang: str) -> Iterator[str]:
-    """Yield what contradicts a declaration and what is open, each as a sentence of a draft in one language."""
-    words = conformity.load_texts(lang)
-    for issue in verdict.against:
-        yield f"{words['against']}: {translate(issue.message, lang)}"
-    for point in verdict.open:
-        yield f"{words['open']}: {translate(point.message, lang)}"
 
 
 def is_outdated(draft: Draft) -> bool:

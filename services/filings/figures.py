@@ -22,7 +22,7 @@ import orjson
 import polars as pl
 
 from compliance.filings.document import tonnes_rows
-from compliance.filings.uk.rows import DRINKS, IDENTITY, RATINGS, Producer, Statements
+from compliance.filings.uk.rows import DRINKS, IDENTITY, RATINGS, UK_COLUMNS, Producer, Statements
 from compliance.filings.uk.rules import FileRefused
 from compliance.rollup.categories import NUMBER, Standings
 from compliance.rollup.exact import times_units, written_tonnes
@@ -57,14 +57,6 @@ _FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "parts")
 _PART: Final = ("position", "component_type", "material_family", "polymer_or_grade", "weight_g")
 SCOPED: Final = ("scope", "scope_why")
 """The last columns where a category is explained: in, ask or out, and the facts that are missing or that decide."""
-_UK_COLUMNS: Final = {
-    "type": "packaging_type",
-    "class": "packaging_class",
-    "material": "packaging_material",
-    "subtype": "packaging_material_subtype",
-    "rating": "ram_rag_rating",
-}
-"""The key of a row of the UK file, by the names of its columns."""
 
 
 def uk_figure(inputs: Inputs, statements: Statements, material: str) -> pl.DataFrame:
@@ -75,7 +67,7 @@ def uk_figure(inputs: Inputs, statements: Statements, material: str) -> pl.DataF
     ]
     if not found:
         return pl.DataFrame(schema={"sku_code": pl.String})
-    return pl.concat(found).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(_UK_COLUMNS)
+    return pl.concat(found).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(UK_COLUMNS)
 
 
 def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:

@@ -73,6 +73,16 @@ def submission(producer: Producer, year: int, half: int) -> str:
     return period
 
 
+_SUBTYPE: Final = "packaging_material_subtype"
+UK_COLUMNS: Final = {
+    "type": "packaging_type",
+    "class": "packaging_class",
+    "material": "packaging_material",
+    "subtype": _SUBTYPE,
+    "rating": "ram_rag_rating",
+}
+"""The cells that identify a row of the file, with the names of their columns: parts with equal ones are summed."""
+IDENTITY: Final = tuple(UK_COLUMNS)
 RATINGS: Final = pl.Schema({"sku_code": pl.String(), "component_type": pl.String(), "rating": pl.String()})
 """The producer's ratings: one for each SKU and component type."""
 
@@ -133,15 +143,12 @@ def _with_standing(parts: pl.DataFrame, subtype: str, column: str, blank: Row) -
     face = ["type", "class", "material", subtype]
     rating, shape = next(iter(codes("ram_rag_rating"))), _ANY_SHAPE if column == _SUBTYPE else ""
     faces = parts.select(face).unique()
-    rows = [
-        {**blank, **dict(zip(_CELLS, (*cells, of or shape, rating), strict=True))} for *cells, of in faces.iter_rows()
-    ]
+    cells_of_faces = [(*cells, of or shape, rating) for *cells, of in faces.iter_rows()]
+    rows = [{**blank, **dict(zip(UK_COLUMNS.values(), cells, strict=True))} for cells in cells_of_faces]
     asks = pl.Series("asks", [standing(row, column, row[column]) for row in rows], dtype=pl.String)
     return parts.join(faces.with_columns(asks), on=face, how="left", nulls_equal=True)
 
 
-_SUBTYPE: Final = "packaging_material_subtype"
-_CELLS: Final = ("packaging_type", "packaging_class", "packaging_material", _SUBTYPE, "ram_rag_rating")
 _PLASTIC: Final = "PL"
 _OTHER: Final = "OT"
 _ANY_SHAPE: Final = "Rigid"
@@ -176,8 +183,6 @@ UK_SKU_COLUMNS: Final = pl.Schema({**SKU_COLUMNS, "packaging_level": pl.String()
 """The columns of a SKU that the file needs."""
 DRINKS: Final = pl.Schema({"sku_code": pl.String(), "is_drinks_container": pl.Boolean()})
 """The answers of `--drinks`: one for each SKU."""
-IDENTITY: Final = ("type", "class", "material", "subtype", "rating")
-"""The cells that identify a row of the file: parts with equal ones are summed."""
 _DRINKS_FORMATS: Final = frozenset({"bottle", "can"})
 _DRINKS_CONTEXT: Final = "beverage"
 _ANSWERS: Final = {True: "Y", False: "N"}
@@ -389,7 +394,10 @@ def packaging_file(lines: Lines, producer: Producer, period: str) -> PackagingFi
         whole = kilograms.quantize(Decimal(1), rounding=ROUND_HALF_UP, context=_EXACT)
         exact += kilograms - whole
         if whole > 0:
-            cells = _cells(dict(zip(IDENTITY, identity, strict=True)), whole, units)
+            cells = dict(zip(UK_COLUMNS.values(), identity, strict=True))
+            cells["packaging_material_weight"] = format(whole, "f")
+            if cells["packaging_type"] in _DRINKS:
+                cells["packaging_material_units"] = format(units, "f")
             rows.append({**producer.row(period), **cells})
     hold(rows, lines.uncounted)
     return PackagingFile(tuple(rows), exact, lines.uncounted)
@@ -398,15 +406,3 @@ def packaging_file(lines: Lines, producer: Producer, period: str) -> PackagingFi
 def _sum(lines: pl.DataFrame) -> pl.DataFrame:
     within_reach(lines["grams"])
     return lines.group_by(IDENTITY).agg(pl.col("grams").sum(), pl.col("units").cast(COUNT).sum())
-
-
-def _cells(identity: dict[str, str], kilograms: Decimal, units: Decimal) -> dict[str, str]:
-    return {
-        "packaging_type": identity["type"],
-        "packaging_class": identity["class"],
-        "packaging_material": identity["material"],
-        "packaging_material_subtype": identity["subtype"],
-        "packaging_material_weight": format(kilograms, "f"),
-        "packaging_material_units": format(units, "f") if identity["type"] in _DRINKS else "",
-        "ram_rag_rating": identity["rating"],
-    }
