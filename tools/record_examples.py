@@ -5,7 +5,7 @@
 Each operation has a file in `api/openapi/examples/`: the body that was sent, the answers by status, and a dry run's
 answer where it has a field more. Run it when an answer has gained a field; a test checks the files against the schemas.
 Only the packaging is invented. An operation that this day does not call is called once at its end: with the `body` of
-its file, which is written by hand then, and with the id of the record that the day last asked for under its path.
+its file, which is written by hand then, and with the id of the record of its kind that was last made or asked for.
 """
 
 import json
@@ -35,7 +35,7 @@ class _Recorder:
         self._http = httpx2.Client(base_url=service.address, headers={"X-API-Key": service.key}, timeout=30)
         self._kept: dict[str, dict[str, Any]] = {}
         self._records: dict[str, str] = {}
-        """The id of the record of each kind, as paths name it, that was last asked for."""
+        """The id of the record of each kind, as paths name it, that was last made or asked for."""
 
     def call(
         self, operation: str, method: str, path: str, *, shown: Any = None, under: str = "answers", **more: Any
@@ -45,6 +45,8 @@ class _Recorder:
         assert answer.is_success, f"{operation}: {answer.text}"
         if addressed := _RECORD.match(path):
             self._records[addressed["kind"]] = addressed["id"]
+        elif isinstance(record := answer.json().get("data"), dict) and record.get("id"):
+            self._records[path.removeprefix("/api/v1/")] = record["id"]
         body = more.get("json", shown)
         kept = self._kept.setdefault(operation, {"answers": {}})
         if body is not None:

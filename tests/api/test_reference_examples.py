@@ -74,9 +74,11 @@ def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ..
 
     def made(name: str, *change: str, **more: str) -> Any:
         """The record that an operation makes, of whose kind the path of later ones is."""
-        record = sent(name, *change, **more)
-        ids[paths[name].split("/")[-1]] = record.get("data", record)["id"]
-        return record.get("data", record)
+        answer = sent(name, *change, **more)
+        record = answer.get("data", answer) if isinstance(answer, dict) else {}
+        if isinstance(record, dict) and record.get("id"):
+            ids[paths[name].split("/")[-1]] = record["id"]
+        return record
 
     ids = {"mappings": _kept_mapping(service)}
     sku = made("post_sku")["id"]
@@ -100,8 +102,8 @@ def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ..
     sent("post_replay", r"""(["']after["']: )["'][\w-]+["']""", rf'\1"{cursor}"', ID=webhook)
     tester = service.made("key", "issue", "--company", service.company_id, "--test")
     sent("post_reset", KEY=tester["api_key"])
-    for name in sorted(paths.keys() - done, key=lambda name: (name in LAST, name)):
-        sent(name, ID=ids.get(paths[name].removeprefix("/api/v1/").split("/")[0], ""))
+    for name in sorted(paths.keys() - done, key=lambda name: (name in LAST, "{id}" in paths[name], name)):
+        made(name, ID=ids.get(paths[name].removeprefix("/api/v1/").split("/")[0], ""))
     return done
 
 
