@@ -4,7 +4,8 @@
 
 Each operation has a file in `api/openapi/examples/`: the body that was sent, the answers by status, and a dry run's
 answer where it has a field more. Run it when an answer has gained a field; a test checks the files against the schemas.
-Only the packaging is invented.
+Only the packaging is invented. An operation that this day does not call is called once at its end: with the `body` of
+its file, which is written by hand then, and with the id of the record of its kind that was last made or asked for.
 """
 
 import json
@@ -26,12 +27,15 @@ _CSV: Final = "sku_code,name,material,weight_grams\nJAR-25,Jam jar 250 ml,glass,
 _MATERIALS: Final = "sku_code,name,material\nJAR-25,Jam jar 250 ml,other\nJAR-50,Jam jar 500 ml,glass\n"
 _SECRET: Final = "sat_" + "x" * 43
 _POLLS: Final = 300
+_RECORD: Final = re.compile(r"/api/v1/(?P<kind>[\w-]+)/(?P<id>[0-9a-f-]{36})(?:[/?]|$)")
 
 
 class _Recorder:
     def __init__(self, service: Service) -> None:
         self._http = httpx2.Client(base_url=service.address, headers={"X-API-Key": service.key}, timeout=30)
         self._kept: dict[str, dict[str, Any]] = {}
+        self._records: dict[str, str] = {}
+        """The id of the record of each kind, as paths name it, that was last made or asked for."""
 
     def call(
         self, operation: str, method: str, path: str, *, shown: Any = None, under: str = "answers", **more: Any
@@ -39,6 +43,10 @@ class _Recorder:
         """Send a request and record it; `shown` is recorded in place of a body that is no JSON."""
         answer = self._http.request(method, path, **more)
         assert answer.is_success, f"{operation}: {answer.text}"
+        if addressed := _RECORD.match(path):
+            self._records[addressed["kind"]] = addressed["id"]
+        elif isinstance(record := answer.json().get("data"), dict) and record.get("id"):
+            self._records[path.removeprefix("/api/v1/")] = record["id"]
         body = more.get("json", shown)
         kept = self._kept.setdefault(operation, {"answers": {}})
         if body is not None:
@@ -73,6 +81,21 @@ class _Recorder:
         for status, answer in answers.items():
             answers[status] = {field: answer[field] for field in fields}
 
+    def call_the_others(self) -> None:
+        """Record the operations that nobody called and that answer with JSON."""
+        for path, methods in self._http.get("/api/v1/openapi.json").json()["paths"].items():
+            for method, described in methods.items():
+                name, answers = described["operationId"], described["responses"]
+                best = min(status for status in answers if status.startswith("2"))
+                if name in self._kept or "application/json" not in answers[best].get("content", {}):
+                    continue
+                kind = path.removeprefix("/api/v1/").partition("/")[0]
+                where = path.replace("{id}", self._records.get(kind, ""))
+                body = {}
+                if "requestBody" in described:
+                    body = {"json": json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))["body"]}
+                self.call(name, method.upper(), where, **body)
+
     def write(self) -> None:
         """Write one file an operation."""
         for operation, kept in self._kept.items():
@@ -95,6 +118,7 @@ def main() -> None:
         _exports(recorder)
         _library(recorder)
         _service_itself(recorder, service)
+        recorder.call_the_others()
         recorder.write()
 
 
@@ -355,6 +379,8 @@ def _service_itself(recorder: _Recorder, service: Service) -> None:
     recorder.shorten("openapi_json", "openapi", "info")
     recorder.call("supplier_data_response", "GET", "/api/v1/schemas/supplier-data-response")
     recorder.shorten("supplier_data_response", "$schema", "$id", "version", "date", "title")
+    tester = service.made("key", "issue", "--company", service.company_id, "--test")
+    recorder.call("post_reset", "POST", "/api/v1/sandbox/reset", headers={"X-API-Key": tester["api_key"]})
     recorder.call("healthz", "GET", "/healthz")
     recorder.call("readyz", "GET", "/readyz")
 

@@ -24,6 +24,10 @@ def service() -> Iterator[Service]:
         yield started
 
 
+LAST = ("delete_mapping", "delete_webhook", "post_undo", "post_withdraw_enquiry", "post_withdrawal")
+"""What ends the record that others ask for."""
+
+
 def printed(heading: str) -> dict[str, str]:
     """The request of each operation in a language, as the page shows it."""
     page = pages.render(build_app().openapi())[""]
@@ -50,9 +54,17 @@ def test_each_succeeds_on_the_demo_company(
 
 
 def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ...]) -> set[str]:
-    """Send every request, in an order in which each finds what it asks for; return the operations."""
+    """Send every request, in an order in which each finds what it asks for; return the operations.
+
+    One that nothing else waits for finds its record by the kind that its path names.
+    """
     always = {"BASE": service.address, "KEY": service.key, "CLIENT_ID": service.client_id}
     done: set[str] = set()
+    paths = {
+        operation["operationId"]: path
+        for path, methods in build_app().openapi()["paths"].items()
+        for operation in methods.values()
+    }
 
     def sent(name: str, *change: str, **more: str) -> Any:
         done.add(name)
@@ -60,49 +72,38 @@ def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ..
         assert not isinstance(answer, dict) or "correlationId" not in answer, (name, answer)
         return answer
 
-    sku = sent("post_sku")["data"]["id"]
+    def made(name: str, *change: str, **more: str) -> Any:
+        """The record that an operation makes, of whose kind the path of later ones is."""
+        answer = sent(name, *change, **more)
+        record = answer.get("data", answer) if isinstance(answer, dict) else {}
+        if isinstance(record, dict) and record.get("id"):
+            ids[paths[name].split("/")[-1]] = record["id"]
+        return record
+
+    ids = {"mappings": _kept_mapping(service)}
+    sku = made("post_sku")["id"]
     asked = service.made("supplier-request", "create", "--company", service.company_id, "--sku", "WTR-50")
     sent("post_supplier_data", TOKEN=asked["token"], COMPONENT_ID=asked["component_ids"][0])
-    imported = sent("post_import", FILE="jars.csv")["id"]
-    sent("get_import", ID=imported)
+    imported = made("post_import", FILE="jars.csv")["id"]
     _finished(service, f"imports/{imported}")
-    for name in ("post_repeat", "list_rejected", "get_rejected_file", "post_corrections", "post_undo"):
-        sent(name, ID=imported)
-    sent("delete_mapping", ID=_kept_mapping(service))
-    draft = sent("post_draft", ID=sku)["data"]
-    sent("get_draft", ID=draft["id"])
-    day = draft["drafted_at"][:10]
-    doc = sent("post_issue", r"\d{4}-\d\d-\d\d", day, ID=draft["id"])["data"]["id"]
-    for name in ("get_doc", "post_renewal", "post_withdrawal"):
-        sent(name, ID=doc)
-    sent("get_doc_pdf", ID=doc)
+    draft = made("post_draft", ID=sku)
+    made_of_it = sent("post_issue", r"\d{4}-\d\d-\d\d", draft["drafted_at"][:10], ID=draft["id"])
+    ids["docs"] = made_of_it["data"]["id"]
     sent("post_file", ID=sku, FILE="photo.png")
     sent("put_volumes", ID=sku)
     service.made("rollup", "--company", service.company_id)
-    declaration = sent("post_declaration", *declared)["data"]["id"]
-    for name in ("get_declaration", "get_content"):
-        sent(name, ID=declaration)
+    made("post_declaration", *declared)
     for name in ("post_archive", "list_archived", "post_return"):
         sent(name, ID=sku)
-    enquiry = sent("post_supplier_enquiry")["data"]["id"]
-    for name in ("get_supplier_enquiry", "post_remind_supplier", "post_withdraw_enquiry"):
-        sent(name, ID=enquiry)
-    export = sent("post_export")["data"]["id"]
-    sent("get_export", ID=export)
-    _finished(service, f"exports/{export}")
-    sent("get_export_file", ID=export)
-    webhook = sent("post_webhook")["data"]["id"]
-    cursor = sent("list_changes")["next_cursor"]
-    for name in ("get_webhook", "list_deliveries", "post_roll_secret", "post_test", "patch_webhook"):
-        sent(name, ID=webhook)
+    made("post_supplier_enquiry")
+    _finished(service, f"exports/{made('post_export')['id']}")
+    webhook, cursor = made("post_webhook")["id"], sent("list_changes")["next_cursor"]
+    sent("post_test", ID=webhook)
     sent("post_replay", r"""(["']after["']: )["'][\w-]+["']""", rf'\1"{cursor}"', ID=webhook)
-    sent("delete_webhook", ID=webhook)
     tester = service.made("key", "issue", "--company", service.company_id, "--test")
     sent("post_reset", KEY=tester["api_key"])
-    for methods in build_app().openapi()["paths"].values():
-        for operation in methods.values():
-            if operation["operationId"] not in done:
-                sent(operation["operationId"], ID=sku)
+    for name in sorted(paths.keys() - done, key=lambda name: (name in LAST, "{id}" in paths[name], name)):
+        made(name, ID=ids.get(paths[name].removeprefix("/api/v1/").split("/")[0], ""))
     return done
 
 

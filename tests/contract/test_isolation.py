@@ -35,15 +35,15 @@ RESET = "POST /sandbox/reset"
 """Names no record, and empties its own company: tests/api/test_sandbox.py has both."""
 
 KINDS = {
-    "brand_id": "brand",
-    "manufacturing_site_id": "site",
-    "packing_site_id": "site",
-    "supplier_id": "supplier",
-    "component_id": "component",
+    "brand_id": "brands",
+    "manufacturing_site_id": "sites",
+    "packing_site_id": "sites",
+    "supplier_id": "suppliers",
+    "component_id": "components",
     "corrects": "declarations",
     "id": "part",
 }
-"""What the ids in bodies refer to."""
+"""What the ids in bodies refer to, as paths name the kind of record."""
 
 WITHOUT_COMPANY = {
     "alembic_version",
@@ -113,10 +113,10 @@ def records(owner, operations) -> dict[str, str]:
     """The id of one record of each kind that the owner holds; of drafts, one more that stays open."""
     asked = {name: operation.request.get("json") for name, operation in operations.items()}
     made = {
-        "brand": owner.added("brand", name="Own"),
-        "site": owner.added("site", name="Own", roles="packing"),
-        "supplier": owner.added("supplier", name="Own"),
-        "component": owner.added("component", code="OWN", name="Own", component_type="cap", material_family="glass"),
+        "brands": owner.added("brand", name="Own"),
+        "sites": owner.added("site", name="Own", roles="packing"),
+        "suppliers": owner.added("supplier", name="Own"),
+        "components": owner.added("component", code="OWN", name="Own", component_type="cap", material_family="glass"),
         "skus": owner.made(**ROW, components=PARTS),
         "imports": owner.imported(b"sku_code;name\nISO;Isolated\n;Nameless\n"),
     }

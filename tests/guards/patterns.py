@@ -74,7 +74,7 @@ def slow(pattern: Pattern, *, looked_for: bool = True) -> str | None:
     def cpu(length: int) -> float:
         return _cpu(pattern, prefix + pump * (length // len(pump)) + end, looked_for=looked_for)
 
-    for prefix, pump, end in _attacks(parser.parse(pattern.pattern, pattern.flags)):
+    for prefix, pump, end in dict.fromkeys(_attacks(parser.parse(pattern.pattern, pattern.flags))):
         if cpu(_SHORT * _TIMES) < _WORTH_A_LOOK_SECONDS:
             continue
         long, short = (min(cpu(length) for _ in range(3)) for length in (_SHORT * _TIMES, _SHORT))
@@ -102,8 +102,7 @@ def _attacks(tree: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
         for pump in dict.fromkeys([*single, *pairs, *again]):
             if pump:
                 for end in _ENDS:
-                    yield prefix, pump, end
-                    yield "", pump, end
+                    yield from dict.fromkeys([(prefix, pump, end), ("", pump, end)])
 
 
 def _repeats(tree: Iterable[Any], prefix: str) -> Iterator[tuple[str, Any]]:
