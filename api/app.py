@@ -161,6 +161,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         redoc_url=None,
         servers=[{"url": "/"}],
         generate_unique_id_function=lambda route: route.name,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # ours is `warehouse.operate.tracing`
     )
     for resource in _PUBLISHED:
         _serve(app, resource)

@@ -12,14 +12,14 @@ from typing import Annotated, Final, NoReturn
 import structlog
 import typer
 
-from api.operate.program import Refusal
+from api.operate.options import Refusal
 from schemas.texts import control_in
 from warehouse.operate.embedded import ServerError
 from warehouse.operate.settings import SettingsError
 from warehouse.operate.surroundings import sentence_of
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "serve": ("operate", "serve"),
+    "serve": ("operate.serve", "serve"),
     "migrate": ("operate", "migrate"),
     "backup": ("operate", "backup"),
     "restore": ("operate", "restore"),
@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "declaration": ("filings", "app"),
     "doctor": ("operate", "doctor"),
 }
-"""Each command's subject, whose `commands` have it, and its function, group or groups by name."""
+"""Each command's subject, whose `commands` have it, or its module, and its function, group or groups by name."""
 
 
 def build_program(names: Iterable[str]) -> typer.Typer:
@@ -60,7 +60,7 @@ def build_program(names: Iterable[str]) -> typer.Typer:
     app.callback(help=__doc__)(_options)
     for name in names:
         module, attribute = COMMANDS[name]
-        found = getattr(import_module(f"api.{module}.commands"), attribute)
+        found = getattr(import_module(f"api.{module}" if "." in module else f"api.{module}.commands"), attribute)
         found = found[name] if isinstance(found, Mapping) else found
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)

@@ -39,7 +39,7 @@ from warehouse.operate.backup import take
 from warehouse.operate.backup.take import digests
 from warehouse.operate.database import Database
 from warehouse.operate.objects import NoSuchObject, Objects
-from warehouse.operate.sessions import Connection, become, owner_transaction, owner_turn
+from warehouse.operate.sessions import Connection, become, dagster_transaction, owner_transaction, owner_turn
 from warehouse.operate.settings import Settings
 
 LIST: Final = "export.json"
@@ -124,7 +124,7 @@ def _rows(database: Database, company_id: UUID, draft: Path) -> JsonObject:
 
 def _runs(database: Database, slug: str, draft: Path) -> None:
     (draft / "dagster").mkdir(mode=0o700)
-    with removal.connected(database.dagster_url) as connection:
+    with dagster_transaction(database.dagster_url) as connection:
         if found := removal.of_company(connection, slug):
             removal.copy_out_runs(connection, found, draft / "dagster" / "runs.csv.gz")
 
@@ -181,7 +181,7 @@ def remove(
     after("files")
     events = 0
     if begun.slug is not None:
-        with removal.connected(database.dagster_url) as connection:
+        with dagster_transaction(database.dagster_url) as connection:
             events = removal.erase_runs(connection, removal.of_company(connection, begun.slug), begun.slug)
     after("runs")
     statement = {

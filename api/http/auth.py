@@ -181,7 +181,7 @@ async def _rows(
     asked = {**parameters, **admit_parameters(request, credential)}
 
     async def ask(connection: AsyncConnection) -> tuple[AsyncCursor, list[tuple[Any, ...]]]:
-        cursor = await connection.execute(with_caller(query), asked)
+        cursor = await connection.execute(with_caller(query), asked, binary=True)
         return cursor, await cursor.fetchall()
 
     cursor, rows = await service_of(request).reading(ask)

@@ -5,7 +5,7 @@ exits that no handler of ours has, and looks for a body that none declares. Here
 process starts; what a request sent is read by the framework's own fields, so that a fault is said in the same words.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
@@ -32,7 +32,6 @@ class _Parameter:
 
     name: str
     alias: str
-    source: _Source
     is_list: bool
     location: tuple[str, str]
     read: Callable[..., tuple[Any, list[Any]]]
@@ -48,7 +47,8 @@ class _Call:
     request_name: str | None
     """The parameter that takes the request itself."""
     defaults: Mapping[str, Any]
-    parameters: tuple[_Parameter, ...]
+    sources: Mapping[_Source, Sequence[_Parameter]]
+    """Its parameters, by the part of a request that they stand in."""
     parts: tuple["_Call", ...]
 
     @classmethod
@@ -57,23 +57,29 @@ class _Call:
         function = dependant.call
         assert function is not None, "what a route depends on is called"
         is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
-        fields = [(field, source) for kind, source in _FIELDS.items() for field in getattr(dependant, kind)]
-        optional = {field.name: field.default for field, _ in fields if not field.field_info.is_required()}
-        parameters = [
-            _Parameter(
-                field.name,
-                field.alias,
-                source,
-                any(get_origin(kind) is list for kind in get_args(field.field_info.annotation)),
-                (field.field_info.in_.value, field.alias),
-                field.validate,
-            )
-            for field, source in fields
+        fields = {source: getattr(dependant, kind) for kind, source in _FIELDS.items()}
+        required = [
+            source for source, of_source in fields.items() for field in of_source if field.field_info.is_required()
         ]
-        assert {field.name for field, source in fields if source != "path_params"} <= optional.keys(), "no default"
+        assert {*required} <= {"path_params"}, "a path always has its parameters; all others have a default"
+        defaults = {field.name: field.default for of_source in fields.values() for field in of_source}
+        sources = {
+            source: [
+                _Parameter(
+                    field.name,
+                    field.alias,
+                    any(get_origin(kind) is list for kind in get_args(field.field_info.annotation)),
+                    (field.field_info.in_.value, field.alias),
+                    field.validate,
+                )
+                for field in of_source
+            ]
+            for source, of_source in fields.items()
+            if of_source
+        }
         parts = tuple(cls.of(part) for part in dependant.dependencies)
         called = function if is_async else partial(run_in_threadpool, function)
-        return cls(dependant.name, called, dependant.request_param_name, optional, tuple(parameters), parts)
+        return cls(dependant.name, called, dependant.request_param_name, defaults, sources, parts)
 
     async def arguments(self, request: Request, faults: list[Any]) -> dict[str, Any]:
         """Return what the function takes of a request; add to the faults what of it cannot be read."""
@@ -85,12 +91,13 @@ class _Call:
                 result = await part.function(**its_own)
                 if part.name is not None:
                     arguments[part.name] = result
-        for parameter in self.parameters:
-            sent = getattr(request, parameter.source)
-            if parameter.alias in sent:
-                value = sent.getlist(parameter.alias) if parameter.is_list else sent[parameter.alias]
-                arguments[parameter.name], wrong = parameter.read(value, loc=parameter.location)
-                faults += wrong
+        for source, parameters in self.sources.items():
+            sent = getattr(request, source)
+            for parameter in parameters:
+                if parameter.alias in sent:
+                    value = sent.getlist(parameter.alias) if parameter.is_list else sent[parameter.alias]
+                    arguments[parameter.name], wrong = parameter.read(value, loc=parameter.location)
+                    faults += wrong
         if self.request_name is not None:
             arguments[self.request_name] = request
         return arguments

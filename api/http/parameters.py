@@ -1,7 +1,7 @@
 """Declares the parameters of the REST API: their types, how they are read, and their published descriptions.
 
-A handler names them in its signature; the framework reads and publishes them. A parameter that cannot be read is
-refused, never ignored; unknown ones are ignored by reads (decisions §1) and refused by writes (`api.http.parameters`).
+A handler names them in its signature; the framework publishes them, and `api.http.handlers` reads them. A parameter
+that cannot be read is refused, never ignored; unknown ones are ignored by reads (decisions §1) and refused by writes.
 What belongs here: parameters that several operations have, and the header Idempotency-Key. What does not: how a fault
 is answered (`api.http.refusals`).
 """

@@ -1,4 +1,4 @@
-"""`pcds serve` and `pcds migrate`: start the service, and migrate its database; `api.operate.serve` supervises it."""
+"""`pcds migrate`, `backup`, `restore`, `doctor` and `deployment-key`; `api.operate.serve` has `pcds serve`."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
@@ -9,13 +9,12 @@ from uuid import UUID
 import psycopg
 import typer
 
-from api.operate import serve as supervisor
+from api.operate.options import TakeOver
 from api.operate.program import (
     AsJson,
     DataDir,
     Operator,
     Refusal,
-    TakeOver,
     as_operator,
     check_choices,
     find_company,
@@ -40,6 +39,7 @@ from warehouse.operate.database import Database
 from warehouse.operate.embedded import ServerError, other_major, prepare_data_dir, running
 from warehouse.operate.keys import CONNECTOR, NAMES
 from warehouse.operate.keys import State as KeysState
+from warehouse.operate.migrate import migrate as migrate_database
 from warehouse.operate.objects import Objects, prepare_identity, take_over
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings, SettingsError
@@ -47,34 +47,8 @@ from warehouse.operate.store import Findings
 from warehouse.rules import Rulesets
 
 
-def serve(
-    *,
-    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the API; default 8000.")] = None,
-    dagster_port: Annotated[
-        int | None,
-        typer.Option("--dagster-port", min=1, max=65535, help="Loopback port behind /dagster; default 3000."),
-    ] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Public address, where it differs.")] = None,
-    demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Keep a demo company with a key.")] = True,
-    dagster_ui: Annotated[bool | None, typer.Option("--dagster-ui/--no-dagster-ui", help="Serve /dagster.")] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="API processes.")] = 1,
-    take_over_objects: TakeOver = False,
-    data_dir: DataDir = None,
-) -> None:
-    """Run everything until a signal: database, API, import worker, analysts' UI."""
-    settings = Settings.load(
-        data_dir=data_dir, host=host, port=port, dagster_port=dagster_port, dagster_ui=dagster_ui, public_url=base_url
-    )
-    supervisor.serve(
-        settings, workers=workers, with_dagster_ui=settings.dagster_ui, demo=demo, take_over_objects=take_over_objects
-    )
-
-
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to this release's schema, and make the deployment's keys where it has none yet."""
-    from warehouse.operate.migrate import migrate as migrate_database  # noqa: PLC0415  (the supervisor does without)
-
     settings = Settings.load(data_dir=data_dir)
     with running(settings) as database:
         revision = migrate_database(database)

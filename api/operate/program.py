@@ -18,6 +18,8 @@ import urllib3
 from uuid_utils import uuid7
 
 from api.imports.summary import options_of
+from api.operate.options import DataDir as DataDir  # noqa: PLC0414  (also for the commands)
+from api.operate.options import Refusal as Refusal  # noqa: PLC0414
 from schemas.actors import Actor, Origin
 from schemas.imports.types import Asked
 from schemas.json_values import JsonMapping, JsonObject, json_number
@@ -32,18 +34,10 @@ from warehouse.operate.embedded import running
 from warehouse.operate.sessions import Connection, Pool, owner_transaction
 from warehouse.operate.settings import Settings
 
-DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where the state lives; default ./data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-TakeOver = Annotated[
-    bool, typer.Option("--take-over-objects", help="Write to a store of files that is another deployment's.")
-]
 CompanyId = Annotated[UUID, typer.Option("--company", help="The company's id.")]
 
 _WIDEST: Final = 40
-
-
-class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault)
-    """The command was understood and is refused; its text is one plain sentence with the remedy."""
 
 
 def run_in_dagster(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:

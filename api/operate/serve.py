@@ -22,15 +22,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import (
+    Annotated,
     Any,  # Any: an address as `socket` takes it
     Final,
 )
 
 import psutil
 import structlog
+import typer
 
 from api.operate import forker, start
 from api.operate.forker import Forked
+from api.operate.options import DataDir, TakeOver
 from schemas.json_values import JsonObject
 from warehouse.operate import dagster_home, leftovers, logs
 from warehouse.operate.database import Database
@@ -57,26 +60,32 @@ log = structlog.get_logger(__name__)
 
 
 def serve(
-    settings: Settings,
     *,
-    workers: int = 1,
-    with_dagster_ui: bool = True,
-    demo: bool = True,
-    take_over_objects: bool = False,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the API; default 8000.")] = None,
+    dagster_port: Annotated[
+        int | None,
+        typer.Option("--dagster-port", min=1, max=65535, help="Loopback port behind /dagster; default 3000."),
+    ] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Public address, where it differs.")] = None,
+    demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Keep a demo company with a key.")] = True,
+    dagster_ui: Annotated[bool | None, typer.Option("--dagster-ui/--no-dagster-ui", help="Serve /dagster.")] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="API processes.")] = 1,
+    take_over_objects: TakeOver = False,
+    data_dir: DataDir = None,
 ) -> None:
-    """Run the service until SIGTERM, SIGINT or SIGHUP; none of its processes is left when this returns.
-
-    `workers` is the number of API processes. Raise `SettingsError` where a port is taken or another `pcds serve` has
-    the data directory, what `running` raises, and `SystemExit` where `api.operate.prepare` fails, which has printed
-    why.
-    """
+    """Run everything until a signal: database, API, import worker, analysts' UI."""
+    # None of the processes is left when this returns. Where `api.operate.prepare` fails it has printed why.
+    settings = Settings.load(
+        data_dir=data_dir, host=host, port=port, dagster_port=dagster_port, dagster_ui=dagster_ui, public_url=base_url
+    )
     logs.configure(settings)
     logs.name_misspelt()
     _take_over(settings)
     refuse_taken(settings)
     prepare_data_dir(settings.data_dir)
     with leftovers.serving_alone(settings.data_dir):
-        asked = {"demo": demo, "with_dagster_ui": with_dagster_ui, "take_over_objects": take_over_objects}
+        asked = {"demo": demo, "with_dagster_ui": settings.dagster_ui, "take_over_objects": take_over_objects}
         _serve(settings, workers, asked)
 
 

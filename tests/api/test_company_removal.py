@@ -26,7 +26,7 @@ from tests.services.making import PDF
 from warehouse.audit import chain
 from warehouse.companies import removal
 from warehouse.operate import dagster_home
-from warehouse.operate.sessions import owner_transaction
+from warehouse.operate.sessions import dagster_transaction, owner_transaction
 from warehouse.operate.settings import Settings
 from warehouse.tables import COMPANY_TABLES
 
@@ -215,7 +215,7 @@ def test_nothing_is_removed_where_something_was_written_since_the_export(caller,
 def test_runs_of_a_companys_partition_go_and_anothers_stay(server, tmp_path):
     with migrated(server) as database:
         assert dagster_home.make_tables(Settings.load(data_dir=tmp_path), database)
-        with removal.connected(database.dagster_url) as conn:
+        with dagster_transaction(database.dagster_url) as conn:
             for run_id, slug in (("a", "gone"), ("b", "twin")):
                 conn.execute(
                     "INSERT INTO runs (run_id, pipeline_name, status, run_body) VALUES (%s, 'j', 'SUCCESS', '{}')",

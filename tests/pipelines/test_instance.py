@@ -11,9 +11,9 @@ import pytest
 from pipelines.engine.instance import shared_instance
 from tests.conftest import migrated
 from tests.waiting import wait_until
-from warehouse.companies import removal
 from warehouse.operate import dagster_home, measures
 from warehouse.operate.database import Database
+from warehouse.operate.sessions import dagster_transaction
 from warehouse.operate.settings import Settings
 
 
@@ -49,7 +49,7 @@ def test_a_check_that_fails_for_one_company_is_a_number_for_alerts(
         return [each.value for each in found if each.labels == {"asset": asset, **labels}]
 
     def say(partition: str | None, *, passed: bool) -> list[float]:
-        with removal.connected(database.dagster_url) as conn:
+        with dagster_transaction(database.dagster_url) as conn:
             conn.execute(
                 "INSERT INTO asset_check_executions (asset_key, check_name, partition, run_id, execution_status) "
                 "VALUES (%s, 'is_whole', %s, %s, %s)",
@@ -73,7 +73,7 @@ def test_dagsters_tables_are_made_where_some_are_missing(server: Database, tmp_p
     with migrated(server) as database:
         for _ in range(2):
             assert dagster_home.make_tables(settings, database)
-            with removal.connected(database.dagster_url) as conn:
+            with dagster_transaction(database.dagster_url) as conn:
                 assert conn.execute(table).fetchone() == ("jobs",)
                 conn.execute("DROP TABLE jobs")
 
@@ -83,7 +83,7 @@ def test_one_process_at_a_time_makes_dagsters_tables(server: Database, tmp_path:
     """Those of a compose file begin at once; without turns Dagster tries five times, and then a code server ends."""
     settings, waiting = Settings.load(data_dir=tmp_path), "SELECT FROM pg_locks WHERE NOT granted AND database = %s"
     with migrated(server) as database, ThreadPoolExecutor(2) as processes:
-        with dagster_home.tables_locked(database.dagster_url), removal.connected(database.dagster_url) as conn:
+        with dagster_home.tables_locked(database.dagster_url), dagster_transaction(database.dagster_url) as conn:
             here = conn.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()
             made = [processes.submit(dagster_home.make_tables, settings, database) for _ in range(2)]
             wait_until(lambda: len(conn.execute(waiting, here).fetchall()) == 2 or any(each.done() for each in made))

@@ -6,16 +6,12 @@ owner's. A row without `ended_at` is a removal that was cut off.
 
 import gzip
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import IO, Final, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
-import psycopg
 from psycopg import sql
 from psycopg.types.json import Json
 
@@ -230,13 +226,6 @@ WHERE table_schema = %s AND column_name IN ('run_id', 'partition') GROUP BY tabl
 _EVENT_TAGS: Final = """
 DELETE FROM asset_event_tags WHERE event_id IN (SELECT id FROM event_logs WHERE run_id = ANY(%s) OR partition = %s)
 """
-
-
-@contextmanager
-def connected(dagster_url: str) -> Iterator[Connection]:
-    """Open a transaction of Dagster's role; `dagster_url` is `Database.dagster_url`."""
-    with psycopg.connect(urlunsplit(urlsplit(dagster_url)._replace(scheme="postgresql"))) as connection:
-        yield connection
 
 
 def of_company(conn: Connection, slug: str) -> list[str]:

@@ -21,9 +21,9 @@ from typing import Final
 
 import structlog
 
-from warehouse.companies import removal
 from warehouse.operate import whole_files
 from warehouse.operate.database import Database
+from warehouse.operate.sessions import dagster_transaction
 from warehouse.operate.settings import Settings, SettingsError
 
 log = structlog.get_logger(__name__)
@@ -200,6 +200,6 @@ def tables_locked(dagster_url: str) -> Iterator[None]:
     Dagster looks for a table and then makes it. Of many processes that begin with an empty database, as those of a
     compose file do, each loses to another again and again, and Dagster gives up after five times.
     """
-    with removal.connected(dagster_url) as connection:
+    with dagster_transaction(dagster_url) as connection:
         connection.execute(_LOCK)
         yield

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
+from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -386,6 +387,13 @@ def owner_transaction(owner_url: str, company_id: UUID | None = None) -> Iterato
     """
     with psycopg.connect(owner_url) as connection:
         connection.execute(_BECOME, [str(company_id or _NOBODY)])
+        yield connection
+
+
+@contextmanager
+def dagster_transaction(dagster_url: str) -> Iterator[Connection]:
+    """Open a transaction of Dagster's role; `dagster_url` is `Database.dagster_url`."""
+    with psycopg.connect(urlunsplit(urlsplit(dagster_url)._replace(scheme="postgresql"))) as connection:
         yield connection
 
 
