@@ -13,7 +13,7 @@ from typing import Any, Final, Literal  # Any: pieces of a mapping
 from api.imports.submissions import sheets_mapping
 from api.pages.render import rows, text
 from pipelines.reading.columns import field_column
-from pipelines.reading.fields import fields_of
+from pipelines.reading.grid import fields_of
 from pipelines.reading.mapping import merged
 from pipelines.reading.published import answer_with
 from schemas.imports.types import Asked, ImportSource, SourceSheet

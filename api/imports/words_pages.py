@@ -20,7 +20,7 @@ from api.pages.forms import NONE, Form, Input, input_of, offset_of, read_form, t
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.reading.columns import field_column
-from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.grid import Column, Table, fields_of
 from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import KeptMapping
 from schemas.messages import header

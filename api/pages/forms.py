@@ -25,9 +25,8 @@ from api.http.writing import Write
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, text
 from api.pages.sessions import Session, csrf_of, remember_visitor, token_of, visitor_token_of
-from pipelines.reading.fields import Column
-from pipelines.reading.numbers import AMBIGUOUS, both_readings, read_number
-from pipelines.reading.values import LIST_SEPARATOR
+from pipelines.reading.grid import Column
+from pipelines.reading.values import AMBIGUOUS, LIST_SEPARATOR, both_readings, read_number
 from schemas.actors import Origin
 from schemas.fields import Field
 from schemas.issues import Issue

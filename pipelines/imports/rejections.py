@@ -18,14 +18,12 @@ import polars as pl
 
 from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.columns import recognise
-from pipelines.reading.delimited import read_delimited
-from pipelines.reading.encoding import decode
-from pipelines.reading.fields import Column
-from pipelines.reading.fields import Table as Kind
-from pipelines.reading.grid import NUMBER, Grid, letter, position, refuse
+from pipelines.reading.grid import NUMBER, Column, Grid, letter, position, refuse
+from pipelines.reading.grid import Table as Kind
+from pipelines.reading.text import decode, read_delimited
 from pipelines.reading.units import is_shared
 from pipelines.reading.values import as_codes, unescaped
-from pipelines.reading.workbook.sheets import Workbook
+from pipelines.reading.workbook.cells import Workbook
 from pipelines.writing.workbooks import Sheet as WrittenSheet
 from pipelines.writing.workbooks import Workbook as WrittenWorkbook
 from schemas.imports.types import ImportRowError, ImportSource, RejectedHeader, SourceColumn, SourceSheet

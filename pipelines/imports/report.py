@@ -15,9 +15,9 @@ from uuid import UUID
 
 import polars as pl
 
-from pipelines.reading.grid import LINES_OF_SHEET, own_line
+from pipelines.reading.grid import LINES_OF_SHEET, cut, own_line
 from pipelines.reading.lines import EXAMPLE
-from pipelines.reading.rows import TypedRows
+from pipelines.reading.rows import ERRORS, TypedRows
 from pipelines.reading.sheet import CREATED
 from pipelines.reading.upload import Upload
 from pipelines.reading.values import as_codes, unescaped
@@ -116,20 +116,9 @@ def next_waiting(pool: Pool, company_id: UUID, now: datetime) -> UUID | None:
         return queries.next_waiting(conn, stalled_before=now - STALLED_AFTER)
 
 
-_SCHEMA: Final = {
-    "sheet": pl.String,
-    "line": pl.Int64,
-    "sku_code": pl.String,
-    "field": pl.String,
-    "column": pl.String,
-    "value": pl.String,
-    "code": pl.String,
-    "message": pl.String,
-    "template": pl.String,
-}
+_FAULTS: Final = pl.Schema([*ERRORS.items(), ("sheet_position", pl.Int64())])
 _COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(.+))?")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
-_LONGEST_VALUE: Final = 200
 _CONTROL: Final = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"]
 _PICTURES: Final = [chr(0x2400 + ord(control)) if control < " " else "\ufffd" for control in _CONTROL]
 """Replacements of control characters in a report: the picture of each (U+2400 and on), or the replacement character."""
@@ -165,7 +154,7 @@ def _components_sheet(work: Work) -> str | None:
 def missing_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
     """Return faults for the missing names of rows that the reader rejects in `faults`, where no stored SKU has one."""
     if typed.unnamed.is_empty() or faults.is_empty():
-        return pl.DataFrame(schema={**_SCHEMA, "sheet_position": pl.Int64})
+        return pl.DataFrame(schema=_FAULTS)
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
     stored = existing_codes(conn, codes) if codes else set()
@@ -174,20 +163,20 @@ def missing_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> p
         for row in unnamed.iter_rows(named=True)
         if row["sku_code"] not in stored and (issue := nameless(row["sku_code"]))
     ]
-    return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
+    return pl.DataFrame(rows, schema=_FAULTS)
 
 
 def writer_faults(issues: Sequence[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
     """Return the write path's faults, or warnings, of some rows of `values`, with their places in the file."""
     if not issues:
-        return pl.DataFrame(schema={**_SCHEMA, "sheet_position": pl.Int64})
+        return pl.DataFrame(schema=_FAULTS)
     of_rows = values.filter(pl.col("row").is_in([row for row, _ in issues]))
     records = {
         record["row"]: record for record in of_rows.select("row", "sheet", "line", "sku_code").iter_rows(named=True)
     }
     lines = _lines_of_parts(of_rows["sku_code"], upload)
     rows = [{**_place(records[row], issue.field, lines, upload, work), **_said(issue)} for row, issue in issues]
-    return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
+    return pl.DataFrame(rows, schema=_FAULTS)
 
 
 def _said(issue: Issue) -> dict[str, str | None]:
@@ -256,9 +245,7 @@ def _cell(field: str | None, columns: Sequence[SourceColumn], table: pl.DataFram
         table["line"], line
     )  # lines ascend; to filter a table for each of 200 faults took a sixth of a run
     cell = table[field][at] if at < table.height and table["line"][at] == line else None
-    if cell is not None and len(cell) > _LONGEST_VALUE:
-        cell = cell[:_LONGEST_VALUE] + "…"
-    return {"field": field, "column": letter, "value": cell}
+    return {"field": field, "column": letter, "value": cell and cut(cell)}
 
 
 def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:

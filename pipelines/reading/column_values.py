@@ -3,7 +3,8 @@
 `Material` over numbers is SAP's number of the article; `No.` beside a barcode is the article's number, where its
 values differ from line to line and are no running count. `Recycled` over yes and no is no share. Columns that no field
 is read from say what the weights are of: a quantity, a period, a nation (`judge.py` decides what they do). Where no
-header and no value tells the code or the name, a refusal suggests the column that fits best.
+header and no value tells the code or the name, a refusal suggests the column that fits best. A form of one product,
+where each line has a label and the answer beside it, is refused: read as a table it would make SKUs of its labels.
 
 Beside weights of known materials a column written like them (`Poids verre (g)`, `Poids liège (g)`), or between bare
 names of materials, is read as a part without a material, so that each line which gives it is a fault: without it a
@@ -13,14 +14,25 @@ SKU's total would be too small. A single unknown word beside bare names may mean
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.columns import is_bare_material, recognise
-from pipelines.reading.fields import WEIGHT_HELPERS, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.columns import is_bare_material, recognise, substitute_column
 from pipelines.reading.grammar import unit_in, word_roles
-from pipelines.reading.grid import Grid, letter
+from pipelines.reading.grid import (
+    WEIGHT_HELPERS,
+    WEIGHTS,
+    Cells,
+    Column,
+    Grid,
+    ReadingRefused,
+    Table,
+    fields_of,
+    letter,
+    refuse,
+)
 from pipelines.reading.published import question, with_answer
 from pipelines.reading.values import read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
@@ -32,6 +44,8 @@ from schemas.normalise import shown
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_lists, code_of, fold, words
 
+ROWS_SEARCHED: Final = 40
+"""Rows of a grid among which the header is."""
 _LINES: Final = 200
 """Lines below the header that are examined."""
 _FIRST_LINES: Final = 40
@@ -380,3 +394,77 @@ def _contains_numbers(header: Searched, at: int) -> bool:
     """Return whether most of the cells given below a header are numbers."""
     under = header.under(at, _FIRST_LINES)
     return len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)
+
+
+_CELLS_OF_FORM: Final = 16
+"""Cells of a line that are searched: a form is no wider than a page."""
+_FEWEST_LINES: Final = 3
+_FEWEST_COLUMNS: Final = 4
+_KEYS_OF_FORM: Final = frozenset({"sku_code", "name", "gtin"})
+"""A form of a product asks for one of these at least."""
+_MOST_LABELS: Final = 8
+_LONGEST_TITLE: Final = 6
+"""Words of the longest title of a block."""
+
+
+def form_refusal(grid: Grid) -> ReadingRefused | None:
+    """Return why a form is not read, with the labels found; None for a grid that is no form.
+
+    A data sheet lists reference, name, material and weight below each other, often in blocks for the levels of
+    packaging: lines whose filled cells are all equal are their titles.
+    """
+    rows = [grid.row(index) for index in range(min(grid.cells.height, ROWS_SEARCHED))]
+    labels = _labels_of_form(rows, grid.lines)
+    if not labels:
+        return None
+    found = ", ".join(labels[:_MOST_LABELS])
+    blocks: dict[str, str] = {}
+    for row in rows:
+        filled = {cell for cell in row if cell is not None}
+        title = filled.pop() if len(filled) == 1 else ""
+        if title and len(title.split()) <= _LONGEST_TITLE and (level := level_of(title)) is not None:
+            blocks[shown(title)] = level
+    if len(set(blocks.values())) > 1:
+        message = Message(
+            "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
+            "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx. Its "
+            "blocks are packaging of several levels ({titles}); give each a line and a sku_code of its own.",
+            found=found,
+            titles=", ".join(list(blocks)[:_MOST_LABELS]),
+        )
+    else:
+        message = Message(
+            "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
+            "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx.",
+            found=found,
+        )
+    return refuse("missing_column", message)
+
+
+def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
+    """Return the labels of a form in their order, each as people find it with its field; empty where it is no form.
+
+    It is a form where several lines have labels with answers, of more fields than any line has side by side: below
+    the header of a table there are hardly any labels. A material's name alone may be an answer. A table of unknown
+    headers is none: nearly all its lines fill as many cells as the first one, which has only words.
+    """
+    labels: list[str] = []
+    named: set[str] = set()
+    lines, widest = 0, 0
+    for number, row in zip(numbers, rows, strict=False):
+        cells = {at: cell for at, cell in enumerate(row[:_CELLS_OF_FORM]) if cell is not None}
+        columns = {at: recognise(cell, 0, "sku") or substitute_column(cell) for at, cell in cells.items()}
+        fields = {at: column.name for at, column in columns.items() if column is not None and column.group is None}
+        widest = max(widest, len(set(fields.values())))
+        answered = [at for at, beside in pairwise(cells) if at in fields and beside not in fields]
+        labels += [f"{letter(at)}{number} {shown(cells[at])} ({fields[at]})" for at in answered]
+        named |= {fields[at] for at in answered}
+        lines += bool(answered)
+    if lines < _FEWEST_LINES or len(named) <= widest or not named & _KEYS_OF_FORM:
+        return []
+    filled = [[cell for cell in row if cell is not None] for row in rows]
+    first = filled[0]
+    headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
+    alike = sum(abs(len(row) - len(first)) <= 1 for row in filled)
+    of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
+    return [] if of_words and alike * 5 >= len(filled) * 4 else labels

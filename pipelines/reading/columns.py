@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 from compliance import ruleset
 from compliance.catalogue import is_iso_3166
 from compliance.words import resolve_material
-from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, WEIGHTS, Column, Table, fields_of, volume_field
 from pipelines.reading.grammar import (
     MOST_KEPT,
     TEXTS,
@@ -38,6 +37,7 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
+from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, WEIGHTS, Column, Table, fields_of, volume_field
 from pipelines.reading.words import SALES, level_at
 from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place

@@ -1,31 +1,30 @@
-"""Decides what a file's bytes are: a workbook or a text, and of a text the encoding. Its name proves nothing.
+"""Decides by its letters in which encoding a text is that is not UTF-8.
 
-Bytes that the encoding does not know stay in the text as lone surrogates, so that their line can be named. A text that
-is not UTF-8 is likeliest in the encoding in which its letters are those of a language: `bigrams.csv` has the pairs of
-letters that follow each other in each language that its encodings are used for, with a letter for how often: a the
-commonest, each further one rarer by a factor of 1.6; `_` is the edge of a word. Scripts of East Asia are not counted
-so; among their encodings chardet decides. Where two encodings give different letters and neither is much likelier, the
-file is refused with the choice (decisions §13, docs/decisions/0081).
+It is likeliest in the encoding in which its letters are those of a language: `bigrams.csv` has the pairs of letters
+that follow each other in each language that its encodings are used for, with a letter for how often: a the commonest,
+each further one rarer by a factor of 1.6; `_` is the edge of a word. Scripts of East Asia are not counted so; among
+their encodings chardet decides. Where two encodings give different letters and neither is much likelier, the file is
+refused with the choice (decisions §13, docs/decisions/0081).
 """
 
-import codecs
 import csv
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import exp, log
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import chardet
 
-from pipelines.reading.grid import ReadingRefused, invalid_mapping, refuse
+from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.published import question, refused
 from schemas.messages import Message
 from schemas.normalise import shown
 
+SAMPLE: Final = 1_000_000
+"""Bytes that are examined: enough to distinguish encodings in a file of any size."""
 EAST_ASIAN: Final = ("cp932", "gb18030", "cp949")
 SYMBOLS: Final = frozenset("’‘“”„«»–—…€°²³®™§×½¼±\xa0")
 """Signs that people write in lists of packaging, outside words."""
@@ -169,15 +168,6 @@ def _misplaced(sign: str, last: str, following: str) -> bool:
     return last.isalpha() and following.isalpha() and sign != "\xa0"
 
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
-)
-_SAMPLE = 1_000_000
-"""Bytes that are examined: enough to distinguish encodings in a file of any size."""
-_LOST = re.compile("[\ud800-\udfff]")
-_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _CELL: Final = re.compile(rb"[^\t\n\r,;|\"]{0,200}[\x80-\xff][^\t\n\r,;|\"]{0,200}")
 _ASCII_CELL: Final = re.compile(rb"(?:^|[\t\n\r,;|\"])([\x20-\x7e]{3,60})(?=[\t\n\r,;|\"]|$)")
 _MOST_CELLS: Final = 400
@@ -193,57 +183,10 @@ _CONFIDENT: Final = 1.5
 """How many times as sure chardet must be of an encoding of East Asia as of any other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A decoded file and the name of its encoding as `source.encoding` publishes it."""
-
-    text: str
-    encoding: str
-
-
-def checked_encoding(name: str) -> str:
-    """Return the codec of the encoding that a mapping names. Raises `ReadingRefused` for a name that none has."""
-    try:
-        found = codecs.lookup(name)
-        if found._is_text_encoding:
-            return next((own for own in encodings() if codecs.lookup(own) == found), found.name)
-    except (LookupError, ValueError):
-        pass
-    raise invalid_mapping(
-        Message(
-            "The mapping is wrong: {wrong}.",
-            wrong=Message("{name} is no encoding; name one such as {known}", name=shown(name), known="windows-1250"),
-        )
-    )
-
-
-def decode(data: bytes, given: str | None = None) -> Text:
-    """Decode a file: by the mapping's encoding `given`, its byte order mark, its zero bytes, as UTF-8, by its letters.
-
-    Raises `ReadingRefused` where the encoding is unknown or cannot be decided.
-    """
-    codec = None if given is None else checked_encoding(given)
-    for mark, name, own in _MARKS:
-        if data.startswith(mark) and codec in (None, own, name):
-            return Text(_decode_leniently(data[len(mark) :], own), name)
-    if codec is not None:
-        return Text(_decode_leniently(data, codec), codec)
-    if wide := utf16_without_mark(data):
-        return Text(_decode_leniently(data, wide), wide)
-    try:
-        return Text(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError:
-        pass
-    if _is_mostly_utf8(data):
-        return Text(_decode_leniently(data, "utf-8"), "utf-8")
-    codec = _likeliest(data)
-    return Text(_decode_leniently(data, codec), codec)
-
-
-def _likeliest(data: bytes) -> str:
+def likeliest(data: bytes) -> str:
     """Return the encoding in which the cells are likeliest. Raises `ReadingRefused` where their letters stay open."""
-    cells = sorted(dict.fromkeys(_CELL.findall(data[:_SAMPLE])))[:_MOST_CELLS]
-    ascii_cells = list(dict.fromkeys(_ASCII_CELL.findall(data[:_SAMPLE])))[:_MOST_CELLS]
+    cells = sorted(dict.fromkeys(_CELL.findall(data[:SAMPLE])))[:_MOST_CELLS]
+    ascii_cells = list(dict.fromkeys(_ASCII_CELL.findall(data[:SAMPLE])))[:_MOST_CELLS]
     others = tuple(cell.decode("ascii") for cell in ascii_cells)
     readings = {name: [cell.decode(name, "replace") for cell in cells] for name in encodings()}
     alone = {name: plausibility(texts, name) for name, texts in readings.items()}
@@ -292,92 +235,3 @@ def _undecided(names: list[str], readings: dict[str, list[str]]) -> ReadingRefus
         mapping={"encoding": names[0]},
     )
     return refused(question("encoding", message, could_be=names, text=samples))
-
-
-def _decode_leniently(data: bytes, codec: str) -> str:
-    """Decode with undecodable bytes as lone surrogates; which error handler does that depends on the codec."""
-    try:
-        return data.decode(codec)
-    except UnicodeDecodeError:
-        handler = "surrogatepass" if codec.startswith("utf-16") else "surrogateescape"
-        odd = b"\x00" if codec.startswith("utf-16") and len(data) % 2 else b""
-        try:
-            return (data + odd).decode(codec, handler)
-        except UnicodeDecodeError:
-            return data.decode(codec, "replace").replace("\ufffd", "\udcff")
-
-
-def utf16_without_mark(data: bytes) -> str | None:
-    """Return the codec of UTF-16 without a mark: Western text in it has a zero in nearly every second byte."""
-    sample = data[:4096]
-    half = len(sample) // 2
-    if half < 2:
-        return None
-    if sample[1::2].count(0) > 0.8 * half and sample[::2].count(0) < 0.1 * half:
-        return "utf-16-le"
-    if sample[::2].count(0) > 0.8 * half and sample[1::2].count(0) < 0.1 * half:
-        return "utf-16-be"
-    return None
-
-
-def _is_mostly_utf8(data: bytes) -> bool:
-    """Return whether expected characters of several bytes are more than a quarter as many as the undecodable bytes.
-
-    Hardly any text in a one-byte encoding has such a sequence, so a few weigh more than many undecodable bytes.
-    """
-    text = data[:_SAMPLE].decode("utf-8", "surrogateescape")
-    beyond = _BEYOND_ASCII.findall(text)
-    expected = sum(1 for c in beyond if "À" <= c <= "ÿ" or c in SYMBOLS)
-    others = sum(map(str.isalpha, beyond)) - expected
-    return 4 * expected + others / 2 > len(_LOST.findall(text))
-
-
-_ZIP = b"PK\x03\x04"
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_REFUSED_FORMATS = (
-    (b"%PDF", Message("a PDF")),
-    (b"\x1f\x8b", Message("a gzip archive")),
-    (b"PAR1", Message("a Parquet file")),
-    (b"\x89PNG", Message("an image")),
-    (b"\xff\xd8\xff", Message("an image")),
-    (b"PK", Message("a damaged or empty archive")),
-    (b"Rar!", Message("an archive")),
-    (b"7z\xbc\xaf", Message("an archive")),
-)
-_CONTROLS = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
-_MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
-
-
-def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
-    """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook.
-
-    Bytes are no text where more than one in ten of the start is a control character; Ctrl-Z ends some texts.
-    """
-    if data.startswith(_ZIP):
-        return "xlsx"
-    file, sample = shown(filename), data[:4096]
-    start = sample.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
-    wide = sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample) is not None
-    controls = 0 if wide else len(sample) - len(sample.translate(None, _CONTROLS))
-    kind = next((what for mark, what in _REFUSED_FORMATS if data.startswith(mark)), None)
-    code, wrong = "unreadable_file", None
-    if data.startswith(_OLE) and _ENCRYPTED in data:
-        code, wrong = "encrypted_file", Message("{file} is protected by a password; save it without one.", file=file)
-    elif data.startswith(_OLE):
-        wrong = Message("{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=file)
-    elif kind is not None:
-        wrong = Message(
-            "{file} is {kind}, not a table. Send a CSV file or an Excel workbook (.xlsx).", file=file, kind=kind
-        )
-    elif not start:
-        code, wrong = "no_table", Message("{file} is empty. Send a CSV file or an Excel workbook (.xlsx).", file=file)
-    elif start.lower().startswith(_MARKUP):
-        wrong = Message(
-            "{file} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.", file=file
-        )
-    elif controls > len(sample) / 10:
-        wrong = Message("{file} is no text and no workbook. Send a CSV file or an Excel workbook (.xlsx).", file=file)
-    if wrong is not None:
-        raise refuse(code, wrong)
-    return "csv"

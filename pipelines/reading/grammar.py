@@ -355,7 +355,8 @@ def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
     if at >= len(tokens) or not _may_be_unit(tokens[at]):
         return None
     for end in range(min(len(tokens), at + 3), at, -1):
-        if tokens[end - 1] == "/" or not all(map(_is_latin, tokens[at:end])):  # folding would drop the others
+        others = any(token.isalpha() and not token.isascii() for token in tokens[at:end])
+        if tokens[end - 1] == "/" or others:  # folding would drop letters that are not Latin
             continue
         found = _unit_of_phrase(" ".join(tokens[at:end]))
         if found is not None:
@@ -365,10 +366,6 @@ def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
 
 def _may_be_unit(token: str) -> bool:
     return token in first_words_of_units() or not token[0].isalnum()
-
-
-def _is_latin(token: str) -> bool:
-    return token.isascii() or not token.isalpha()
 
 
 @lru_cache(maxsize=MOST_KEPT)

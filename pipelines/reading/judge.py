@@ -16,9 +16,8 @@ import pycountry
 from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
 from pipelines.reading.column_values import about_material, is_of_lines, quantity_of
-from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
 from pipelines.reading.grammar import mentions, word_roles
-from pipelines.reading.grid import NUMBER, LineFault, letter
+from pipelines.reading.grid import NUMBER, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.published import refused

@@ -18,8 +18,15 @@ import polars as pl
 from compliance import ruleset
 from compliance.words import resolve_format
 from pipelines.reading.columns import COMPONENT_FIELDS
-from pipelines.reading.fields import CLEARED, WEIGHT_HELPERS, Column, fields_of
-from pipelines.reading.grid import LINES_OF_SHEET, LineFault, invalid_mapping
+from pipelines.reading.grid import (
+    CLEARED,
+    LINES_OF_SHEET,
+    WEIGHT_HELPERS,
+    Column,
+    LineFault,
+    fields_of,
+    invalid_mapping,
+)
 from pipelines.reading.lines import MOST_LISTED, SAME_PART
 from pipelines.reading.published import question
 from pipelines.reading.sheet import Sheet

@@ -1,4 +1,4 @@
-"""Finds the lines below a header that are no data, and asks about those that may be none.
+"""Finds the lines below a header that are no data, and asks about those that may be none; finds further headers.
 
 Examples, help, totals, notes, a repeated header are left out of the table and its counts, and listed in
 `source.skipped` with the reason: only where a word identifies them (`words.csv`, vocabulary `line`), or where a line is
@@ -9,10 +9,14 @@ code and name: Total makes oil.
 After an empty line, a block of lines that fill only the code and the name says nothing of a packaging, in a table whose
 other lines do: legends, versions, lists of codes are asked about (decisions §13); a code such as `n/a` is none wherever
 it stands. Anything else that is odd about a line is a fault of its row.
+
+A further header, as of files that were put one below the other, that means the same columns is only left out. One that
+means others, or the same ones in another order or unit, begins another table: its lines are rejected, since read by the
+first header they would say something false. Where the first header comes again, its lines are read again.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, reduce
 from itertools import groupby, pairwise
 from operator import or_
@@ -21,15 +25,14 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.fields import Column, Table
-from pipelines.reading.grid import LINES_OF_SHEET, Grid, own_line, sheet_starts
+from pipelines.reading.grid import LINES_OF_SHEET, Cells, Column, Grid, LineFault, Table, own_line, sheet_starts
+from pipelines.reading.header import REQUIRED_FIELDS, Header, recognised_fields
 from pipelines.reading.mapping import MappedLines
-from pipelines.reading.numbers import read_numbers
 from pipelines.reading.published import question
-from pipelines.reading.values import read_values
+from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.words import code_of, fold, words
+from schemas.words import code_of, fold, headers, words
 
 HELP_ROWS = 5
 """Lines below the header that are searched for help: flags, formats and field ids rarely fill more than three."""
@@ -425,3 +428,88 @@ class _Sums:
         """Begin another sum below a line."""
         self._before = self._whole[at] - self._left_out
         self._count = self._many[at] - self._left
+
+
+_LONGEST_SHOWN: Final = 200
+_UNIT: Final = r"\((?:k?g|mg|%)\)"
+
+
+def of_one_table(
+    body: Grid, header: Header, table: Table, helping: Collection[int]
+) -> tuple[Grid, tuple[tuple[int, str], ...]]:
+    """Return the lines that the header describes, and the lines of further headers with the reason they are left out.
+
+    Lines below another header are faults. Rows that help, directly below the header, stay: they name its columns once
+    more.
+    """
+    if header.line == 0 or header.line != header.last_line:  # no header, or one of two lines, of which each is a part
+        return body, ()
+    rows = {at: body.row(at) for at in _candidates(body, header, table) if at not in helping}
+    found = {at: row for at, row in rows.items() if _fields(row, table).issuperset(REQUIRED_FIELDS[table])}
+    if not found:
+        return body, ()
+    same = {at: _is_same(row, header, table) for at, row in found.items()}
+    left_out = set(found)
+    faults: list[LineFault] = []
+    starts = sorted(found)
+    for at, end in zip(starts, [*starts[1:], body.cells.height], strict=True):
+        if not same[at]:
+            faults += _faults(body, range(at + 1, end), found[at], int(body.lines[at]), table)
+            left_out.update(range(at + 1, end))
+    kept = pl.repeat(value=True, n=body.cells.height, eager=True).scatter(sorted(left_out), values=False)
+    further = tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts)
+    return body.where(kept, faults), further
+
+
+def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
+    """Return the rows whose code or name could be a header, by a comparison of whole columns.
+
+    Most people write the known headers in lower case, with spaces or underscores or neither.
+    """
+    known = {column.header.strip().casefold() for column in header.columns}
+    known |= {text for name in headers(table) for text in (name, name.replace(" ", "_"), name.replace(" ", ""))}
+    found = pl.repeat(value=False, n=body.cells.height, eager=True)
+    for column in header.columns:
+        if column.name in REQUIRED_FIELDS[table] and f"c{column.position}" in body.cells.columns:
+            cells = body.cells[f"c{column.position}"].str.strip_chars().str.to_lowercase()
+            found |= (cells.is_in(list(known)) | cells.str.contains(_UNIT)).fill_null(value=False)
+    return found.arg_true().to_list()
+
+
+def _fields(row: Cells, table: Table) -> set[str]:
+    return recognised_fields((cell for cell in row if cell is not None), table)
+
+
+def _is_same(row: Cells, header: Header, table: Table) -> bool:
+    """Return whether a header means the same columns, in the same units, at the same places; an empty cell is none."""
+
+    def meaning(column: Column | None) -> object:
+        if column is None:
+            return None
+        return column.field.name, column.factor, column.market, column.year, column.half, column.group
+
+    own = {column.position: column for column in header.columns}
+    texts = {**dict(header.ignored), **{at: column.header for at, column in own.items()}}
+    return all(
+        cell is None
+        or fold(cell) == fold(texts.get(at, ""))
+        or meaning(recognise(cell, at, table)) == meaning(own.get(at))
+        for at, cell in enumerate(row)
+    )
+
+
+def _faults(body: Grid, rows: range, row: Cells, line: int, table: Table) -> list[LineFault]:
+    """Return a fault for each row below another header; its code is read by that header."""
+    message = Message(
+        "Line {line} is another header, with other columns or in another order than the first: this line cannot be "
+        "read by the first. Send the lines below it as a file of their own.",
+        line=line,
+    )
+    key = next((at for at, cell in enumerate(row) if cell and _fields([cell], table) == {"sku_code"}), None)
+    faults = []
+    for at in rows:
+        cells = body.row(at)
+        code = None if key is None else cells[key]
+        text = " | ".join(cell or "" for cell in cells)[:_LONGEST_SHOWN]
+        faults.append(LineFault(int(body.lines[at]), "ambiguous_column", message, text, code and code.strip()))
+    return faults

@@ -18,9 +18,17 @@ from uuid import UUID, uuid4
 import polars as pl
 
 from pipelines.reading.columns import field_column, recognise
-from pipelines.reading.fields import CLEARED, Column, Table, fields_of
 from pipelines.reading.grammar import Sense, measure_of
-from pipelines.reading.grid import MOST_COLUMNS, TEXT, ReadingRefused, invalid_mapping
+from pipelines.reading.grid import (
+    CLEARED,
+    MOST_COLUMNS,
+    TEXT,
+    Column,
+    ReadingRefused,
+    Table,
+    fields_of,
+    invalid_mapping,
+)
 from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
 from pipelines.reading.words import read_material, unit_of
 from schemas.fields import SKU_CODE

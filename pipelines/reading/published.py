@@ -17,8 +17,7 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
-from pipelines.reading.fields import LONGEST_HEADER, Column, Table
-from pipelines.reading.grid import Grid, ReadingRefused, letter
+from pipelines.reading.grid import Column, Grid, ReadingRefused, Table, cut, letter
 from pipelines.reading.mapping import SheetMapping
 from schemas.imports.types import Asked, FileFormat, ImportSource, SourceSheet
 from schemas.issues import Issue, QuestionKind
@@ -154,7 +153,7 @@ def samples_of(cells: pl.DataFrame) -> Samples:
     """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
     top = cells.head(_ROWS)
     texts = {int(name[1:]): top[name].drop_nulls().unique(maintain_order=True) for name in top.columns}
-    return {at: [_cut(text, _LONGEST) for text in found.head(_MOST)] for at, found in texts.items()}
+    return {at: [cut(text, _LONGEST) for text in found.head(_MOST)] for at, found in texts.items()}
 
 
 def published_table(
@@ -179,8 +178,8 @@ def published_table(
     table: SourceSheet = {
         "sheet": sheet,
         "header_row": header_row,
-        "columns": [{"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in read],
-        "ignored": [{"column": letter(at), "header": _cut(header)} for at, header in ignored],
+        "columns": [{"field": c.name, "column": letter(c.position), "header": cut(c.header)} for c in read],
+        "ignored": [{"column": letter(at), "header": cut(header)} for at, header in ignored],
         "decimal_marks": {},
         "hidden": None,
         "samples": {letter(at): texts for at, texts in samples.items() if texts},
@@ -195,11 +194,6 @@ def published_table(
     if mapped.header_row is not None:
         table["header_row_mapped"] = True
     return table
-
-
-def _cut(text: str, longest: int = LONGEST_HEADER) -> str:
-    """Return a text of the file as it is published: cut where it is too long, as to be a header."""
-    return text if len(text) <= longest else text[:longest] + "…"
 
 
 @contextmanager

@@ -16,8 +16,17 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.cells import TypedSheet, type_sheet
-from pipelines.reading.fields import PART_HELPERS, SKU_HELPERS, VOLUME_YEAR, WEIGHT_HELPERS, Column, faults_where
-from pipelines.reading.grid import LINES_OF_SHEET, letter
+from pipelines.reading.grid import (
+    LINES_OF_SHEET,
+    PART_HELPERS,
+    SKU_HELPERS,
+    VOLUME_YEAR,
+    WEIGHT_HELPERS,
+    Column,
+    cut,
+    faults_where,
+    letter,
+)
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
@@ -38,7 +47,6 @@ ERRORS: Final = pl.Schema(
         "template": pl.String,
     }
 )
-_LONGEST_VALUE: Final = 200
 _TAKEN: Final = Message(
     "Another line of the file that was sent first has this sku_code, and counts; give this line another code."
 )
@@ -229,21 +237,16 @@ def _error_rows(typed: TypedSheet) -> pl.DataFrame:
         message = sheet.told(from_json(text))
         column = columns.get(name)
         place = letter(column.position) if column and column.constant is None else None
-        cell = _quotable(table[name][at] if column else None)
-        sku_code = codes[at] if codes[at] is not None else _quotable(table["sku_code"][at])
-        report = (sku_code, name, place, cell, code, message, stored_template(message))
+        cell = table[name][at] if column else None
+        sku_code = codes[at] if codes[at] is not None else (code_cell := table["sku_code"][at]) and cut(code_cell)
+        report = (sku_code, name, place, cell and cut(cell), code, message, stored_template(message))
         rows.append((sheet.sheet_of(lines[at]), lines[at], *report, column.position if column else len(columns)))
     for fault in sheet.faults:
-        message = sheet.told(fault.message)
-        report = (fault.sku_code, None, None, _quotable(fault.value), fault.code, message, stored_template(message))
+        message, value = sheet.told(fault.message), fault.value and cut(fault.value)
+        report = (fault.sku_code, None, None, value, fault.code, message, stored_template(message))
         rows.append((sheet.sheet_of(fault.line), fault.line, *report, -1))
     rows.sort(key=lambda row: (row[1], row[-1]))
     return pl.DataFrame([row[:-1] for row in rows], schema=ERRORS, orient="row")
-
-
-def _quotable(cell: str | None) -> str | None:
-    """Return a cell as the report quotes it."""
-    return cell if cell is None or len(cell) <= _LONGEST_VALUE else cell[:_LONGEST_VALUE] + "…"
 
 
 _WITHOUT_MATERIAL: Final = Message(
@@ -344,9 +347,7 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     columns = [column for column in typed.sheet.columns if column.group == group and column.name != "sku_code"]
     values = {column.field.name: typed.values[column.name] for column in columns}
     parts = [
-        _array_members(column.field.name, values[column.field.name])
-        if column.field.kind == "codes"
-        else _member(column.field.name, values[column.field.name])
+        _member(column.field.name, values[column.field.name], are_lists=column.field.kind == "codes")
         for column in columns
         if column.field not in PART_HELPERS and column.field.name not in (*COLUMNS, "component_type")
     ]
@@ -388,30 +389,24 @@ def _substance_members(values: dict[str, pl.Series]) -> pl.Series | None:
     return _joined(entries, '"substances":{', "}") if entries else None
 
 
-def _member(name: str, values: pl.Series) -> pl.Series:
-    return _members(name, values, values.is_not_null())
+def _member(name: str, values: pl.Series, *, are_lists: bool = False) -> pl.Series:
+    return _members(name, values, values.is_not_null(), are_lists=are_lists)
 
 
-def _members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
+def _members(key: str, values: pl.Series, given: pl.Series, *, are_lists: bool = False) -> pl.Series:
     """Return `"key":value` for each row where the value is given (a given null is `null`), else null.
 
-    Text is encoded once for each distinct value.
+    Text is encoded once for each distinct value; array literals (`{a,b}`) become JSON arrays.
     """
     if values.dtype == pl.String:
         distinct = values.drop_nulls().unique(maintain_order=True)
-        encoded = [json.dumps(value, ensure_ascii=False) for value in distinct]
+        read = [[code for code in text.strip("{}").split(",") if code] for text in distinct] if are_lists else distinct
+        encoded = [json.dumps(value, ensure_ascii=False) for value in read]
         texts = values.replace_strict(distinct, encoded, default=None, return_dtype=pl.String)
     else:
         texts = values.cast(pl.String)
     pairs = pl.DataFrame({"text": texts.fill_null("null")}).select(pl.lit(f"{json.dumps(key)}:") + pl.col("text"))
     return pairs.to_series().set(~given, None)
-
-
-def _array_members(name: str, literals: pl.Series) -> pl.Series:
-    """Return array literals (`{a,b}`) as members with a JSON array."""
-    distinct = literals.drop_nulls().unique(maintain_order=True)
-    texts = [f'"{name}":' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
-    return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
 def _joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:

@@ -1,6 +1,11 @@
 """Makes a sheet of a grid and its header: each recognised column's cells by the field's name, and lines that fail.
 
 `layouts.py` splits a table that contains both SKUs and components. `rows.py` types the cells.
+
+Lines of a text may have another number of cells than the header: extra empty cells are harmless. Programs leave out
+empty cells at the end of a line; but a delimiter that was lost in the middle looks the same, and moves the cells behind
+it under other headers. So a short line is accepted where it has the keys and each cell could be its column's; otherwise
+it is a fault. No cell is ever moved.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,23 +18,34 @@ from uuid import UUID, uuid5
 import polars as pl
 
 from pipelines.reading.column_values import misleading_columns
-from pipelines.reading.delimited import without_ragged
-from pipelines.reading.fields import CLEARED, NUMBERS, Column, Table, fields_of, with_component_prefix
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import (
+    CLEARED,
     LINES_OF_SHEET,
     NUMBER,
+    NUMBERS,
     TEXT,
+    Column,
     Grid,
     LineFault,
     ReadSheet,
+    Table,
+    fields_of,
     invalid_mapping,
     own_line,
     refuse,
     sheet_starts,
+    with_component_prefix,
 )
-from pipelines.reading.header import Header, find_header, of_one_table
-from pipelines.reading.lines import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
+from pipelines.reading.header import Header, find_header
+from pipelines.reading.lines import (
+    HELP_ROWS,
+    find_skipped,
+    help_lines,
+    of_one_table,
+    skipped_lines,
+    with_answered_lines,
+)
 from pipelines.reading.mapping import (
     CheckedMapping,
     Replaced,
@@ -40,9 +56,8 @@ from pipelines.reading.mapping import (
     same_field,
     with_names,
 )
-from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.published import Off, Samples, published_table, question, samples_of
-from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
+from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, SourceSheet
 from schemas.issues import QuestionKind
@@ -298,7 +313,7 @@ def read_sheet(
     _check_columns(header)
     below = grid.below(header.last_line)
     one, further = of_one_table(below, header, table, _help_below(below, header))
-    body = without_ragged(one, grid, header)
+    body = _without_ragged(one, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
     titled, starts = any(position == 0 for position, _ in header.ignored), sheet_starts(body.lines)
@@ -417,3 +432,57 @@ def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.Dat
 
 def _select_columns(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)
+
+
+_LETTERED = ("text", "markets")
+_NEEDED = ("sku_code", "name", "component_type")
+
+
+def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
+    """Return the rows that have as many cells as the header, or fewer where only empty ones at the end are missing."""
+    if not grid.widths:
+        return body
+    width = grid.widths.get(header.line, grid.cells.width)
+    wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
+    surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(width, body.cells.width))
+    nothing = pl.repeat(value=False, n=body.cells.height, eager=True)
+    over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
+    widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
+    kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
+    key = next(column.position for column in header.columns if column.name == "sku_code")
+    faults: list[LineFault] = []
+    for at in (~kept).arg_true():
+        message = Message(
+            "The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
+            "in quotation marks, and keep a delimiter for each empty cell.",
+            width=int(widths[at]),
+            header_width=width,
+        )
+        cells = body.row(at)
+        start = " | ".join(cell or "" for cell in cells)[:200]
+        code = (cells[key] or "").strip() or None
+        faults.append(LineFault(int(body.lines[at]), "ragged_row", message, start, code))
+    return body.where(kept, faults)
+
+
+def _fitting_short_lines(
+    cells: pl.DataFrame, widths: pl.Series, short: pl.Series, columns: Sequence[Column]
+) -> pl.Series:
+    """Return the short lines that have their keys, and under each header a cell that fits it.
+
+    A bare number does not fit a column of texts that have letters in all other lines.
+    """
+    if not short.any():
+        return short
+    keys = max(column.position for column in columns if column.name in _NEEDED)
+    whole = short & (widths > keys)
+    for column in columns:
+        texts = cells[f"c{column.position}"]
+        if column.field.kind in _LETTERED:
+            letters = texts.str.contains(r"\p{L}")
+            if letters.filter(~short).drop_nulls().all() and not texts.filter(~short).is_null().all():
+                whole &= letters.fill_null(value=True)
+        else:
+            wrong = read_values(texts.set(~short, None), column, ".", None).faults["at"]
+            whole = whole.scatter(wrong, values=False)
+    return whole

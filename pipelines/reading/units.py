@@ -17,12 +17,11 @@ import polars as pl
 
 from pipelines.reading.column_values import Searched
 from pipelines.reading.columns import open_column
-from pipelines.reading.fields import WEIGHTS, Column, Table, faults_where, fields_of
 from pipelines.reading.grammar import PIECES, mentions, names_bundle, names_quantity, unit_in, word_roles
-from pipelines.reading.grid import letter
+from pipelines.reading.grid import WEIGHTS, Column, Table, faults_where, fields_of, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.numbers import outside_limits
 from pipelines.reading.published import question
+from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, unit_of
 from schemas.imports.types import Asked
 from schemas.messages import Message

@@ -13,24 +13,33 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import polars as pl
 
-from pipelines.reading.delimited import detect_delimiter, read_delimited
-from pipelines.reading.encoding import decode, detect_format
-from pipelines.reading.fields import NUMBERS, Column, Table, fields_of, volume_field
+from pipelines.reading.cells import MOST, readings_of
+from pipelines.reading.column_values import ROWS_SEARCHED
 from pipelines.reading.grid import (
     LINES_OF_SHEET,
+    NUMBERS,
     TEXT,
+    Column,
     Grid,
     LineFault,
     ReadingRefused,
     ReadSheet,
+    Table,
+    fields_of,
     invalid_mapping,
     letter,
     one_below_another,
     own_line,
     refuse,
+    volume_field,
 )
-from pipelines.reading.header import Header, find_header
-from pipelines.reading.header_row import ROWS_SEARCHED, known_headers, mapped_headers, recognised_fields
+from pipelines.reading.header import (
+    Header,
+    find_header,
+    known_headers,
+    mapped_headers,
+    recognised_fields,
+)
 from pipelines.reading.judge import judge_columns, without_asked, without_doubtful
 from pipelines.reading.layouts import (
     lines_are_parts,
@@ -42,11 +51,11 @@ from pipelines.reading.layouts import (
 )
 from pipelines.reading.mapping import QUANTITIES, CheckedMapping, SheetMapping, Words, check_mapping
 from pipelines.reading.published import NOTHING_READ, completed_by, question, refused
-from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
+from pipelines.reading.text import decode, detect_delimiter, detect_format, read_delimited
 from pipelines.reading.units import choice_for
 from pipelines.reading.workbook.book import SheetPart
-from pipelines.reading.workbook.sheets import Workbook
+from pipelines.reading.workbook.cells import Workbook
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
 from schemas.json_values import JsonObject
 from schemas.messages import Message, from_json, to_json

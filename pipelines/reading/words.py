@@ -22,7 +22,7 @@ import polars as pl
 from compliance import ruleset
 from compliance.grading.units import GENERIC
 from compliance.words import material_of, normalise, plain_materials, resolve_format, resolve_material
-from pipelines.reading.fields import LONGEST_VALUE
+from pipelines.reading.grid import LONGEST_VALUE
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold, words
 

@@ -9,8 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from pipelines.reading.columns import field_column
-from pipelines.reading.fields import Table
-from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.grid import ReadingRefused, Table
 from pipelines.reading.mapping import check_rewriting
 from schemas.actors import Actor
 from schemas.imports.inputs import OwnWordInput, OwnWordsInput

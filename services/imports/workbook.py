@@ -16,7 +16,7 @@ from typing import (
 import orjson
 import xlsxwriter
 
-from pipelines.reading.fields import (
+from pipelines.reading.grid import (
     PART_HELPERS,
     SUBSTANCE_DETAILS,
     VOLUME_YEAR,

@@ -10,7 +10,7 @@ from pipelines.reading.columns import recognise
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
-from pipelines.reading.workbook.sheets import Workbook
+from pipelines.reading.workbook.cells import Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.messages import LANGUAGES, meaning
 from schemas.vocabularies import VOCABULARIES

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from pipelines.reading.grid import ReadingRefused
-from pipelines.reading.workbook.sheets import Workbook
+from pipelines.reading.workbook.cells import Workbook
 from schemas.messages import LANGUAGES
 from services.imports.workbook import template
 from tests.pipelines.conftest import Desk

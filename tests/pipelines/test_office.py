@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from pipelines.reading.office import DocumentTypeError, NoXmlError, open_zip, parse_xml
+from pipelines.reading.media import DocumentTypeError, NoXmlError, open_zip, parse_xml
 
 
 def names(*pieces: bytes) -> list[str]:

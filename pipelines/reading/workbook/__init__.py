@@ -1,5 +1,5 @@
 """Reads Excel workbooks (.xlsx) into grids of the text that their cells show. SKUs do not belong here.
 
-The steps: `book` (the zip, with bounds, its sheets and its texts), `cells`, `formats` (the text that a number cell
-shows), `sheets` (grids).
+The steps: `book` (the zip, with bounds, its sheets and its texts), `formats` (the text that a number cell shows),
+`cells` (grids).
 """

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipelines.reading.grid import ReadingRefused, refuse
-from pipelines.reading.office import ZIP_ERRORS, DocumentTypeError, NoXmlError, local_name, open_zip, parse_xml
+from pipelines.reading.media import ZIP_ERRORS, DocumentTypeError, NoXmlError, local_name, open_zip, parse_xml
 from schemas.messages import Message
 
 MOST_BYTES = 300 * 1024 * 1024

@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from pipelines.reading.office import local_name
+from pipelines.reading.media import local_name
 from pipelines.reading.workbook.book import Package
 
 _TOKEN: Final = re.compile(

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading.fields import Table, fields_of
-from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.grid import ReadingRefused, Table, fields_of
 from schemas import contracts, words
 from schemas.messages import LANGUAGES, word
 from services.imports.workbook import columns

@@ -5,8 +5,8 @@ import random
 import pytest
 from babel import Locale
 
-from pipelines.reading.encoding import decode
 from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.text import decode
 from tests.pipelines.reading.writing import read
 from tools.bigrams import pairs_of
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.fields import fields_of
-from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.grid import ReadingRefused, fields_of
 from schemas import words
 from schemas.fields import COMPONENT, SKU
 from tests.pipelines.reading.writing import delimited, read, values

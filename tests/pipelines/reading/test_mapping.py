@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipelines.reading.columns import recognise, substitute_column
-from pipelines.reading.fields import PART_HELPERS, Table, fields_of
-from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.grid import PART_HELPERS, ReadingRefused, Table, fields_of
 from pipelines.reading.mapping import check_mapping
 from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES

@@ -2,7 +2,7 @@
 
 import json
 
-from pipelines.reading.readings import MOST
+from pipelines.reading.cells import MOST
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 SKUS = [

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading import delimited
-from pipelines.reading.encoding import decode
+from pipelines.reading import text as text_files
 from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.text import decode
 from pipelines.reading.upload import read_upload
 from tests.drawing import examples
 from tests.pipelines.reading.writing import TODAY, faults, read, values
@@ -176,7 +176,7 @@ def test_fifty_thousand_lines_are_taken() -> None:
 @given(st.lists(st.text(st.sampled_from('ab",\n\ré'), max_size=30), max_size=6), st.sampled_from([",", ";"]))
 def test_both_roads_give_the_same_grid(lines: list[str], delimiter: str) -> None:
     text = "\n".join(lines)
-    regular, careful = delimited._read_with_polars(text, delimiter), delimited._read_with_csv(text, delimiter)
+    regular, careful = text_files._read_with_polars(text, delimiter), text_files._read_with_csv(text, delimiter)
     if regular is not None:
         assert not careful.faults
         assert careful.cells.rows() == regular.cells.rows()

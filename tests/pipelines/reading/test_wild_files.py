@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from pipelines.reading.delimited import read_delimited
 from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.text import read_delimited
 from tests.pipelines.reading.writing import read, workbook
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.reading.encoding import decode
 from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.text import decode
 from tests.pipelines.reading.writing import read
 
 FILES = Path(__file__).parent / "files"

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.reading.columns import open_column, recognise, substitute_column
-from pipelines.reading.fields import Column
 from pipelines.reading.grammar import measure_of
-from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.grid import Column, ReadingRefused
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 
 FILES = Path(__file__).parent / "files"

@@ -1,27 +1,183 @@
-"""Reads a delimited text into a grid: finds the delimiter, and reads the records with the caller's line numbers.
+"""Reads a file's bytes as a text, and the text into a grid: its encoding, its delimiter, and its records.
 
-Two readers give the same grid: Polars where quotes and lines are regular, Python's csv module for the rest.
-`encoding.py` decodes the bytes; `header.py` finds the header among the records. Below it, lines of another number of
-cells are accepted or rejected: extra empty cells are harmless. Programs leave out empty cells at the end of a line; but
-a delimiter that was lost in the middle looks the same, and moves the cells behind it under other headers. So a short
-line is accepted where it has the keys and each cell could be its column's; otherwise it is a fault. No cell is ever
-moved.
+A file's name proves nothing: the bytes say whether they are a workbook or a text. Bytes that the encoding does not know
+stay in the text as lone surrogates, so that their line can be named. `encoding.py` decides where the text is not UTF-8.
+
+Two readers give the same grid, with the caller's line numbers: Polars where quotes and lines are regular, Python's csv
+module for the rest. `header.py` finds the header among the records. Below it, lines of another number of cells are
+accepted or rejected in `sheet.py`.
 """
 
+import codecs
 import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 import polars as pl
 
-from pipelines.reading.fields import Column
-from pipelines.reading.grid import MOST_COLUMNS, Grid, LineFault, check_width, refuse, without_blank_rows
-from pipelines.reading.header import Header
-from pipelines.reading.values import read_values
+from pipelines.reading.encoding import SAMPLE, SYMBOLS, encodings, likeliest
+from pipelines.reading.grid import (
+    MOST_COLUMNS,
+    Grid,
+    LineFault,
+    check_width,
+    cut,
+    invalid_mapping,
+    refuse,
+    without_blank_rows,
+)
 from schemas.messages import Message
+from schemas.normalise import shown
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
+)
+_LOST = re.compile("[\ud800-\udfff]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A decoded file and the name of its encoding as `source.encoding` publishes it."""
+
+    text: str
+    encoding: str
+
+
+def checked_encoding(name: str) -> str:
+    """Return the codec of the encoding that a mapping names. Raises `ReadingRefused` for a name that none has."""
+    try:
+        found = codecs.lookup(name)
+        if found._is_text_encoding:
+            return next((own for own in encodings() if codecs.lookup(own) == found), found.name)
+    except (LookupError, ValueError):
+        pass
+    raise invalid_mapping(
+        Message(
+            "The mapping is wrong: {wrong}.",
+            wrong=Message("{name} is no encoding; name one such as {known}", name=shown(name), known="windows-1250"),
+        )
+    )
+
+
+def decode(data: bytes, given: str | None = None) -> Text:
+    """Decode a file: by the mapping's encoding `given`, its byte order mark, its zero bytes, as UTF-8, by its letters.
+
+    Raises `ReadingRefused` where the encoding is unknown or cannot be decided.
+    """
+    codec = None if given is None else checked_encoding(given)
+    for mark, name, own in _MARKS:
+        if data.startswith(mark) and codec in (None, own, name):
+            return Text(_decode_leniently(data[len(mark) :], own), name)
+    if codec is not None:
+        return Text(_decode_leniently(data, codec), codec)
+    if wide := utf16_without_mark(data):
+        return Text(_decode_leniently(data, wide), wide)
+    try:
+        return Text(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        pass
+    if _is_mostly_utf8(data):
+        return Text(_decode_leniently(data, "utf-8"), "utf-8")
+    codec = likeliest(data)
+    return Text(_decode_leniently(data, codec), codec)
+
+
+def _decode_leniently(data: bytes, codec: str) -> str:
+    """Decode with undecodable bytes as lone surrogates; which error handler does that depends on the codec."""
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError:
+        handler = "surrogatepass" if codec.startswith("utf-16") else "surrogateescape"
+        odd = b"\x00" if codec.startswith("utf-16") and len(data) % 2 else b""
+        try:
+            return (data + odd).decode(codec, handler)
+        except UnicodeDecodeError:
+            return data.decode(codec, "replace").replace("\ufffd", "\udcff")
+
+
+def utf16_without_mark(data: bytes) -> str | None:
+    """Return the codec of UTF-16 without a mark: Western text in it has a zero in nearly every second byte."""
+    sample = data[:4096]
+    half = len(sample) // 2
+    if half < 2:
+        return None
+    if sample[1::2].count(0) > 0.8 * half and sample[::2].count(0) < 0.1 * half:
+        return "utf-16-le"
+    if sample[::2].count(0) > 0.8 * half and sample[1::2].count(0) < 0.1 * half:
+        return "utf-16-be"
+    return None
+
+
+def _is_mostly_utf8(data: bytes) -> bool:
+    """Return whether expected characters of several bytes are more than a quarter as many as the undecodable bytes.
+
+    Hardly any text in a one-byte encoding has such a sequence, so a few weigh more than many undecodable bytes.
+    """
+    text = data[:SAMPLE].decode("utf-8", "surrogateescape")
+    beyond = _BEYOND_ASCII.findall(text)
+    expected = sum(1 for c in beyond if "À" <= c <= "ÿ" or c in SYMBOLS)
+    others = sum(map(str.isalpha, beyond)) - expected
+    return 4 * expected + others / 2 > len(_LOST.findall(text))
+
+
+_ZIP = b"PK\x03\x04"
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_REFUSED_FORMATS = (
+    (b"%PDF", Message("a PDF")),
+    (b"\x1f\x8b", Message("a gzip archive")),
+    (b"PAR1", Message("a Parquet file")),
+    (b"\x89PNG", Message("an image")),
+    (b"\xff\xd8\xff", Message("an image")),
+    (b"PK", Message("a damaged or empty archive")),
+    (b"Rar!", Message("an archive")),
+    (b"7z\xbc\xaf", Message("an archive")),
+)
+_CONTROLS = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
+_MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
+
+
+def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
+    """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook.
+
+    Bytes are no text where more than one in ten of the start is a control character; Ctrl-Z ends some texts.
+    """
+    if data.startswith(_ZIP):
+        return "xlsx"
+    file, sample = shown(filename), data[:4096]
+    start = sample.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
+    wide = sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample) is not None
+    controls = 0 if wide else len(sample) - len(sample.translate(None, _CONTROLS))
+    kind = next((what for mark, what in _REFUSED_FORMATS if data.startswith(mark)), None)
+    code, wrong = "unreadable_file", None
+    if data.startswith(_OLE) and _ENCRYPTED in data:
+        code, wrong = "encrypted_file", Message("{file} is protected by a password; save it without one.", file=file)
+    elif data.startswith(_OLE):
+        wrong = Message("{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=file)
+    elif kind is not None:
+        wrong = Message(
+            "{file} is {kind}, not a table. Send a CSV file or an Excel workbook (.xlsx).", file=file, kind=kind
+        )
+    elif not start:
+        code, wrong = "no_table", Message("{file} is empty. Send a CSV file or an Excel workbook (.xlsx).", file=file)
+    elif start.lower().startswith(_MARKUP):
+        wrong = Message(
+            "{file} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.", file=file
+        )
+    elif controls > len(sample) / 10:
+        wrong = Message("{file} is no text and no workbook. Send a CSV file or an Excel workbook (.xlsx).", file=file)
+    if wrong is not None:
+        raise refuse(code, wrong)
+    return "csv"
+
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 40
@@ -235,64 +391,9 @@ def _record_fault(line: int, raw: list[str], record: list[str]) -> LineFault | N
 
 def _quotable(line: str) -> str:
     """Return a line that can be written in a report: without NUL, without lone surrogates, and cut."""
-    clean = line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n")
-    return clean[:200] + "…" if len(clean) > 200 else clean
+    return cut(line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n"))
 
 
 def _split_lines(text: str) -> Iterator[str]:
     """Yield lines as editors count them: ended by LF, CRLF or CR and by nothing else."""
     yield from io.StringIO(text, newline="")
-
-
-_TEXTS = ("text", "markets")
-_KEYS = ("sku_code", "name", "component_type")
-
-
-def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
-    """Return the rows that have as many cells as the header, or fewer where only empty ones at the end are missing."""
-    if not grid.widths:
-        return body
-    width = grid.widths.get(header.line, grid.cells.width)
-    wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
-    surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(width, body.cells.width))
-    nothing = pl.repeat(value=False, n=body.cells.height, eager=True)
-    over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
-    widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
-    kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
-    key = next(column.position for column in header.columns if column.name == "sku_code")
-    faults: list[LineFault] = []
-    for at in (~kept).arg_true():
-        message = Message(
-            "The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
-            "in quotation marks, and keep a delimiter for each empty cell.",
-            width=int(widths[at]),
-            header_width=width,
-        )
-        cells = body.row(at)
-        start = " | ".join(cell or "" for cell in cells)[:200]
-        code = (cells[key] or "").strip() or None
-        faults.append(LineFault(int(body.lines[at]), "ragged_row", message, start, code))
-    return body.where(kept, faults)
-
-
-def _fitting_short_lines(
-    cells: pl.DataFrame, widths: pl.Series, short: pl.Series, columns: Sequence[Column]
-) -> pl.Series:
-    """Return the short lines that have their keys, and under each header a cell that fits it.
-
-    A bare number does not fit a column of texts that have letters in all other lines.
-    """
-    if not short.any():
-        return short
-    keys = max(column.position for column in columns if column.name in _KEYS)
-    whole = short & (widths > keys)
-    for column in columns:
-        texts = cells[f"c{column.position}"]
-        if column.field.kind in _TEXTS:
-            letters = texts.str.contains(r"\p{L}")
-            if letters.filter(~short).drop_nulls().all() and not texts.filter(~short).is_null().all():
-                whole &= letters.fill_null(value=True)
-        else:
-            wrong = read_values(texts.set(~short, None), column, ".", None).faults["at"]
-            whole = whole.scatter(wrong, values=False)
-    return whole
