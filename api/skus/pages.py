@@ -367,7 +367,8 @@ async def post_fact(request: Request, session: Editor) -> Response:
 
 def _answer_fact(request: Request, session: Session, form: Form) -> None:
     """Raise `PageRefused` for a form that no page of ours has."""
-    write, sku_id, fact, sent = write_of(request, session), path_id(request), form.get("fact", ""), form.get("answer")
+    write, sku_id = write_of(request, session), path_id(request)
+    fact, sent = form.get("fact", ""), form.get("answer", "")
     if sent not in (*TRUTHS, "open"):
         raise PageRefused(400, "refused.unreadable")
 
