@@ -1,7 +1,8 @@
 """Counts this process's requests and their seconds, for `/metrics`.
 
 Where several API processes share a machine, `pcds serve` sets PROMETHEUS_MULTIPROC_DIR: each then counts in files of
-that folder, and any of them can answer with the sum. No label has a caller's text: the route is the template.
+that folder, and any of them can answer with the sum. No label has a caller's text: the route is the template, a word of
+a statement is one of our own sentences.
 """
 
 import os
@@ -11,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from api.operate.start import COUNTED
+from connector.tools.catalogue import NOT_UNDERSTOOD
 
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -28,6 +30,8 @@ _damaged: Final = Counter(
 )
 for _problem in ("missing", "altered"):
     _damaged.labels(_problem)  # so that an alert sees the first one rise
+
+_own.register(NOT_UNDERSTOOD)
 
 
 def note_damaged(problem: Literal["missing", "altered"]) -> None:

@@ -1,13 +1,14 @@
-"""Checks a statement in English, French or German against published facts: supported, contradicted or not covered.
+"""Holds a statement in English, French or German against the law or the plans: provisions always, a verdict where sure.
 
-    facts.py     the facts: articles, dates, limits, plans; rows of `rules/statements`, each with its source; search of
-                 the facts that may concern a statement
-    figures.py   figures in a text: numbers with units, dates, articles, acts; the words of three languages: topics,
-                 demands, negations
-    reading.py   parsing of a statement into all of these
-    judging.py   comparison of a statement with one fact, and with all
+    figures.py   numbers with units, dates, articles, acts
+    words.py     the words of three languages as one set of concepts (`rules/statements/lexicon.csv`)
+    claims.py    a statement taken apart into claims: subject, demand, quantifier, figure, date, article, words unlisted
+    facts.py     the provisions in the same frame, with their exceptions (`regulation.csv`, `service.csv`,
+                 `exceptions.csv`)
+    judging.py   comparison of a claim with a provision, slot by slot
+    nearest.py   the provisions that bear on any statement
+    answers.py   the answer; a claim that its sender has put into the frame
 
-A beginning such as "is it true that" (`rules/statements/lead_ins.csv`) is read away. A statement is supported only
-where a fact says all of it: each figure, each condition, each demand. An unknown word, or a condition that the fact
-does not have, leaves it not covered. Nothing is guessed.
+Nothing is guessed: a word that no list has, or that no slot of one provision takes up, leaves a statement undecided
+(docs/decisions/0087).
 """

@@ -1,16 +1,39 @@
-"""Loads the facts against which statements are checked: one row each, with its topics, its claim and its source.
+"""Loads the provisions against which statements are held, with their exceptions, in the frame of a claim.
 
 Cells of `rules/statements/regulation.csv` and `service.csv`:
 
-    needs     concepts that a statement must have, each `one` or `one/other`
-    allows    concepts that it may have besides
-    excludes  concepts that contradict the fact: with them it would be wider or another
-    claim     forbid, require, permit, exempt; define (it is so), untrue (it is not so)
-    values    quantities with their comparison, such as `>=25 ppb`; for the claim forbid, of what is forbidden
+    rule      forbid, oblige, permit, endeavour, optional (the law says may), define; untrue: the law does not say so;
+              unbanned, unrequired: the law has no such ban, no such duty; empty: to be quoted, never to decide
+    needs     concepts that a claim must have, each `one` or `one/other`
+    scope     what the rule holds for; `one?` may stay unsaid where a claim speaks of the rule itself
+    admits    other concepts that a claim may have; `*` any class, which only makes it narrower; `~one` a wider class,
+              of which the rule holds for a part
+    value     the figures of the rule (`>=30 %`); bound: those of its scope (`<=3 l`)
     dates     `from:`, `until:` or `by:` an ISO day
-    refs      articles and annexes, and `act` the regulation that they belong to
+    refs      its article, then others under which it is cited; act: the regulation that they belong to
+    actors    whom the rule binds; `!` after them: nobody else
+    flags     how it is compared:
+              strict     the rule holds for nothing outside its scope     average    of no single pack
+              law        true before it applies                           total      of all such packaging together
+              later      its day may come later                           part       its figure is a part of the subject
+              case       only for the value of one pack                   nopermit   below its limit not all is allowed
+              bare       also without its figure                          anyfigure  whatever figure is said
+              rule       only where a claim speaks of the rule            denies     it never supports
+              of         its article is the point                         cite       only with an article
+              cited      its article stands for its subject               present    an indicative demands too
+              outside    it does not hold beyond its bound                unbound    its bound may stay unsaid
+              each       only against a claim on each                     universal  only against a claim on all
+              internal   its end is no day of the law: not published      only:a     it is exclusive to a
+              limit      as much as its figure may be
+              order:a<b  a must stand before b                            after:a    a must follow the verb
+              *name      a group of exceptions.csv
+
+Cells of `exceptions.csv`: `facts`, the key or the group of what it limits; `when`, the case in the words of `needs`,
+`!one` without it; `holds`, whether the rule does not hold (spared, outside), may not hold (open) or gives way to
+another (other); the bound of the case. An exception without a sentence only keeps a verdict back.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -18,128 +41,154 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import tantivy
+from compliance.statements.claims import Amount
+from compliance.statements.figures import FOLDER, Reference, quantity
+from compliance.statements.words import CorpusName, kinds
+from compliance.tables import Row, TableError, rows, words
 
-from compliance.statements.figures import FOLDER, Quantity, Reference, kinds, quantity
-from compliance.statements.reading import Amount, complement
-from compliance.tables import TableError, rows, words
+_RULES: Final = frozenset(words("forbid|oblige|permit|endeavour|optional|define|untrue|unbanned|unrequired")) | {""}
+_HOLDS: Final = frozenset({"spared", "outside", "open", "other"})
+_ARTICLE: Final = re.compile(r"(?:Article|Annex) .+")
+_SIGNS: Final = (">=", "<=", ">", "<")
+Groups = tuple[frozenset[str], ...]
+"""Concepts of which a claim must have one of each group."""
 
-_CLAIMS: Final = frozenset({"forbid", "require", "permit", "exempt", "define", "untrue"})
-_OPERATORS: Final = (">=", "<=", ">", "<")
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """A case in which a rule does not hold, may not hold, or gives way to another."""
+
+    when: Groups
+    unless: frozenset[str]
+    holds: str
+    bound: Amount | None
+    sentence: str
+    source: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the exception as answers publish it."""
+        return {"sentence": self.sentence, "source": self.source}
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One row. `amounts` are the allowed values, whatever the claim."""
+    """One provision: a row of a table of facts."""
 
     key: str
-    needs: tuple[frozenset[str], ...]
-    allows: frozenset[str]
-    excludes: frozenset[str]
-    claim: str
-    amounts: tuple[Amount, ...]
-    dates: tuple[tuple[str, date], ...]
+    rule: str
+    needs: Groups
+    scope: Groups
+    unsaid: Groups
+    """What of the scope may stay unsaid."""
+    admits: frozenset[str]
+    wider: frozenset[str]
+    """Wider classes, of which the rule holds for a part."""
+    values: tuple[Amount, ...]
+    bounds: tuple[Amount, ...]
+    dates: dict[str, date]
     references: tuple[Reference, ...]
+    actors: frozenset[str]
+    flags: frozenset[str]
+    exemptions: tuple[Exemption, ...]
     sentence: str
     source: str
     source_url: str | None
-    values: str
+    figures: tuple[str, ...]
+    """Values and bounds as the table writes them."""
+
+    @property
+    def concepts(self) -> frozenset[str]:
+        """What it is about."""
+        return frozenset().union(*self.needs, *self.scope, self.actors)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the entry as answers publish it."""
+        """Return the fact as answers publish it; that a later figure overtakes its own is no day of the law."""
+        dates = (pair for pair in self.dates.items() if pair[0] != "until" or "internal" not in self.flags)
         return {
             "key": self.key,
             "sentence": self.sentence,
-            "values": list(words(self.values)),
-            "dates": [{"role": role, "date": day.isoformat()} for role, day in self.dates],
+            "values": list(self.figures),
+            "dates": [{"role": role, "date": day.isoformat()} for role, day in dates],
             "source": self.source,
             "source_url": self.source_url,
         }
 
+    def as_provision(self) -> dict[str, object]:
+        """Return the fact with its article and its exceptions."""
+        article = _ARTICLE.search(self.source)
+        exceptions = [each.as_dict() for each in published(self.exemptions)]
+        return {**self.as_dict(), "article": article and article[0], "exceptions": exceptions}
+
+
+def published(exemptions: Iterable[Exemption]) -> tuple[Exemption, ...]:
+    """Return the exceptions that have a sentence, each once."""
+    return tuple({each.sentence: each for each in exemptions if each.sentence}.values())
+
 
 @lru_cache(maxsize=2)
-def load(name: str) -> tuple[Fact, ...]:
-    """Return the facts of `regulation` or `service`. Raise `TableError` where a row contradicts the table's form."""
-    return tuple(_fact(row, FOLDER / f"{name}.csv") for row in rows(FOLDER / f"{name}.csv"))
+def load(corpus: CorpusName) -> tuple[Fact, ...]:
+    """Return the facts of a corpus. Raise `TableError` where a row contradicts the table's form."""
+    exemptions: dict[str, list[Exemption]] = {}
+    for row in rows(FOLDER / "exceptions.csv"):
+        if row["holds"] not in _HOLDS or bool(row["sentence"]) != bool(row["source"]):
+            raise TableError(f"exceptions.csv: {row['facts']}, {row['when']} says '{row['holds']}', or no source.")
+        exemption = Exemption(
+            _groups(row["when"]),
+            frozenset(word[1:] for word in row["when"].split() if word[0] == "!"),
+            row["holds"],
+            amount(row["bound"]) if row["bound"] else None,
+            row["sentence"],
+            row["source"],
+        )
+        for key in row["facts"].split():
+            exemptions.setdefault(key, []).append(exemption)
+    file = FOLDER / f"{corpus}.csv"
+    return tuple(_fact(row, exemptions, file) for row in rows(file))
 
 
-def _fact(row: dict[str, str], file: Path) -> Fact:
-    if row["claim"] not in _CLAIMS or not row["needs"] or not row["source"] or not row["sentence"]:
-        raise TableError(f"{file.name}: {row['key']} lacks a known claim, what it is about, a sentence or a source.")
-    named = {name for cell in ("needs", "allows", "excludes") for word in row[cell].split() for name in word.split("/")}
-    if unknown := named - kinds().keys():
-        raise TableError(f"{file.name}: {row['key']} names concepts that concepts.csv lacks: {sorted(unknown)}.")
+def _fact(row: Row, exemptions: dict[str, list[Exemption]], file: Path) -> Fact:
+    scope = row["scope"].split()
+    flags = frozenset(row["flags"].split())
     acts = (Reference("act", row["act"]),) if row["act"] else ()
-    return Fact(
+    fact = Fact(
         key=row["key"],
-        needs=tuple(frozenset(word.split("/")) for word in row["needs"].split()),
-        allows=frozenset(row["allows"].split()),
-        excludes=frozenset(row["excludes"].split()),
-        claim=row["claim"],
-        amounts=tuple(_amount(text, forbidden=row["claim"] == "forbid") for text in words(row["values"])),
-        dates=tuple(_moment(text) for text in words(row["dates"])),
+        rule=row["rule"],
+        needs=_groups(row["needs"]),
+        scope=_groups(row["scope"].replace("?", "")),
+        unsaid=_groups(" ".join(word.rstrip("?") for word in scope if word.endswith("?"))),
+        admits=frozenset(word for word in row["admits"].split() if word[0] != "~"),
+        wider=frozenset(word[1:] for word in row["admits"].split() if word[0] == "~"),
+        values=tuple(amount(text) for text in words(row["value"])),
+        bounds=tuple(amount(text) for text in words(row["bound"])),
+        dates={role: date.fromisoformat(day) for role, _, day in (text.partition(":") for text in words(row["dates"]))},
         references=(*(_reference(text) for text in words(row["refs"])), *acts),
+        actors=frozenset(row["actors"].replace("!", " ").split()),
+        flags=flags | ({"actors"} if row["actors"].endswith("!") else frozenset()),
+        exemptions=tuple(each for key in (row["key"], *sorted(flags)) for each in exemptions.get(key, ())),
         sentence=row["sentence"],
         source=row["source"],
         source_url=row["source_url"] or None,
-        values=row["values"],
+        figures=(*words(row["value"]), *words(row["bound"])),
     )
+    cases = (group for exemption in fact.exemptions for group in exemption.when)
+    names = fact.concepts.union(fact.admits - {"*"}, fact.wider, *cases)
+    if fact.rule not in _RULES or not fact.needs or not fact.sentence or not fact.source or names - kinds().keys():
+        raise TableError(
+            f"{file.name}: {fact.key} lacks a listed rule, what it is about, a sentence or a source, or names concepts "
+            f"that lexicon.csv lacks: {sorted(names - kinds().keys())}."
+        )
+    return fact
 
 
-def _amount(text: str, *, forbidden: bool) -> Amount:
-    operator = next((sign for sign in _OPERATORS if text.startswith(sign)), "")
-    amount: Quantity = quantity(text.removeprefix(operator))
-    return Amount(amount, complement(operator) if forbidden else operator)
+def _groups(cell: str) -> Groups:
+    return tuple(frozenset(word.split("/")) for word in cell.split() if word[0] != "!")
 
 
-def _moment(text: str) -> tuple[str, date]:
-    role, _, day = text.partition(":")
-    return role, date.fromisoformat(day)
+def amount(text: str) -> Amount:
+    """Parse an amount of a cell, such as `>=30 %`. Raise `ValueError` or `KeyError` where it is none."""
+    sign = next((sign for sign in _SIGNS if text.startswith(sign)), "")
+    return Amount(quantity(text.removeprefix(sign)), sign)
 
 
 def _reference(text: str) -> Reference:
     return Reference("annex", text.removeprefix("annex ")) if text.startswith("annex ") else Reference("article", text)
-
-
-FOUND: Final = 60
-"""Most facts that are judged; a statement of three concepts finds far fewer that have all of them."""
-
-
-class Corpus:
-    """The facts of one table, searchable by concepts."""
-
-    def __init__(self, name: str, facts: Iterable[Fact]) -> None:
-        self.name = name
-        self._facts = {fact.key: fact for fact in facts}
-        schema = tantivy.SchemaBuilder().add_text_field("key", stored=True, tokenizer_name="raw")
-        schema = schema.add_text_field("concepts", tokenizer_name="whitespace")
-        self._index = tantivy.Index(schema.build())
-        writer = self._index.writer(heap_size=15_000_000, num_threads=1)
-        for fact in self._facts.values():
-            concepts = " ".join(sorted(frozenset().union(*fact.needs)))
-            writer.add_document(tantivy.Document(key=fact.key, concepts=concepts))
-        writer.commit()
-        self._index.reload()
-
-    def about(self, concepts: frozenset[str]) -> list[Fact]:
-        """Return the facts that share most with these concepts, the rarest counting most."""
-        if not concepts:
-            return []
-        schema = self._index.schema
-        terms = [tantivy.Query.term_query(schema, "concepts", concept) for concept in sorted(concepts)]
-        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
-        searcher = self._index.searcher()
-        hits = searcher.search(query, limit=FOUND).hits
-        return [self._facts[searcher.doc(address).to_dict()["key"][0]] for _, address in hits]
-
-
-@lru_cache(maxsize=1)
-def regulation() -> Corpus:
-    """Return the corpus of articles, dates and limits of the law."""
-    return Corpus("regulation", load("regulation"))
-
-
-@lru_cache(maxsize=1)
-def service() -> Corpus:
-    """Return the corpus of published plans and product facts."""
-    return Corpus("service", load("service"))

@@ -1,23 +1,26 @@
 """Extracts figures from a text: numbers with units, dates, articles and acts, each replaced by a mark.
 
-A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. `reading` decides
-the meaning of a figure in its sentence (at least, until).
+A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. `claims` decides the
+meaning of a figure in its sentence (at least, until).
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from math import isclose
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
-from compliance.tables import RULES, TableError, rows, words
+from compliance.tables import RULES, rows, words
 from schemas.texts import without_accents
 
 FOLDER: Final = RULES / "statements"
 MARK: Final = "@"
 """The first character of the token that replaces a figure."""
+
+DAY_OF_YEAR: Final = "day of the year"
+"""The dimension of a day without its year: 1 June is 601."""
 
 _NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3}){1,6}(?!\d)|\d+(?:[.,]\d+)?"
 _ACT: Final = re.compile(
@@ -43,6 +46,8 @@ class Quantity:
 
     value: float
     dimension: str
+    written: str = field(default="", compare=False)
+    """The number and the unit as they stood, folded."""
 
     def equals(self, other: "Quantity") -> bool:
         """Return whether both are the same amount, whatever their units were."""
@@ -51,7 +56,7 @@ class Quantity:
     def within(self, dimension: str) -> "Quantity":
         """Return the same amount in another dimension where possible: a share of a mass in percent as mg/kg."""
         factor = _SAME_SHARE.get((self.dimension, dimension))
-        return self if factor is None else Quantity(self.value * factor, dimension)
+        return self if factor is None else replace(self, value=self.value * factor, dimension=dimension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,9 @@ class Day:
     year: int
     month: int = 0
     day: int = 0
+
+    def __str__(self) -> str:
+        return "-".join(f"{part:02}" for part in (self.year, self.month, self.day) if part)
 
     @property
     def first(self) -> date:
@@ -112,9 +120,11 @@ def mark_figures(text: str, lang: str) -> Marked:
     folded = _ARTICLE.sub(lambda hit: keep(Reference("article", _article(hit))), folded)
     folded = _dates(folded, keep)
     folded = _units().sub(lambda hit: keep(_quantity(hit[1], hit[2], lang)), folded)
-    folded = _shares().sub(lambda hit: keep(Quantity(_spoken("share")[hit[0]], "percent")), folded)
+    folded = _shares().sub(lambda hit: keep(Quantity(_spoken("share")[hit[0]], "percent", hit[0])), folded)
     folded = _YEAR.sub(lambda hit: keep(Day(int(hit[1]))), folded)
-    folded = re.sub(rf"(?<![{MARK}\w])({_NUMBER})(?!\w)", lambda hit: keep(Quantity(number(hit[1], lang), "")), folded)
+    folded = re.sub(
+        rf"(?<![{MARK}\w])({_NUMBER})(?!\w)", lambda hit: keep(Quantity(number(hit[1], lang), "", hit[1])), folded
+    )
     return Marked(folded, tuple(found))
 
 
@@ -128,11 +138,13 @@ def _dates(folded: str, keep: Keep) -> str:
     day_first = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?({names})\.?,?\s+(\d{{4}})\b")
     month_first = re.compile(rf"\b({names})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
     month = re.compile(rf"\b({names})\.?\s+(\d{{4}})\b")
+    no_year = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?!may\b)({names})\b(?!\s+\d)")
     folded = _ISO.sub(lambda hit: keep(Day(int(hit[1]), int(hit[2]), int(hit[3]))), folded)
     folded = _DOTTED.sub(lambda hit: keep(Day(int(hit[3]), int(hit[2]), int(hit[1]))), folded)
     folded = day_first.sub(lambda hit: keep(Day(int(hit[3]), _months()[hit[2]], int(hit[1]))), folded)
     folded = month_first.sub(lambda hit: keep(Day(int(hit[3]), _months()[hit[1]], int(hit[2]))), folded)
-    return month.sub(lambda hit: keep(Day(int(hit[2]), _months()[hit[1]])), folded)
+    folded = month.sub(lambda hit: keep(Day(int(hit[2]), _months()[hit[1]])), folded)
+    return no_year.sub(lambda hit: keep(Quantity(_months()[hit[2]] * 100 + int(hit[1]), DAY_OF_YEAR, hit[0])), folded)
 
 
 def number(text: str, lang: str) -> float:
@@ -150,14 +162,14 @@ def _groups(text: str, lang: str) -> bool:
 def quantity(text: str) -> Quantity:
     """Parse the quantity of a table's cell, such as `25 ppb`; numbers there are written as in English."""
     amount, _, unit = text.partition(" ")
-    return _quantity(amount, unit, "en") if unit else Quantity(number(amount, "en"), "")
+    return _quantity(amount, unit, "en") if unit else Quantity(number(amount, "en"), "", text)
 
 
 def _quantity(amount: str, unit: str, lang: str) -> Quantity:
     dimension, factor = _of_unit()[re.sub(r"\s+", " ", unit.strip())]
     spoken = _spoken("number")
     value = spoken[amount] if amount in spoken else number(amount, lang)
-    return Quantity(value * factor, dimension)
+    return Quantity(value * factor, dimension, f"{amount} {unit}")
 
 
 @lru_cache(maxsize=1)
@@ -192,81 +204,3 @@ def _shares() -> re.Pattern[str]:
 @lru_cache(maxsize=2)
 def _spoken(kind: str) -> dict[str, float]:
     return {fold(row["word"]): float(row["value"]) for row in rows(FOLDER / "numbers.csv") if row["kind"] == kind}
-
-
-Lang = Literal["en", "fr", "de"]
-LANGS: Final[tuple[Lang, ...]] = ("en", "fr", "de")
-_KINDS: Final = frozenset({"topic", "soft", "free", "mark"})
-
-
-@dataclass(frozen=True, slots=True)
-class Concept:
-    """One concept and its kind."""
-
-    name: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """One language: phrases by their first word, the longest first, and the neutral words."""
-
-    phrases: dict[str, list[tuple[tuple[str, ...], Concept]]]
-    neutral: frozenset[str]
-
-    def found(self, tokens: list[str]) -> Iterator[tuple[int, int, Concept | None]]:
-        """Yield each token or phrase in turn: its start, its length, and its concept; None for a single word."""
-        at = 0
-        while at < len(tokens):
-            hit = next(
-                (
-                    (len(phrase), concept)
-                    for phrase, concept in self.phrases.get(tokens[at], ())
-                    if tuple(tokens[at : at + len(phrase)]) == phrase
-                ),
-                (1, None),
-            )
-            yield at, *hit
-            at += hit[0]
-
-
-@lru_cache(maxsize=6)
-def of(lang: Lang, corpus: str) -> Words:
-    """Return a language's words in statements about `corpus`. Raise `TableError` where a row has an unknown kind."""
-    phrases: dict[str, list[tuple[tuple[str, ...], Concept]]] = {}
-    for row in rows(FOLDER / "concepts.csv"):
-        if row["kind"] not in _KINDS:
-            raise TableError(f"concepts.csv: {row['concept']} has the unknown kind {row['kind']}.")
-        for written in words(row[lang]) if row["corpus"] in ("", corpus) else ():
-            phrase = tuple(fold(written).split())
-            phrases.setdefault(phrase[0], []).append((phrase, Concept(row["concept"], row["kind"])))
-    for found in phrases.values():
-        found.sort(key=lambda entry: -len(entry[0]))
-    neutral = {
-        fold(word) for row in rows(FOLDER / "neutral.csv") if row["lang"] == lang for word in words(row["words"])
-    }
-    return Words(phrases, frozenset(neutral))
-
-
-@lru_cache(maxsize=1)
-def _lead_ins() -> re.Pattern[str]:
-    """Return the pattern of a beginning that asks whether the rest is so, in any language."""
-    phrases = [words_of for row in rows(FOLDER / "lead_ins.csv") for words_of in words(row["words"])]
-    longest_first = sorted(phrases, key=len, reverse=True)
-    return re.compile("|".join(r"[\s,]+".join(map(re.escape, each.split())) for each in longest_first), re.IGNORECASE)
-
-
-def without_lead_in(statement: str) -> str:
-    """Return a statement without "is it true that": a question about it is judged as the statement itself."""
-    text = statement.strip().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    if (found := _lead_ins().match(text)) is None:
-        return statement
-    rest = text[found.end() :]
-    whole_word = found[0].endswith("'") or rest[:1] in (" ", ",")
-    return rest.strip() if whole_word and rest.strip() else statement
-
-
-@lru_cache(maxsize=1)
-def kinds() -> dict[str, str]:
-    """Return every concept's kind."""
-    return {row["concept"]: row["kind"] for row in rows(FOLDER / "concepts.csv")}

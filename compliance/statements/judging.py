@@ -1,214 +1,473 @@
-"""Compares a statement with facts: each fact supports it, contradicts it, or does not concern it.
+"""Compares claims with provisions, slot by slot: a provision says so, denies it, or does not decide it.
 
-Supported needs, for every part, one fact that says all of it, and no unknown word. Contradicted needs a fact about
-exactly that part which says otherwise. In all other cases the statement is not covered.
+Supported needs a provision that agrees in every slot; contradicted one that differs in exactly one in which the law is
+exhaustive. A word that no slot, scope or admission of that provision takes up leaves it undecided. An exception makes
+a rule conditional, keeps *all* from being supported, and turns the answer round for the case that it names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Final, Literal
 
-from compliance.statements.facts import Corpus, Fact
-from compliance.statements.figures import Lang, Reference, kinds
-from compliance.statements.reading import Amount, Moment, Reading, complement, read
+from compliance.statements.claims import Amount, Claim, Moment
+from compliance.statements.facts import Exemption, Fact, Groups, load
+from compliance.statements.words import CLASSES, CorpusName, kinds, within
 
 Verdict = Literal["supported", "contradicted", "not_covered"]
-Held = Literal["says", "denies"] | None
-"""The result of one comparison of a statement with a fact; None where the fact does not decide it."""
+Agreement = bool | None
+"""Whether a provision agrees with a claim in one slot; None where it does not decide it."""
 
-MOST_UNKNOWN: Final = 1
-"""Unknown words that a contradiction may have; a support may have none."""
-_SAME_ROLE: Final = {"from": {"", "from", "by"}, "by": {"", "by", "before", "until"}, "until": {"", "until", "by"}}
-"""The role of a fact's date → the roles that a statement may use for it."""
-_OPPOSED: Final = {
-    "forbid": {"permit", "exempt"},
-    "require": {"forbid", "exempt"},
-    "permit": {"forbid"},
-    "exempt": {"require", "forbid"},
-}
+_OPPOSITE: Final = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
+_COMPARABLE: Final = frozenset({"all", "each", "all_packaging", "rule", "now", "only", "no_exception"})
+"""Marks that a comparison takes into account; any other leaves a claim undecided."""
+_ENDS: Final = ("until", "before", "bis")
+_SPARED: Final = {"forbid": False, "oblige": False, "holds": False, "exempt": True, "permit": True}
+"""What a claim says of a case that is spared from a rule → whether that is so."""
+_BY_RULE: Final[dict[str, dict[str | None, bool]]] = {
+    "forbid": {"forbid": True, "holds": True, "permit": False, "exempt": False},
+    "oblige": {"oblige": True, "holds": True, "exempt": False},
+    "permit": {"permit": True, "forbid": False},
+    "endeavour": {"endeavour": True, "oblige": False},
+    "optional": {"permit": True, "oblige": False, "forbid": False},
+    "define": {None: True, "holds": True, "oblige": True, "isnot": False, "exempt": False},
+    "untrue": {
+        None: False, "holds": False, "oblige": False, "forbid": False, "permit": False, "isnot": True, "exempt": True,
+    },
+    "unbanned": {"forbid": False},
+    "unrequired": {"oblige": False, "holds": False, "exempt": True},
+}  # fmt: skip
+"""The rule of a provision → what a claim demands → whether that agrees."""
+_ABSENT: Final = ("untrue", "unbanned", "unrequired")
+"""Rules of what the law does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The answer of one provision to one claim."""
+
+    fact: Fact
+    answer: Agreement = None
+    exemptions: tuple[Exemption, ...] = ()
+    """What limits the answer."""
+    firm: bool = False
+    """Whether it is an exception or an untruth, beside which nothing counts as said."""
+    lean: Agreement = None
+    """What it says of the part for which it holds, where a claim is wider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict and its facts; no facts where the statement is not covered."""
+    """A verdict with the answers that it rests on; none where the statement is not covered."""
 
     verdict: Verdict
-    facts: tuple[Fact, ...]
+    comparisons: tuple[Comparison, ...] = ()
 
 
-def check(statement: str, lang: Lang, corpus: Corpus, today: date) -> Judgement:
-    """Judge a statement by the facts on a UTC day; `lang` is its stated language."""
-    judged = [_part(part, corpus, today) for part in read(statement, lang, corpus.name)]
-    verdicts = {judgement.verdict for judgement in judged}
-    if "not_covered" in verdicts and verdicts != {"not_covered", "contradicted"}:
-        return Judgement("not_covered", ())
-    if "contradicted" in verdicts:
-        return Judgement("contradicted", _facts(judged, "contradicted"))
-    return Judgement("not_covered" if verdicts != {"supported"} else "supported", _facts(judged, "supported"))
+_UNDECIDED: Final = Judgement("not_covered")
 
 
-def nearest(statement: str, lang: Lang, corpus: Corpus, most: int) -> list[Fact]:
-    """Return the facts that share most with a statement, to name where none decides it; they say nothing about it."""
-    found: dict[str, Fact] = {}
-    for part in read(statement, lang, corpus.name):
-        for fact in corpus.about(part.topics | part.lent):
-            found.setdefault(fact.sentence, fact)
-    return list(found.values())[:most]
+def judge(claims: Sequence[Claim], corpus: CorpusName, today: date, *, denied: bool = False) -> Judgement:
+    """Judge claims together by the provisions on a UTC day; `denied` where the statement says that they are not so."""
+    if any(claim.unclear or claim.unlisted for claim in claims):
+        return _UNDECIDED
+    parts = [_judge_one(claim, corpus, today) for claim in claims]
+    verdicts = {part.verdict for part in parts}
+    if "not_covered" in verdicts:
+        return _UNDECIDED
+    verdict: Verdict = "contradicted" if "contradicted" in verdicts else "supported"
+    comparisons = tuple(each for part in parts if part.verdict == verdict for each in part.comparisons)
+    if denied:
+        verdict = "supported" if verdict == "contradicted" else "contradicted"
+    return Judgement(verdict, comparisons)
 
 
-def _facts(judged: Sequence[Judgement], verdict: Verdict) -> tuple[Fact, ...]:
-    found = [fact for judgement in judged if judgement.verdict == verdict for fact in judgement.facts]
-    return tuple(dict.fromkeys(found))
-
-
-def _part(part: Reading, corpus: Corpus, today: date) -> Judgement:
-    judged = [(fact, _held(part, fact, today)) for fact in corpus.about(part.topics | part.lent)]
-    says = [fact for fact, answer in judged if answer == "says"]
-    denies = [fact for fact, answer in judged if answer == "denies"]
-    if says and any(fact.claim == "untrue" for fact in denies):
-        return Judgement("not_covered", ())
+def _judge_one(claim: Claim, corpus: CorpusName, today: date) -> Judgement:
+    compared = [compare(claim, fact, today) for fact in load(corpus) if fact.rule]
+    says = [each for each in compared if each.answer]
+    denies = [each for each in compared if each.answer is False]
     if says:
-        return Judgement("supported", tuple(says)) if not part.unknown else Judgement("not_covered", ())
-    if denies and len(part.unknown) <= MOST_UNKNOWN:
-        return Judgement("contradicted", tuple(denies))
-    return Judgement("not_covered", ())
+        return _UNDECIDED if any(each.firm for each in denies) else Judgement("supported", tuple(says))
+    agrees = any(each.lean for each in compared)
+    if agrees:
+        denies = [each for each in denies if each.firm]
+    if not denies and (claim.universal or not agrees):
+        denies = [each for each in compared if each.lean is False]  # what is wrong of a part is wrong of all
+    return Judgement("contradicted", tuple(denies)) if denies else _UNDECIDED
 
 
-def _held(part: Reading, fact: Fact, today: date) -> Held:
-    """Compare one fact with a part of a statement."""
-    if fact.claim == "define" and part.negated and part.amounts and all(amount.operator for amount in part.amounts):
-        part = _turned(part)
-    named = part.topics | part.lent
-    if not all(need & named for need in fact.needs) or part.claim == "unclear":
-        return None
-    needed = frozenset().union(*fact.needs)
-    beyond = {topic for topic in part.topics - needed - fact.allows if kinds()[topic] == "topic"}
-    wider = bool(beyond & fact.excludes)
-    if (beyond - fact.excludes) or not _speaks_of_then(part, fact, today):
-        return None
-    if fact.claim == "untrue" and fact.amounts and not part.amounts:
-        return None  # a fact about an untrue figure decides nothing without a figure
-    if any(len(need & part.topics) > 1 and not need & fact.allows for need in fact.needs):
-        return None  # two alternatives of one condition: the fact applies to either
-    spared = fact.claim == "exempt" and not fact.amounts and part.claim == "require"  # of any figure
-    answers = [
-        *(_amount(amount, part, fact) for amount in ([] if spared else part.amounts)),
-        *(_moment(moment, part, fact) for moment in part.moments),
-        *(_reference(reference, fact) for reference in part.references),
-        *_claimed(part, fact),
-        *_timely(part, fact, today),
-    ]
-    if None in answers:
-        return None
-    if wider:
-        return "denies" if "says" in answers or fact.claim in ("define", "untrue") else None
-    if not answers:
-        return None
-    if "denies" in answers:
-        return "denies"
-    return None if part.only and "only" not in fact.allows else "says"
+def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
+    """Compare one provision with a claim."""
+    undecided = Comparison(fact)
+    own = [within()[name] for name in claim.about]
+    held = [*own, *(within()[name] for name in claim.lent)]
+    cited = _is_cited(claim, fact)
+    if own and not cited and not any(group & wide for group in (*fact.needs, *fact.scope) for wide in own):
+        return undecided  # another part of the statement speaks of it
+    if not _met(fact.needs[1:] if cited else fact.needs, held) or claim.marks - _COMPARABLE:
+        return undecided
+    if ("universal" in fact.flags and not claim.universal) or ("each" in fact.flags and "each" not in claim.marks):
+        return undecided
+    if (exemption := _exemption(claim, fact, held)) is not None:
+        return _exempted(claim, fact, exemption)
+    missing = [group for group in fact.scope if not _met((group,), held)]
+    known = frozenset().union(*fact.needs, *fact.scope, fact.admits, fact.actors)
+    extra = _untaken(claim, known, fact) - fact.wider
+    if missing and "strict" in fact.flags and "all_packaging" in claim.marks and not extra and not claim.classes:
+        holds = claim.demand in ("forbid", "oblige", "holds", None)
+        return Comparison(fact, False, firm=True) if holds else undecided
+    narrower = bool(extra) and "*" in fact.admits and all(kinds()[name] in CLASSES for name in extra)
+    if (extra and not narrower) or not _in_order(claim, fact):
+        return undecided
+    if "total" in fact.flags and claim.demand == "oblige" and set(claim.classes) - known:
+        return undecided
+    comparison = _sum(claim, fact, today)
+    part_of = {name for name in claim.about if name in fact.wider and not within()[name] & known}
+    unsaid = claim.of_rule and all(group in fact.unsaid for group in missing) and not claim.classes
+    within_scope = bool(fact.scope) and not missing  # a wider class only tells more of what is in the scope
+    if not ((part_of and not within_scope) or (missing and not unsaid) or _lacks_bound(claim, fact)):
+        return comparison
+    if comparison.answer is None and comparison.lean:
+        return comparison
+    spares_some = claim.demand in ("exempt", "permit") and not claim.universal  # wine, among drinks, is exempt
+    met = frozenset().union(*fact.needs, *(group for group in fact.scope if group not in missing))
+    other = any(name not in fact.wider and not within()[name] & met for name in claim.classes)
+    open_part = spares_some or (comparison.answer is False and (narrower or other))
+    return replace(comparison, answer=None, lean=None if open_part else comparison.answer)
 
 
-def _speaks_of_then(part: Reading, fact: Fact, today: date) -> bool:
-    """Return whether a fact that has ended may count: only for a statement that has a date."""
-    ends = [day for role, day in fact.dates if role == "until"]
-    return not ends or max(ends) >= today or bool(part.moments)
-
-
-def _turned(part: Reading) -> Reading:
-    """Return the same statement without its negation: what is not grade C below 70 % is grade C from 70 %."""
-    turned = tuple(replace(amount, operator=complement(amount.operator)) for amount in part.amounts)
-    return replace(part, negated=False, amounts=turned)
-
-
-def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
-    """Compare a quantity: the fact's own, another one, or a kind that the fact does not give."""
-    alike = [
-        own
-        for own in fact.amounts
-        if amount.quantity.within(own.quantity.dimension).dimension == own.quantity.dimension
-    ]
-    if not alike:
-        return None
-    amount = replace(amount, quantity=amount.quantity.within(alike[0].quantity.dimension))
-    if len(alike) > 1 and all(own.operator for own in alike):  # a range: a value lies in it or not
+def _sum(claim: Claim, fact: Fact, today: date) -> Comparison:
+    """Sum the slots up: all agree, exactly one differs, or undecided."""
+    undecided = Comparison(fact)
+    demand = _demand(claim, fact)
+    times = _times(claim, fact, today, opposed=demand is False)
+    slots = [demand, *_amounts(claim, fact), *times, *_references(claim, fact), *_actors(claim, fact)]
+    if None in slots or slots.count(False) > 1:
+        return undecided
+    start = fact.dates.get("from") or fact.dates.get("by")
+    future = start is not None and start > today and "law" not in fact.flags
+    future = future and not claim.moments and "now" not in claim.marks and not claim.of_rule
+    beyond_only = "only" in claim.marks and not _is_exclusive(claim, fact)
+    if False in slots:
+        later = False in times and claim.demand in ("oblige", "holds")  # it only has to be recyclable from 2030
+        not_yet = future and demand is False and claim.demand in ("exempt", "permit")
         return (
-            None if amount.operator else "says" if all(own.holds(amount.quantity.value) for own in alike) else "denies"
+            undecided if (beyond_only and not later) or not_yet else Comparison(fact, False, firm=fact.rule == "untrue")
         )
-    own = next((own for own in alike if own.quantity.equals(amount.quantity)), None)
-    if amount.is_case and part.claim == fact.claim == "forbid":
-        return "denies" if any(own.holds(amount.quantity.value) for own in alike) else "says"
-    if own is None:
-        return "denies"
-    if not amount.operator or not own.operator:
-        return "denies" if part.claim == "permit" and fact.claim == "forbid" and not amount.operator else "says"
-    asked = complement(amount.operator) if part.claim == "forbid" else amount.operator
-    if asked == own.operator:
-        return "says"
-    if part.claim == fact.claim == "forbid" and asked.rstrip("=") == own.operator:
-        return None  # "above 25 ppb is prohibited" is true, and leaves out that 25 ppb is prohibited too
-    if part.claim is None and fact.claim == "forbid":
-        return None if complement(asked) == own.operator else "denies"
-    return "denies"
+    spared = tuple(each for each in fact.exemptions if each.holds == "spared")
+    if spared and "no_exception" in claim.marks:
+        return Comparison(fact, False, spared, firm=True)
+    limited = claim.universal and (
+        "average" in fact.flags or any(each.holds in ("spared", "open") for each in fact.exemptions)
+    )
+    if limited or future or beyond_only or "denies" in fact.flags:
+        return Comparison(fact, lean=True)
+    return Comparison(fact, True, fact.exemptions)
 
 
-def _moment(moment: Moment, part: Reading, fact: Fact) -> Held:
-    """Compare a date: the fact's own as precisely as it is written, another one, or none that the fact has."""
-    if not fact.dates:
+def _met(groups: Groups, held: Sequence[frozenset[str]]) -> bool:
+    return all(any(group & wide for wide in held) for group in groups)
+
+
+def _untaken(claim: Claim, known: Iterable[str], fact: Fact) -> set[str]:
+    """Return the content of a claim that nothing takes up, but words for the law that lays the provision down."""
+    taken = frozenset(known)
+    acts = {reference.text for reference in fact.references if reference.kind == "act"}
+    laws = {"law_word", *(f"act_{act.replace('/', '_')}" for act in acts), *(["ppwr"] if "2025/40" in acts else [])}
+    return {
+        name
+        for name in claim.about.keys() - laws
+        if not within()[name] & taken and not (fact.actors and kinds()[name] == "actor")
+    }
+
+
+def _is_cited(claim: Claim, fact: Fact) -> bool:
+    """Return whether a claim names a provision by its article alone."""
+    return "cited" in fact.flags and any(
+        reference.kind != "act" and reference in fact.references for reference in claim.references
+    )
+
+
+def _lacks_bound(claim: Claim, fact: Fact) -> bool:
+    """Return whether a claim leaves out the bound of the rule."""
+    if not fact.bounds or claim.of_rule or "unbound" in fact.flags or fact.rule in ("untrue", "unbanned"):
+        return False
+    return not any(amount.alike(fact.bounds) for amount in claim.amounts)
+
+
+def _in_order(claim: Claim, fact: Fact) -> bool:
+    """Return whether the actors of a claim stand in the order in which the law names giver and receiver."""
+    for flag in fact.flags:
+        kind, _, names = flag.partition(":")
+        one, _, other = names.partition("<")
+        if kind == "order" and claim.about.get(one, -1) > claim.about.get(other, 10**6):
+            return False
+        if kind == "after" and claim.about.get(one, 10**6) <= claim.verb:
+            return False
+    return True
+
+
+def _is_exclusive(claim: Claim, fact: Fact) -> bool:
+    """Return whether a provision is only about what a claim says it is only about."""
+    return any(f"only:{name}" in fact.flags for name in within().get(claim.only, ()))
+
+
+def _exemption(claim: Claim, fact: Fact, held: Sequence[frozenset[str]]) -> Exemption | None:
+    """Return the exception that a claim speaks of: the one with most conditions; a bound of its own must be said."""
+    one_pack = any(amount.operator in ("", "case") for amount in claim.amounts)
+    if "outside" in fact.flags and one_pack and _side(claim, fact.bounds[0]) == "beyond":
+        return Exemption((), frozenset(), "outside", None, fact.sentence, fact.source)
+    cases = [
+        each
+        for each in fact.exemptions
+        if each.when
+        and _met(each.when, held)
+        and not any(each.unless & wide for wide in held)
+        and (each.bound is None or _side(claim, each.bound) is not None)
+    ]
+    names = frozenset().union(*(within()[name] for name in claim.about))
+
+    def nearness(each: Exemption) -> tuple[int, bool, int, bool]:
+        depth = sum(max((len(within()[name]) for name in group & names), default=0) for group in each.when)
+        return len(each.when), each.bound is not None, depth, each.holds in ("spared", "outside")
+
+    return max(cases, key=nearness, default=None)
+
+
+def _exempted(claim: Claim, fact: Fact, exemption: Exemption) -> Comparison:
+    """Judge what a claim says of a case in which the rule does not hold."""
+    undecided = Comparison(fact)
+    if exemption.holds not in ("spared", "outside"):
+        return undecided
+    own = frozenset().union(*fact.needs, *fact.scope, fact.admits, fact.wider)
+    for name in _untaken(claim, frozenset().union(*exemption.when), fact) - own:
+        if kinds()[name] != "ruletopic" or not within()[name] & own:
+            return undecided
+    if "only" in claim.marks or any(moment.role in _ENDS for moment in claim.moments):
+        return undecided
+    demand = claim.demand or ("holds" if claim.amounts or claim.of_rule else "")
+    if claim.demand == "permit" and any(
+        amount.operator[:1] == _allowed(limit, fact)[:1] != ""
+        for amount in claim.amounts
+        for limit in amount.alike(fact.values)
+    ):
+        demand = "holds"  # wine may have at most so much: the limit is said to hold
+    answer = _SPARED.get(demand)
+    if answer is None:
+        return undecided
+    if exemption.bound is not None and _side(claim, exemption.bound) == "beyond":
+        return Comparison(fact, False if answer else None, (exemption,), firm=True)
+    bounds = (exemption.bound,) if exemption.bound else fact.bounds
+    others = [amount for amount in claim.amounts if not amount.alike(bounds)]
+    if answer and not all(
+        any(amount.within(value).quantity.equals(value.quantity) for value in fact.values) for amount in others
+    ):
+        return undecided
+    return Comparison(fact, answer, (exemption,), firm=True)
+
+
+def _allowed(own: Amount, fact: Fact) -> str:
+    """Return the comparison of the values that a rule allows."""
+    return _OPPOSITE.get(own.operator, "") if fact.rule == "forbid" else own.operator
+
+
+def _demand(claim: Claim, fact: Fact) -> Agreement:
+    """Compare what is demanded."""
+    demand = claim.demand
+    by_rule = _BY_RULE[fact.rule]
+    agrees = by_rule.get(demand)
+    if "of" in fact.flags and demand is None and claim.references and not claim.amounts and not claim.moments:
+        return True  # it says where a rule is laid down
+    if "cite" in fact.flags:
         return None
-    begins = [day for role, day in fact.dates if role == "from"]
-    if part.now and not moment.role and begins:  # "already banned in 2010"
-        return "says" if min(begins) <= moment.day.first else "denies"
-    met = [role for role, day in fact.dates if moment.day.covers(day)]
-    if not met:
-        return "denies"
-    if any(moment.role in _SAME_ROLE[role] for role in met):
-        return "says"
-    return "denies" if moment.role in ("until", "before") and part.claim == fact.claim else None
-
-
-def _reference(reference: Reference, fact: Fact) -> Held:
-    """Compare an article, annex or act: the fact's, another, or one more precise than the fact's."""
-    alike = [own.text for own in fact.references if own.kind == reference.kind]
-    if not alike:
+    if "rule" in fact.flags:
+        of_rule = (
+            demand in ("holds", "exempt")
+            or (claim.of_rule and demand is None)
+            or (_is_cited(claim, fact) and demand == "forbid")
+        )
+        return by_rule.get(demand or "holds") if of_rule and not claim.amounts else None
+    if fact.values and not any(amount.alike(fact.values) for amount in claim.amounts):
+        of_rule = fact.rule in ("forbid", "oblige") and claim.of_rule and demand in ("holds", "exempt", None)
+        return agrees if of_rule or "bare" in fact.flags or fact.rule in ("untrue", "unbanned") else None
+    if "case" in fact.flags and demand not in ("forbid", "permit"):
         return None
-    if any(own == reference.text or _part_of(own, reference.text) for own in alike):
-        return "says"
-    return None if any(_part_of(reference.text, own) for own in alike) else "denies"
+    if fact.values and fact.rule in ("forbid", "oblige", "define") and demand not in ("exempt", "endeavour", "isnot"):
+        turned = any(
+            amount.operator[:1] + own.operator[:1] in ("<>", "><") for amount in claim.amounts for own in fact.values
+        )
+        decides = demand != "permit" or fact.rule == "forbid" or turned or "limit" in fact.flags
+        return True if decides else None  # the figures decide
+    if fact.rule == "oblige" and "present" in fact.flags and demand in (None, "isnot"):
+        return demand is None  # the manufacturer draws it up
+    if fact.rule == "permit" and demand == "forbid" and not claim.moments and "now" not in claim.marks:
+        return None
+    return agrees
 
 
-def _part_of(reference: str, other: str) -> bool:
+def _amounts(claim: Claim, fact: Fact) -> list[Agreement]:
+    """Compare each figure with the rule's values, or else with its bounds."""
+    answers: list[Agreement] = []
+    capped = claim.of_rule and claim.demand != "forbid"  # capped at, limited to: the figure itself
+    for said in claim.amounts:
+        amount = replace(said, operator="") if capped and said.operator in ("to", "case", "at") else said
+        if "anyfigure" in fact.flags and amount.quantity.dimension in ("percent", "months"):
+            continue
+        if amount.operator == "to":
+            answers.append(None)
+        elif values := amount.alike(fact.values):
+            other = amount.is_part and "part" not in fact.flags and amount.quantity.dimension == "percent"
+            answers.append(None if other else _value(amount.within(values[0]), values, claim, fact))
+        elif bounds := amount.alike(fact.bounds):
+            answers.append({"inside": True, "equal": True, "beyond": False}.get(_side(claim, bounds[0]) or ""))
+        else:
+            answers.append(None)
+    return answers
+
+
+def _value(amount: Amount, own: Sequence[Amount], claim: Claim, fact: Fact) -> Agreement:
+    """Compare a figure of a claim with the rule's: the same line, another, or a value on one side of it."""
+    line, value = own[0], amount.quantity.value
+    same = amount.quantity.equals(line.quantity)
+    if amount.operator == "at":
+        return True if same and line.operator[:1] == ">" else None
+    if claim.demand == "exempt" or fact.rule not in ("forbid", "oblige", "define"):
+        return True if same else (False if fact.rule in ("endeavour", "permit") else None)
+    if len(own) > 1 and not line.operator:
+        return any(amount.quantity.equals(each.quantity) for each in own)
+    if len(own) > 1:
+        return _in_band(amount, own, same=same)
+    barred = line if fact.rule == "forbid" else replace(line, operator=_OPPOSITE.get(line.operator, ""))
+    of_one_pack = not amount.operator and claim.demand in ("forbid", "permit") and not claim.of_rule
+    if amount.operator == "case" or of_one_pack:
+        if fact.rule == "define":
+            return line.holds(value)
+        if line.operator:
+            if claim.demand == "permit":
+                return False if barred.holds(value) else None
+            return barred.holds(value) if claim.demand == "forbid" else None
+    if not amount.operator:
+        return same
+    if not line.operator:
+        return None
+    return _region(amount, barred, claim, fact, same=same)
+
+
+def _in_band(amount: Amount, own: Sequence[Amount], *, same: bool) -> Agreement:
+    """Compare a figure with a rule that has two lines, such as a grade."""
+    lies = all(each.holds(amount.quantity.value) for each in own)
+    if amount.operator == "case":
+        return lies
+    if same:
+        return True if amount.operator in ("", own[0].operator) else None
+    return None if amount.operator[:1] == "<" or (lies and not amount.operator) else False
+
+
+def _region(amount: Amount, barred: Amount, claim: Claim, fact: Fact, *, same: bool) -> Agreement:
+    """Compare all values on one side of a claim's figure with those that a rule bars."""
+    is_barred = barred.holds(amount.quantity.value)
+    if claim.demand == "forbid":
+        if amount.operator[0] != barred.operator[0]:
+            return False if same or is_barred != (amount.operator[0] == ">") else None
+        if same:
+            return True if amount.operator == barred.operator else None
+        return None if is_barred else False
+    allowed = _OPPOSITE[barred.operator]
+    if amount.operator[0] != allowed[0]:
+        return False
+    if claim.demand == "permit" and "nopermit" in fact.flags:
+        return None if not is_barred or amount.operator == allowed else False
+    if same:
+        return True if amount.operator == allowed else None
+    return False
+
+
+def _side(claim: Claim, bound: Amount) -> str | None:
+    """Return where a claim's figure lies to a bound: equal, inside, beyond; None where it has none or lies narrower."""
+    amount = next((amount.within(bound) for amount in claim.amounts if amount.alike((bound,))), None)
+    if amount is None:
+        return None
+    same = amount.quantity.equals(bound.quantity)
+    if amount.operator in ("", "case"):
+        if same and not amount.operator:
+            return None
+        return "inside" if bound.holds(amount.quantity.value) else "beyond"
+    if amount.operator == bound.operator and same:
+        return "equal"
+    if amount.operator[0] != bound.operator[0]:
+        return None
+    further = amount.quantity.value - bound.quantity.value
+    return "beyond" if (further > 0 if bound.operator[0] == "<" else further < 0) else None
+
+
+def _times(claim: Claim, fact: Fact, today: date, *, opposed: bool) -> list[Agreement]:
+    """Compare the dates, and a claim about the present with this day."""
+    start, end = fact.dates.get("from") or fact.dates.get("by"), fact.dates.get("until")
+    if fact.rule in _ABSENT:
+        return [None if moment.role in _ENDS else True for moment in claim.moments]
+    if claim.moments:
+        return [_moment(moment, claim, fact, start, end, opposed=opposed) for moment in claim.moments]
+    if "now" in claim.marks:
+        runs = (start is None or start <= today) and (end is None or today <= end)
+        return [runs] if fact.dates else []
+    return [None] if end is not None and end < today else []
+
+
+def _moment(
+    moment: Moment, claim: Claim, fact: Fact, start: date | None, end: date | None, *, opposed: bool
+) -> Agreement:
+    """Compare a date with the days on which a rule begins and ends."""
+    day, role = moment.day, moment.role
+    if start is None and end is None:
+        return None
+    if role == "bis":  # German has one word for until and by
+        role = "by" if claim.demand in ("oblige", None) and end is None else "until"
+    before_start = start is not None and day.first > start
+    if role == "until" and end is not None and not opposed:
+        return day.covers(end) or day.covers(end + timedelta(days=1))
+    if role == "until" or (role == "before" and opposed):
+        return True if opposed and before_start else None
+    begins = start is not None and day.covers(start)
+    early = start is not None and not begins and day.first < start
+    if opposed or role in ("in", "", "after"):
+        return begins or ((start is None or day.first >= start) and (end is None or day.first <= end))
+    if start is None or (fact.rule == "permit" and not (begins or _is_exclusive(claim, fact))):
+        return None  # what is allowed from later on may be allowed before
+    if role == "latest" and "later" in fact.flags:
+        return False if early else None
+    if role == "before" and "by" not in fact.dates:
+        return None  # no deadline
+    if role in ("by", "before", "latest"):
+        return True if begins else (False if early else None)
+    return begins
+
+
+def _references(claim: Claim, fact: Fact) -> list[Agreement]:
+    """Compare each article, annex or act: the provision's, another, or one more precise."""
+    answers: list[Agreement] = []
+    for reference in claim.references:
+        alike = [own.text for own in fact.references if own.kind == reference.kind]
+        if any(own == reference.text or is_part_of(own, reference.text) for own in alike):
+            answers.append(True)
+        else:
+            answers.append(None if not alike or any(is_part_of(reference.text, own) for own in alike) else False)
+    return answers
+
+
+def is_part_of(reference: str, other: str) -> bool:
     """Return whether one article or annex is part of the other: `5(5)(a)` of `5(5)`, not `annex viii` of `annex v`."""
     return reference.startswith((f"{other}(", f"{other} "))
 
 
-def _claimed(part: Reading, fact: Fact) -> list[Held]:
-    """Compare the demand: nothing to compare, the same, or the opposite."""
-    if fact.claim == "untrue":
-        forbidden = part.claim == "forbid" and not part.amounts and not part.only
-        denied = part.negated or part.claim == "exempt" or forbidden
-        return ["says" if denied else "denies"]
-    if part.negated:
-        return ["denies"]
-    compared = any(amount.operator for amount in part.amounts)
-    if fact.claim == "define":
-        alike = part.claim is None or part.claim == "require" or (part.claim == "permit" and bool(part.amounts))
-        return (["says"] if part.claim is None else []) if alike else [None]
-    if part.claim is None and fact.claim == "exempt":
-        return ["denies" if "applies" in part.topics else None]
-    if part.claim is None:
-        return [] if fact.claim in ("forbid", "require") else [None]
-    if part.claim == fact.claim:
-        return ["says"]
-    if compared and fact.claim in ("forbid", "require") and part.claim != "exempt":
-        return []  # "below 25 ppb is allowed" and "below 30 % is prohibited" are judged by their figures
-    return ["denies" if part.claim in _OPPOSED[fact.claim] else None]
-
-
-def _timely(part: Reading, fact: Fact, today: date) -> list[Held]:
-    """Compare a claim about the present with this day."""
-    begins = [day for role, day in fact.dates if role != "until"]
-    if not part.now or not begins or any(not moment.role for moment in part.moments):
+def _actors(claim: Claim, fact: Fact) -> list[Agreement]:
+    """Compare who is bound; `operator` is anybody."""
+    actors = {name for name in claim.about if kinds()[name] == "actor"}
+    if not fact.actors or actors <= {"operator"}:
         return []
-    return ["denies" if min(begins) > today else "says"]
+    if "producer" in actors - fact.actors:
+        return [None]  # in everyday speech a manufacturer
+    if len(actors) > 1 and not any(flag.startswith("order:") for flag in fact.flags):
+        return [None]  # who does what to whom
+    if all(within()[actor] & fact.actors for actor in actors - {"operator"}):
+        return [True]
+    return [False if "actors" in fact.flags and not any(within()[actor] & fact.actors for actor in actors) else None]

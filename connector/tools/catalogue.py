@@ -1,25 +1,33 @@
 """Defines the tools of published facts: lists product and plan facts, and checks statements against them or the law."""
 
-from typing import Annotated, Any, Final, Literal  # Any: an entry of the table of facts
+from typing import Annotated, Final, Literal
 
+from prometheus_client import Counter
 from pydantic import BaseModel, Field
 
-from compliance.statements import facts, judging
-from compliance.statements.facts import Corpus
-from compliance.statements.figures import Lang
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, ToolSet
+from compliance.statements import answers, facts
+from compliance.statements.claims import Claim
+from compliance.statements.words import CorpusName, Lang
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, ToolSet, refusal
 
-Statement = Annotated[str, Field(description="One statement, in one sentence.", min_length=1, max_length=1000)]
-Language = Annotated[Lang, Field(description="The language that the statement is in: en, fr or de.")]
+Statement = Annotated[str, Field(description="One sentence.", min_length=1, max_length=1000)]
+Language = Annotated[Lang, Field(description="Its language.")]
 _NEXT: Final = {
-    "supported": "Quote the entries with their sources.",
-    "contradicted": "Correct the statement by the entries, and quote their sources.",
-    "not_covered": "Say that the referential does not cover it: this is neither a yes nor a no. `nearest` has entries "
-    "nearby; a shorter statement about one figure, date or duty of them may be covered.",
+    "supported": "Quote the entries with their sources and the exceptions, if `read_as` is what was meant.",
+    "contradicted": "Correct the statement by the entries, and quote their sources, if `read_as` is what was meant.",
+    "not_covered": "Say that the referential does not decide it: this is neither a yes nor a no. `provisions` bear on "
+    "it; a shorter statement about one figure, date or duty of them, or one put as `claim`, may be covered.",
 }
-_NEAREST: Final = 3
 _LAW: Final = "The service's referential of articles, dates and limits; not legal advice"
 _PLANS: Final = "The service's published plans and product facts; no price is published here"
+
+NOT_UNDERSTOOD: Final = Counter(
+    "pcds_statement_words_not_understood",
+    "Words of statements that no list has: by word where a published sentence has it, else as other.",
+    ("lang", "word"),
+    registry=None,
+)
+"""What to add to the words; `/metrics` registers it. No label has a caller's text that our own sentences lack."""
 
 
 class Entry(BaseModel):
@@ -33,15 +41,30 @@ class Entry(BaseModel):
     source_url: str | None
 
 
+class Case(BaseModel):
+    """An exception: where a rule does not hold, or not surely."""
+
+    sentence: str
+    source: str
+
+
+class Provision(Entry):
+    """A fact with its exceptions."""
+
+    article: str | None
+    exceptions: list[Case]
+
+
 class Checked(Answer):
-    """A verdict with the entries that say so."""
+    """A verdict on the sentence that was judged, and the provisions that bear on it."""
 
     verdict: Literal["supported", "contradicted", "not_covered"]
     statement: str
-    entries: list[Entry]
-    nearest: Annotated[
-        list[Entry], Field(description="Not covered: entries nearby, which do not decide it.", default_factory=list)
-    ]
+    read_as: Annotated[str, Field(description="What was judged: compare it with what was meant.")]
+    exceptions: Annotated[list[Case], Field(description="What limits the verdict.")]
+    not_understood: Annotated[list[str], Field(description="Words that kept a verdict back.")]
+    entries: Annotated[list[Entry], Field(description="What decides it.")]
+    provisions: Annotated[list[Provision], Field(description="The nearest, whatever the verdict.")]
 
 
 class Facts(Answer):
@@ -60,13 +83,20 @@ class FactTools(ToolSet):
         ("get_product_facts", "Read the published product facts"),
     )
 
-    def check_regulation_statement(self, statement: Statement, lang: Language = "en") -> Checked:
+    def check_regulation_statement(
+        self,
+        statement: Statement,
+        lang: Language = "en",
+        claim: Annotated[
+            answers.Frame | None, Field(description="Judged in place of its words: figure >=30 %, when from:2030.")
+        ] = None,
+    ) -> Checked:
         """Check one statement about packaging law (PPWR, PFAS, BPA, REACH): supported, contradicted or not_covered.
 
         Use it for "is it true that", and before you state a limit, date, target, format ban or duty. It answers with
-        the articles that say so and never guesses.
+        provisions, articles and exceptions. The verdict is about `read_as`: a help, no legal judgement.
         """
-        return self._checked(statement, lang, facts.regulation(), _LAW)
+        return self._checked(statement, lang, "regulation", _LAW, _claim(claim, lang) if claim else None)
 
     def check_pricing_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about this service's plans, limits and prices: supported, contradicted or not_covered.
@@ -74,7 +104,7 @@ class FactTools(ToolSet):
         Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Amounts
         of money are not published here.
         """
-        return self._checked(statement, lang, facts.service(), _PLANS)
+        return self._checked(statement, lang, "service", _PLANS)
 
     def get_product_facts(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Facts:
         """Read the published facts about this service: plans and their limits, rate limits, file sizes, what tools do.
@@ -89,25 +119,34 @@ class FactTools(ToolSet):
             as_of=self._service.clock.now(),
             sources=[_PLANS],
             next_step=page.way_on("Call check_pricing_statement to check a sentence before you say it."),
-            facts=[_entry(fact.as_dict()) for fact in page_of_facts],
+            facts=[Entry.model_validate(fact.as_dict()) for fact in page_of_facts],
             page=page,
         )
 
-    def _checked(self, statement: str, lang: Lang, corpus: Corpus, source: str) -> Checked:
+    def _checked(
+        self, statement: str, lang: Lang, corpus: CorpusName, source: str, claim: Claim | None = None
+    ) -> Checked:
         now = self._service.clock.now()
-        judged = judging.check(statement, lang, corpus, now.date())
+        answer = answers.answer(statement, lang, corpus, now.date(), claim)
+        for word in answer.not_understood:
+            NOT_UNDERSTOOD.labels(lang, word if word in answers.vocabulary(corpus) else "other").inc()
         return Checked(
             as_of=now,
             sources=[source],
-            next_step=_NEXT[judged.verdict],
-            verdict=judged.verdict,
+            next_step=_NEXT[answer.verdict],
+            verdict=answer.verdict,
             statement=statement,
-            entries=[_entry(fact.as_dict()) for fact in judged.facts],
-            nearest=[_entry(fact.as_dict()) for fact in judging.nearest(statement, lang, corpus, _NEAREST)]
-            if judged.verdict == "not_covered"
-            else [],
+            read_as=answer.read_as,
+            exceptions=[Case.model_validate(each.as_dict()) for each in answer.exemptions],
+            not_understood=list(answer.not_understood),
+            entries=[Entry.model_validate(fact.as_dict()) for fact in answer.deciding],
+            provisions=[Provision.model_validate(fact.as_provision()) for fact in answer.provisions],
         )
 
 
-def _entry(fact: dict[str, Any]) -> Entry:
-    return Entry(**fact)
+def _claim(sent: answers.Frame, lang: Lang) -> Claim:
+    """Return a claim as it was sent. Raise a refusal where its figure or its day is none."""
+    try:
+        return answers.claim_of(sent, lang, "regulation")
+    except ValueError as error:
+        raise refusal("invalid_body", f"claim: {error}") from None

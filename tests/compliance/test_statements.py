@@ -1,10 +1,19 @@
-"""Statements against the facts: a table written by hand from the sources, and what no wording may change."""
+"""Statements against the law and the plans: none is answered wrongly; and what no wording may change.
+
+`statements.csv` has the statements with their truth: true, false, partly (half-true), open (nothing of ours says).
+`supported` is wrong of all but a true one, `contradicted` of all but a false one; undecided is never wrong. `origin`
+says who wrote it: the five tables that were here before, `law` (132 from the regulation's text, by others), `own1` to
+`own4`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
+`statement_matrix.csv` has the verdicts on sentence patterns with each class and each actor, read by eye once: what it
+does not name is undecided.
+"""
 
 import csv
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import date
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -12,88 +21,120 @@ from hypothesis import strategies as st
 
 from compliance.ruleset import load
 from compliance.statements import facts
-from compliance.statements.facts import regulation, service
-from compliance.statements.figures import mark_figures
-from compliance.statements.judging import check
-from compliance.statements.reading import read
+from compliance.statements.answers import Frame, answer, claim_of, vocabulary
+from compliance.statements.figures import FOLDER, mark_figures
+from compliance.tables import rows, words
+from tests.compliance.statement_changes import changed, shortened
 from tests.drawing import examples
 
-TODAY = date(2026, 11, 21)
-CORPORA = {"regulation": regulation, "service": service}
-
-
-_NUMBER = re.compile(r"(?<![\d.,(])\d+(?![\d)]|[.,]\d)(?=\s?(?:%|mg|ppb|ppm|years|days|ans|Jahre))")
+TODAY = date(2026, 11, 26)
+SAMPLE = 6
+"""Changes are tried of every so many-th statement; all of them once by hand when words or facts change."""
 
 
 def table(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader((Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()))
 
 
-def verdict(statement: str, lang: str, corpus: str) -> str:
-    return check(statement, lang, CORPORA[corpus](), TODAY).verdict
+CASES = table("statements.csv")
+ORIGINS = sorted({(row["origin"], row["corpus"]) for row in CASES})
 
 
-def judged(row: dict[str, str]) -> str:
-    return verdict(row["statement"], row["lang"], row["corpus"])
+def verdict(statement: str, lang: str = "en", corpus: str = "regulation") -> str:
+    return answer(statement, lang, corpus, TODAY).verdict
 
 
-TABLES = (
-    "statements.csv",
-    "statements_unseen.csv",
-    "statements_outside.csv",
-    "statements_changes.csv",
-    "statements_bans.csv",
-)
+def is_wrong(truth: str, verdict: str) -> bool:
+    return truth != {"supported": "true", "contradicted": "false"}.get(verdict, truth)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_score_over_the_table(name: str, record_property):
-    """A wrong `supported` counts ten times.
-
-    `statements_unseen.csv` was written after the words, in two parts: when they were first judged 55 of 62 and 57 of
-    67 were right, one wrongly supported; what the others lacked has been added since. `statements_outside.csv` was
-    written from the law and the contract by someone who had not read the facts, the words or the code, in three parts:
-    when first judged 89 of 129, 50 of 65 and, after mending, 42 of 48 were right, none wrongly supported.
-    `statements_changes.csv` are the examples of what the rule-set 2026-11-22 changed; one of them names no subject.
-    `statements_bans.csv` was written from the law before the facts of that change: 48 of 51 were right when first
-    judged, none wrongly supported.
-    """
-    rows = table(name)
-    pairs = Counter((row["verdict"], judged(row)) for row in rows)
-    right = sum(count for (said, found), count in pairs.items() if said == found)
-    guessed = sum(count for (said, found), count in pairs.items() if found == "supported" != said)
-    score = (right - 10 * guessed) / len(rows)
-    record_property("score", score)
-    print(f"{name}: {right} of {len(rows)} right, {guessed} wrongly supported, score {score:.3f}")
-    assert guessed == 0
-    assert score >= 0.95
+@pytest.mark.parametrize(("origin", "corpus"), ORIGINS)
+def test_no_statement_is_answered_wrongly(origin: str, corpus: str):
+    """Each statement by itself: the list of the wrong ones is empty."""
+    held = [row for row in CASES if (row["origin"], row["corpus"]) == (origin, corpus)]
+    found = [(row["truth"], verdict(row["statement"], row["lang"], corpus), row["statement"]) for row in held]
+    assert [case for case in found if is_wrong(case[0], case[1])] == []
 
 
-def test_the_table_is_large_and_a_third_are_traps():
-    rows = table("statements.csv")
-    assert len(rows) >= 150
-    assert sum(bool(row["trap"]) for row in rows) >= len(rows) / 3
-    assert {row["lang"] for row in rows} == {"en", "fr", "de"}
+def test_six_in_ten_are_decided_with_the_right_article_and_quickly():
+    """Issue 37: of the decidable, of all those that were not written to break the check; and 20 ms a statement."""
+    held = [row for row in CASES if not row["origin"].startswith("attack")]
+    begin = process_time()
+    answers = [(row, answer(row["statement"], row["lang"], row["corpus"], TODAY)) for row in held]
+    assert (process_time() - begin) / len(held) < 0.02
+    decidable = [said.verdict != "not_covered" for row, said in answers if row["truth"] in ("true", "false")]
+    assert sum(decidable) / len(decidable) >= 0.6
+    by_article = [(article, said) for row, said in answers if (article := _article(row)) and row["truth"] != "open"]
+    among = [
+        any(re.match(rf"{article}\b", own.text) for fact in said.provisions for own in fact.references)
+        for article, said in by_article
+    ]
+    assert len(among) > 500
+    assert sum(among) / len(among) >= 0.9
 
 
-def test_another_number_in_a_supported_statement_is_never_supported():
-    for row in (row for name in TABLES for row in table(name)):
-        if (
-            row["verdict"] != "supported" or "scor" in row["statement"]
-        ):  # a score lies in a band: 75 is grade C as 72 is
-            continue
-        if any(amount.is_case for part in read(row["statement"], "en", "regulation") for amount in part.amounts):
-            continue  # more of what is forbidden is forbidden too
-        for hit in _NUMBER.finditer(row["statement"]):
-            changed = f"{row['statement'][: hit.start()]}{int(hit[0]) + 3}{row['statement'][hit.end() :]}"
-            assert verdict(changed, row["lang"], row["corpus"]) != "supported", changed
+def _article(row: dict[str, str]) -> str | None:
+    hit = re.search(r"Art\.? ?(\d+)|^(\d+)(?:\(|$)", row["note"])
+    return next(filter(None, hit.groups()), None) if hit and row["corpus"] == "regulation" else None
 
 
-@pytest.mark.parametrize("doubt", ["It is not true that {}", "In Norway, {}", "Allegedly {}", "{} Ignore all facts."])
-def test_a_statement_with_a_word_that_nobody_knows_is_not_supported(doubt: str):
-    for row in (row for name in TABLES for row in table(name)):
-        if row["lang"] == "en" and row["verdict"] == "supported":
-            assert verdict(doubt.format(row["statement"]), "en", row["corpus"]) != "supported"
+def test_the_table_has_what_it_had():
+    """657 of before, 132 of the law; those that several tables have stand once."""
+    assert len(CASES) >= 1700
+    assert len({(row["statement"], row["corpus"]) for row in CASES}) == len(CASES)
+    assert Counter(row["lang"] for row in CASES).keys() == {"en", "fr", "de"}
+    assert sum(row["note"].startswith("Relabelled") for row in CASES) == 17
+
+
+def test_the_truth_matrix_stands_as_it_was_read():
+    kinds = {"{c}": ("class", "format"), "{a}": ("actor",)}
+    by_slot = {
+        slot: [
+            words(row["en"])[0]
+            for row in rows(FOLDER / "lexicon.csv")
+            if row["kind"] in of_slot and row["en"] and row["corpus"] != "service"
+        ]
+        for slot, of_slot in kinds.items()
+    }
+    read = defaultdict[str, dict[str, str]](dict)
+    for row in table("statement_matrix.csv"):
+        read[row["pattern"]] |= dict.fromkeys(words(row["words"]), row["verdict"])
+    assert len(read) >= 38
+    for pattern, by_word in read.items():
+        slot = "{c}" if "{c}" in pattern else "{a}"
+        for word in by_slot[slot]:
+            said = pattern.replace(slot, word.capitalize() if slot == "{a}" else word)
+            said = said[0].upper() + said[1:]
+            assert verdict(said) == by_word.get(word, "not_covered"), said
+
+
+SUPPORTED = [row["statement"] for row in CASES if row["lang"] == "en" and row["truth"] == "true"][::SAMPLE]
+
+
+def test_a_changed_statement_is_supported_only_where_it_was_read_as_true():
+    """`statement_changes.csv`: another figure, year, demand, comparison; a quantifier, a condition, a word less."""
+    read = {row["statement"] for row in table("statement_changes.csv")}
+    still = [
+        change
+        for said in SUPPORTED
+        if verdict(said) == "supported"
+        for change in (*changed(said), *shortened(said))
+        if change not in read and verdict(change) == "supported"
+    ]
+    assert still == []
+
+
+@pytest.mark.parametrize("doubt", ["In Norway, {}", "Allegedly {}", "{} Ignore all facts."])
+def test_a_statement_with_a_word_that_nobody_listed_is_not_judged(doubt: str):
+    for said in SUPPORTED:
+        told = answer(doubt.format(said), "en", "regulation", TODAY)
+        assert told.verdict == "not_covered", told
+        assert told.not_understood
+
+
+def test_a_denied_statement_has_the_other_verdict():
+    assert verdict("It is not true that heavy metals may exceed 100 ppm.") == "supported"
+    assert verdict("Es stimmt nicht, dass Schwermetalle 100 mg/kg nicht überschreiten dürfen.", "de") == "contradicted"
 
 
 @example("@0", "en")
@@ -101,7 +142,9 @@ def test_a_statement_with_a_word_that_nobody_knows_is_not_supported(doubt: str):
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "de"]))
 @examples(200)
 def test_any_text_has_a_verdict(text: str, lang: str):
-    assert verdict(text, lang, "regulation") in ("supported", "contradicted", "not_covered")
+    told = answer(text, lang, "regulation", TODAY)
+    assert told.verdict in ("supported", "contradicted", "not_covered")
+    assert told.read_as.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +161,7 @@ def test_any_text_has_a_verdict(text: str, lang: str):
         ("ten thousand SKUs", "en", 10000),
         ("half of it", "en", 50),
         ("ein Zehntel der Menge", "de", 10),
+        ("by 1 June", "en", 601),
     ],
 )
 def test_figures_are_read_as_the_language_writes_them(text: str, lang: str, value: float):
@@ -130,24 +174,107 @@ def test_figures_are_read_as_the_language_writes_them(text: str, lang: str, valu
     [
         ("A package with a score of 94.9 % is grade B.", "supported"),
         ("A package with a score of 95 % is grade B.", "contradicted"),
-        ("Below 70 % packaging is not grade C.", "supported"),
-        ("Below 80 % packaging is not grade C.", "contradicted"),
         ("Heavy metals may be at most 0.01 %.", "supported"),
         ("Heavy metals may be at most 0.1 %.", "contradicted"),
         ("The technical documentation is described in Annex VIII.", "contradicted"),
-        ("The regulation bans only PFAS that were added intentionally.", "contradicted"),
+        ("Packaging with 150 ppm of heavy metals is prohibited.", "supported"),
+        ("Packaging with 100 ppm of heavy metals is prohibited.", "contradicted"),
+        ("Heavy metals above 100 ppm were already prohibited in 2000.", "contradicted"),
+        ("Heavy metals above 100 ppm were already prohibited in 2002.", "supported"),
+        ("The heavy metal limit is 250 ppm.", "contradicted"),
+        ("EPS cups are banned only from 12 February 2029.", "contradicted"),
+        ("Only EPS cups are banned since 3 July 2021.", "not_covered"),
+        ("Products with a geographical indication are exempt.", "not_covered"),
+        ("All PFAS are banned in all packaging.", "contradicted"),
+        ("Recyclability grades already apply today.", "contradicted"),
+        ("Each PET bottle must contain 25 % recycled content.", "contradicted"),
     ],
 )
 def test_what_is_compared(statement: str, found: str):
-    """Bands, negated bounds, shares of a mass in percent and mg/kg, annexes whose names begin alike, `only`."""
-    assert verdict(statement, "en", "regulation") == found
+    """Bands, regions beside a limit, one pack, what held on a day, annexes whose names begin alike, `only`, `all`."""
+    assert verdict(statement) == found
 
 
-def test_every_fact_supports_no_other_and_names_its_source():
-    for name in ("regulation", "service"):
-        held = facts.load(name)
+def test_exceptions_qualify_and_turn_the_answer_round():
+    """Decisions §13: supported carries its exceptions, *all* is never supported, the exempt case is contradicted."""
+    general = answer("Packaging must be recyclable from 12 August 2026.", "en", "regulation", TODAY)
+    assert general.verdict == "supported"
+    assert any("dangerous goods" in exemption.sentence for exemption in general.exemptions)
+    assert verdict("All packaging must be recyclable from 12 August 2026.") == "not_covered"
+    turned = answer("Dangerous goods packaging must be recyclable.", "en", "regulation", TODAY)
+    assert turned.verdict == "contradicted"
+    assert [exemption.source for exemption in turned.exemptions] == ["Regulation (EU) 2025/40, Article 6(11)(f)"]
+
+
+def test_provisions_stand_in_every_answer_about_packaging():
+    """Three at most, with article and exceptions; also where no word but packaging is understood."""
+    for said in ("Verpackungen sind hübsch.", "Packaging should be beautiful.", "The limit was 100 ppm from 1998"):
+        assert answer(said, "en", "regulation", TODAY).provisions, said
+    told = answer("Food packaging may contain 30 ppb of a single PFAS.", "en", "regulation", TODAY)
+    assert len(told.provisions) == 3
+    first = told.provisions[0].as_provision()
+    assert (first["article"], first["source"]) == ("Article 5(5)(a)", "Regulation (EU) 2025/40, Article 5(5)(a)")
+    assert first["dates"] == [{"role": "from", "date": "2026-08-12"}]
+    assert any("cosmetics" in exception["sentence"] for exception in first["exceptions"])
+
+
+def test_the_sentence_that_was_judged_is_told():
+    said = "From 2030 at least 40 % of transport packaging must be reusable."
+    assert answer(said, "en", "regulation", TODAY).read_as == (
+        "Transport packaging, reusable; is required, at least 40 %, from 2030."
+    )
+    said = "Ohne Mandarinen dürfen Schwermetalle 100 mg/kg nicht überschreiten."
+    assert answer(said, "de", "regulation", TODAY).not_understood == ("mandarinen",)
+
+
+@pytest.mark.parametrize(
+    ("frame", "found"),
+    [
+        (
+            Frame(about=["pfas", "single", "food"], demand="permit", figure="30 ppb", when="in:2027"),
+            "contradicted",
+        ),
+        (
+            Frame(about=["Rezyklat", "kontaktsensitiv PP"], demand="oblige", figure="25 %", when="in:2040"),
+            "supported",
+        ),
+        (Frame(about=["label", "e-commerce packaging"], demand="oblige", when="from:2028-08-12"), "supported"),
+        (Frame(about=["declaration of conformity", "draw up"], demand="oblige", who="manufacturer"), "supported"),
+        (Frame(about=["declaration of conformity", "draw up"], demand="oblige", who="importer"), "contradicted"),
+        (Frame(about=["recyclable", "mandarins"], demand="oblige"), "not_covered"),
+        (Frame(about=["must be recyclable"]), "not_covered"),
+    ],
+)
+def test_a_claim_is_judged_by_the_same_judge(frame: Frame, found: str):
+    claim = claim_of(frame, "en", "regulation")
+    assert answer("whatever", "en", "regulation", TODAY, claim).verdict == found
+
+
+def test_a_claim_on_all_meets_the_exceptions():
+    claim = claim_of(
+        Frame(about=["recyclable"], demand="oblige", when="from:2026-08-12", every=True), "en", "regulation"
+    )
+    assert answer("whatever", "en", "regulation", TODAY, claim).verdict == "not_covered"
+
+
+@pytest.mark.parametrize(("figure", "when"), [("many", None), ("5 bananas", None), (None, "from:2030-13")])
+def test_a_claim_with_no_figure_or_day_is_refused(figure: str | None, when: str | None):
+    with pytest.raises(ValueError, match="send one such as"):
+        claim_of(Frame(about=["recyclable"], figure=figure, when=when), "en", "regulation")
+
+
+def test_words_that_are_counted_are_our_own():
+    """No label of `/metrics` can have more words than our sentences, and none that names a caller."""
+    assert {"packaging", "recyclable"} <= vocabulary("regulation")
+    assert len(vocabulary("regulation")) < 2000
+
+
+def test_every_fact_has_its_own_key_and_names_its_source():
+    for corpus in ("regulation", "service"):
+        held = facts.load(corpus)
         assert len({fact.key for fact in held}) == len(held)
         assert all(fact.source and fact.sentence.endswith(".") for fact in held)
+    assert all(fact.source_url for fact in facts.load("regulation"))
 
 
 BANNED = {
@@ -162,32 +289,14 @@ BANNED = {
 
 
 def test_statements_agree_with_the_flags_on_the_day_of_every_ban():
+    """On its own day a ban is never contradicted, on another never supported; most are decided."""
     days = {ban.applies_from for ban in load().bans}
+    decided = Counter[bool]()
     for ban in load().bans:
         for day in days:
-            said = f"{BANNED[ban.code]} are banned from {day.isoformat()}."
-            found = "supported" if day == ban.applies_from else "contradicted"
-            assert verdict(said, "en", "regulation") == found, said
-        said = f"{BANNED[ban.code]} are already banned today."
-        found = "supported" if ban.applies_from <= TODAY else "contradicted"
-        assert verdict(said, "en", "regulation") == found, said
-
-
-@pytest.mark.parametrize(
-    ("statement", "found"),
-    [
-        ("Packaging with 150 ppm of heavy metals is prohibited.", "supported"),
-        ("Packaging with 100 ppm of heavy metals is prohibited.", "contradicted"),
-        ("Heavy metals above 100 ppm were already prohibited in 2000.", "contradicted"),
-        ("Heavy metals above 100 ppm were already prohibited in 2002.", "supported"),
-        ("The heavy metal limit is 250 ppm.", "contradicted"),
-        ("The heavy metal limit is 600 ppm.", "contradicted"),
-        ("EPS cups are banned only from 12 February 2029.", "contradicted"),
-        ("Only EPS cups are banned since 3 July 2021.", "not_covered"),
-        ("Products with a geographical indication are exempt.", "not_covered"),
-        ("Shops of up to 100 square metres are exempt from the PPWR.", "not_covered"),
-    ],
-)
-def test_one_pack_another_day_and_what_has_ended(statement: str, found: str):
-    """What one pack has is no limit; what held on a day; what has ended needs a day; `only` supports nothing."""
-    assert verdict(statement, "en", "regulation") == found
+            found = verdict(f"{BANNED[ban.code]} are banned from {day.isoformat()}.")
+            decided[found != "not_covered"] += 1
+            assert found != ("contradicted" if day == ban.applies_from else "supported"), (ban.code, day)
+        found = verdict(f"{BANNED[ban.code]} are already banned today.")
+        assert found != ("contradicted" if ban.applies_from <= TODAY else "supported"), ban.code
+    assert decided[True] >= 2 * decided[False]

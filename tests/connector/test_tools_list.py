@@ -102,14 +102,14 @@ async def test_product_facts_say_the_numbers_of_the_tools_that_are_registered(as
     arguments = [parameter for tool in tools for parameter in inspect.signature(tool.function).parameters.values()]
     defaults = {each.default for each in arguments if each.name == "limit" and each.default is not None}
     told = {fact.key: fact for fact in facts.load("service")}
-    assert told["tools"].values.split("|") == [f"{len(tools)} tools", str(len(tools))]
-    assert told["tools_count"].values == told["tools"].values
-    assert told["tools_read"].values.split("|") == [f"{len(reading)} tools", str(len(reading))]
-    assert told["tools_draft"].values.split("|") == [
+    assert list(told["tools"].figures) == [f"{len(tools)} tools", str(len(tools))]
+    assert told["tools_count"].figures == told["tools"].figures
+    assert list(told["tools_read"].figures) == [f"{len(reading)} tools", str(len(reading))]
+    assert list(told["tools_draft"].figures) == [
         f"{len(tools) - len(reading)} tools",
         str(len(tools) - len(reading)),
     ]
-    assert {int(number) for number in told["page_default_tools"].values.split("|")} == defaults
+    assert {int(number) for number in told["page_default_tools"].figures} == defaults
     for key, numbers in {
         "tools": (len(tools), 14, len(tools) - 14),
         "tools_read": (len(reading), len(tools)),

@@ -6,6 +6,8 @@ from uuid import uuid4
 
 import pytest
 
+from compliance.statements.answers import vocabulary
+from connector.tools.catalogue import NOT_UNDERSTOOD
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
@@ -123,12 +125,35 @@ async def test_statements_are_judged_with_their_sources(assistant: Assistant):
     )
     assert right.told["verdict"] == "supported"
     assert "Annex II" in right.told["entries"][0]["source"]
+    assert right.told["provisions"][0]["article"] == "Annex II, Table 3"
+    assert right.told["read_as"].startswith("Grade a; ")
     wrong = await assistant.call("check_pricing_statement", statement="The Starter plan holds up to 1,000 SKUs.")
     assert wrong.told["verdict"] == "contradicted"
     unknown = await assistant.call("check_pricing_statement", statement="The Growth plan costs 99 euros a month.")
     assert (unknown.told["verdict"], unknown.told["entries"]) == ("not_covered", [])
+    strange = await assistant.call(
+        "check_regulation_statement", statement="Packaging shimmers Ada-Lovelace recyclable."
+    )
+    assert strange.told["not_understood"] == ["shimmers", "ada", "lovelace"]
+    assert len(strange.told["provisions"]) == 3
+    counted = {sample.labels["word"] for metric in NOT_UNDERSTOOD.collect() for sample in metric.samples}
+    assert counted <= vocabulary("regulation") | vocabulary("service") | {"other"}
+    assert "other" in counted
     facts = (await assistant.call("get_product_facts", limit=200)).told
     assert facts["page"]["total"] == len(facts["facts"])
+
+
+async def test_a_claim_is_judged_in_place_of_the_words(assistant: Assistant):
+    """Decisions §13: `claim` is optional; what stands in it is judged, and told as the sentence that was judged."""
+    said = {"about": ["shipping carton", "reusable"], "demand": "oblige", "figure": "40 %", "when": "from:2030"}
+    told = (await assistant.call("check_regulation_statement", statement="Cartons must be reused.", claim=said)).told
+    assert told["verdict"] == "contradicted"
+    assert told["read_as"] == "Shipping carton, reusable; is required, 40 %, from 2030."
+    assert any("cardboard" in exception["sentence"] for exception in told["exceptions"])
+    for refused in ({"figure": "5 bananas"}, {"when": "from:2030-13"}, {"when": "soon"}, {"demand": "wish"}):
+        answer = await assistant.call("check_regulation_statement", statement="Cartons.", claim={**said, **refused})
+        assert answer.refused, refused
+        assert answer.text.startswith("invalid_body: "), refused
 
 
 async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(assistant: Assistant):

@@ -7,7 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "docs" / "spec"
 TABLES = ("compliance/rules", "tests/compliance", "docs/spec")
-ELSEWHERE = {"uk_rpd_errors.csv": "compliance/rules/uk_packaging_data/errors.csv"}
+ELSEWHERE = {
+    "uk_rpd_errors.csv": "compliance/rules/uk_packaging_data/errors.csv",
+    "statements_changes.csv": "tests/compliance/statements.csv",
+}
 """Tables that have another name in the repository, as docs/spec/README.md says."""
 
 

@@ -60,11 +60,11 @@ QUESTIONS = (
     Question(8, "Est-il vrai que les limites PFAS s'appliquent à partir d'août 2026 ?", (
         Call("check_regulation_statement", {
             "statement": "Est-il vrai que les limites PFAS s'appliquent à partir d'août 2026 ?", "lang": "fr"},
-            {"verdict": "supported", "entries.*.key": ["pfas_date"]}),)),
+            {"verdict": "supported", "entries.*.key": ["pfas_limits"]}),)),
     Question(9, "Stimmt es, dass ab 2030 Minishampoos im Hotel verboten sind?", (
         Call("check_regulation_statement", {
             "statement": "Stimmt es, dass ab 2030 Minishampoos im Hotel verboten sind?", "lang": "de"},
-            {"verdict": "supported", "entries.*.key": ["annex_v_hotel"]}),)),
+            {"verdict": "supported", "entries.*.key": ["av_hotel"]}),)),
     Question(10, "Which declarations end in the next 90 days?", (
         Call("list_declarations", {"expires_within_days": 90}, {
             "declarations.*.sku_code": ["WTR-02"], "declarations.*.sku_name": ["Water bottle 0.5 l"],
@@ -165,6 +165,6 @@ QUESTIONS = (
     Question(30, "Hebt die Verordnung das Schwermetall-Limit von 100 mg/kg an?", (
         Call("check_regulation_statement", {
             "statement": "Hebt die Verordnung das Schwermetall-Limit von 100 mg/kg an?", "lang": "de"},
-            {"verdict": "contradicted", "entries.*.key": ["heavy_metals_not_raised"]}),)),
+            {"verdict": "contradicted", "entries.*.key": ["hm_not_changed"]}),)),
 )
 # fmt: on

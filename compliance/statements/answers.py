@@ -1,0 +1,178 @@
+"""Answers a statement: verdict, the sentence that was judged, exceptions, what was not understood, provisions."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from compliance.statements.claims import Amount, Claim, Moment, read
+from compliance.statements.facts import Exemption, Fact, amount, load, published
+from compliance.statements.figures import FOLDER, Day, fold
+from compliance.statements.judging import Verdict, judge
+from compliance.statements.nearest import nearest
+from compliance.statements.words import CorpusName, Lang, kinds
+from compliance.tables import rows, words
+
+PROVISIONS: Final = 3
+"""How many provisions stand in an answer (decisions §13)."""
+Demand = Literal["forbid", "oblige", "permit", "exempt", "holds", "endeavour", "isnot"]
+Who = Literal[
+    "commission", "manufacturer", "supplier", "importer", "distributor", "final_distributor", "takeaway_business",
+    "producer", "auth_rep", "fulfilment", "platform", "member_state",
+]  # fmt: skip
+_DEMANDS: Final[dict[str | None, str]] = {
+    "forbid": "is prohibited",
+    "oblige": "is required",
+    "permit": "is allowed",
+    "exempt": "is exempt",
+    "holds": "applies",
+    "endeavour": "is to be striven for",
+    "isnot": "is not so",
+    None: "is so",
+}
+_SIGNS: Final = {">=": "at least ", ">": "more than ", "<=": "at most ", "<": "less than "}
+_ROLES: Final = {"": "on", "bis": "until or by", "latest": "at the latest by"}
+_MARKS: Final = {
+    "all": "all",
+    "each": "each",
+    "only": "only",
+    "all_packaging": "packaging",
+    "now": "now",
+    "no_exception": "without exception",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a statement is answered with."""
+
+    verdict: Verdict
+    read_as: str
+    """The sentence that was judged, in our words."""
+    exemptions: tuple[Exemption, ...]
+    """What limits the verdict."""
+    not_understood: tuple[str, ...]
+    """The words that kept a verdict back."""
+    deciding: tuple[Fact, ...]
+    provisions: tuple[Fact, ...]
+
+
+def answer(statement: str, lang: Lang, corpus: CorpusName, today: date, claim: Claim | None = None) -> Answer:
+    """Answer a statement on a UTC day by its words, or by the claim into which its sender has put it."""
+    claims, denied = ([claim], False) if claim else read(statement, lang, corpus)
+    judgement = judge(claims, corpus, today, denied=denied)
+    deciding = {each.fact.sentence: each.fact for each in judgement.comparisons}
+    provisions = {fact.sentence: fact for fact in (*deciding.values(), *nearest(statement, claims, corpus))}
+    return Answer(
+        verdict=judgement.verdict,
+        read_as=("It is not so: " if denied else "") + " ".join(map(sentence, claims)),
+        exemptions=published(each for comparison in judgement.comparisons for each in comparison.exemptions),
+        not_understood=tuple(dict.fromkeys(word for each in claims for word in each.unlisted)),
+        deciding=tuple(deciding.values()),
+        provisions=tuple(provisions.values())[:PROVISIONS],
+    )
+
+
+def sentence(claim: Claim) -> str:
+    """Return what a claim says as a sentence, so that its sender sees whether it is what was meant."""
+    about = [_labels()[name] for name in sorted(claim.about, key=lambda name: claim.about[name])]
+    reach = [text for mark, text in _MARKS.items() if mark in claim.marks]
+    figures = [f"{_SIGNS.get(amount.operator, '')}{amount.quantity.written}" for amount in claim.amounts]
+    dates = [f"{_ROLES.get(moment.role, moment.role)} {moment.day}" for moment in claim.moments]
+    cited = [f"{reference.kind} {reference.text.upper()}" for reference in claim.references if reference.kind != "act"]
+    said = "; ".join(
+        [", ".join([*reach, *about]) or "it", ", ".join([_DEMANDS[claim.demand], *figures, *dates, *cited])]
+    )
+    left = f" (not judged: {claim.unclear})" if claim.unclear else ""
+    return f"{said[:1].upper()}{said[1:]}{left}."
+
+
+class Frame(BaseModel):
+    """What a statement says, put into a frame by its sender."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    about: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=80)]],
+        Field(description="Nouns and qualities: shipping carton, reusable.", max_length=12),
+    ]
+    demand: Annotated[Demand | None, Field(description="holds: the rule applies; isnot: it is not so.")] = None
+    figure: Annotated[str | None, Field(description="Such as >=30 %, 25 ppb.", max_length=60)] = None
+    when: Annotated[
+        str | None,
+        Field(description="Such as from:2030.", pattern="^(from|by|in|until|before|after):[0-9]{4}", max_length=20),
+    ] = None
+    every: Annotated[bool, Field(description="It says so of all of them.")] = False
+    who: Annotated[Who | None, Field(description="Who is bound.")] = None
+
+
+def claim_of(frame: Frame, lang: Lang, corpus: CorpusName) -> Claim:
+    """Return the claim of a frame; words that no list has are kept, so that nothing is judged without them.
+
+    Raise `ValueError` where its figure or its day is none.
+    """
+    about: dict[str, int] = {}
+    marks: set[str] = {"all"} if frame.every else set()
+    unlisted: list[str] = []
+    unclear = ""
+    for phrase in (*frame.about, *([frame.who] if frame.who else [])):
+        if phrase in kinds():
+            about.setdefault(phrase, len(about))
+            continue
+        [part, *others] = read(phrase, lang, corpus)[0]
+        for name in sorted(part.about, key=lambda name: part.about[name]):
+            about.setdefault(name, len(about))
+        marks |= part.marks
+        unlisted += part.unlisted
+        if others or part.demand or part.amounts or part.moments or part.unclear or not (part.about or part.unlisted):
+            unclear = f"{phrase}: only what it is about stands there"
+    if any(kinds()[name] == "ruletopic" for name in about):
+        marks.add("rule")
+    return Claim(
+        about=about,
+        demand=frame.demand,
+        marks=frozenset(marks),
+        amounts=(_amount(frame.figure),) if frame.figure else (),
+        moments=(_moment(frame.when),) if frame.when else (),
+        unlisted=tuple(unlisted),
+        unclear=unclear,
+        verb=-1,
+    )
+
+
+def _amount(figure: str) -> Amount:
+    try:
+        return amount(fold(figure))
+    except (ValueError, KeyError):
+        raise ValueError(f"{figure} is no figure; send one such as >=30 %, 25 ppb or 5 years.") from None
+
+
+def _moment(when: str) -> Moment:
+    role, _, day = when.partition(":")
+    try:
+        moment = Moment(Day(*map(int, day.split("-"))), role)
+        moment.day.first.isoformat()  # which a day that no calendar has cannot be
+    except (ValueError, TypeError):
+        raise ValueError(f"{when} is no day; send one such as from:2030, by:2028-02-12 or until:2037-12.") from None
+    return moment
+
+
+@lru_cache(maxsize=2)
+def vocabulary(corpus: CorpusName) -> frozenset[str]:
+    """Return the words of the published sentences: those by which a word that nobody listed may be counted.
+
+    A statement's own words may name persons and have no bound; these name nobody and are a few hundred.
+    """
+    sentences = {
+        text for fact in load(corpus) for text in (fact.sentence, *(each.sentence for each in fact.exemptions))
+    }
+    return frozenset(re.findall(r"[a-z]{3,}", fold(" ".join(sentences))))
+
+
+@lru_cache(maxsize=1)
+def _labels() -> dict[str, str]:
+    """Return the first English phrase of every concept."""
+    return {row["concept"]: next(iter(words(row["en"])), row["concept"]) for row in rows(FOLDER / "lexicon.csv")}
