@@ -55,8 +55,16 @@ def get_queue(request: Request, session: Viewer) -> Response:
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         listed, total = review.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
-    values = {"entries": listed, "total": total, "offset": offset, "size": PAGE_SIZE}
-    return page(request, "review_queue.html", session=session, state=state, **values)
+    return page(
+        request,
+        "review_queue.html",
+        session=session,
+        state=state,
+        entries=listed,
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+    )
 
 
 @router.get("/{id}")

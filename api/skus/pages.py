@@ -20,7 +20,7 @@ from starlette.responses import Response
 from api.http.errors import VersionConflict
 from api.http.service import Service, service_of
 from api.http.writing import Precondition, Write
-from api.pages.concurrency import run_limited
+from api.pages.concurrency import limited, run_limited
 from api.pages.forms import Form, SentForm, offset_of, path_id, version_of, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
@@ -71,12 +71,9 @@ Choices = dict[str, list[tuple[str, str]]]
 
 
 @router.get("/items")
-async def get_items(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_items(request: Request, session: Viewer) -> Response:
     """Show a page of items. A filter that cannot be read is named at its field, and nothing is listed."""
-    return await run_limited(request, "portfolio", _page, request, session)
-
-
-def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     columns, offset = words.chosen(request), offset_of(request)
@@ -296,12 +293,9 @@ def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
 
 
 @router.get("/items/export")
-async def get_export(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_export(request: Request, session: Viewer) -> Response:
     """Return the file. Raise `PageRefused` for an address that our page never makes."""
-    return await run_limited(request, "portfolio", _export, request, session)
-
-
-def _export(request: Request, session: Session) -> Response:
     form, lang = request.query_params.get("format", "csv"), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     if faults or form not in FORMS:

@@ -80,8 +80,13 @@ def post_request(request: Request, session: Editor, form: SentForm) -> Response:
         fault = text("requests.none_chosen", language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("component", fault)])
 
-    asked = {"sku_code": sku_code, "component_ids": chosen, "supplier_name": supplier_name}
-    make = partial(operations.create_request, actor=write.actor, **asked)
+    make = partial(
+        operations.create_request,
+        actor=write.actor,
+        sku_code=sku_code,
+        component_ids=chosen,
+        supplier_name=supplier_name,
+    )
     try:
         _, token = run(write.service.writes, write.actor, make, lambda made: made)
     except Refused as refused:

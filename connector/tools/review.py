@@ -156,8 +156,8 @@ def sku_update(
     component_changes: list[Strict] | None,
 ) -> tuple[Filing, str]:
     """Propose changes to one item, checked by the write path without writing."""
-    fields, lines, now = given(changes), given_lines(component_changes), service.clock.now()
-    actor = Actor(who.company_id, who.origin, now)
+    fields, lines = given(changes), given_lines(component_changes)
+    actor = Actor(who.company_id, who.origin, service.clock.now())
     check_together(fields, lines)
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
@@ -165,7 +165,7 @@ def sku_update(
         if fields.get("sku_code", code) != code:
             raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
         named = {**fields, "sku_code": code}
-        entry = what_if.unfiled(sku_id, named, lines, by=(str(who.connection_id), who.client_name), now=now)
+        entry = what_if.unfiled(actor, sku_id, named, lines)
         compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
     if compared.refused is not None:
         raise refusal("invalid_body", compared.refused)
