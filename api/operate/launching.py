@@ -16,6 +16,7 @@ import orjson
 import structlog
 
 from api.staff.access import Upstream
+from pipelines.engine import tags
 from pipelines.engine.jobs import REPOSITORY, execution_params, import_config, run_config
 from schemas.json_values import JsonObject
 from warehouse.imports.claims import SMALL_ROWS
@@ -31,8 +32,6 @@ mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams
 }
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
-_TRACEPARENT: Final = ".dagster/pcds_traceparent"
-"""The tag by which the run continues the request's trace (`pipelines.engine.steps`)."""
 
 log = structlog.get_logger(__name__)
 
@@ -53,21 +52,21 @@ class Launch:
     def variables(self) -> JsonObject:
         """Return the variables of the mutation, with the tags of `pipelines.engine.tags`."""
         traceparent = tracing.here()
-        tags = {
-            "dagster/partition": self.slug,
-            "pcds/company_id": str(self.company_id),
-            "user": dagster_home.SERVICE,
+        of_run = {
+            tags.PARTITION: self.slug,
+            tags.COMPANY: str(self.company_id),
+            **tags.PCDS,
             **self.tags,
-            **({".dagster/pcds_size": "large"} if self.rows > SMALL_ROWS else {}),
-            **({} if traceparent is None else {_TRACEPARENT: traceparent}),
+            **(tags.LARGE if self.rows > SMALL_ROWS else {}),
+            **({} if traceparent is None else {tags.TRACEPARENT: traceparent}),
         }
-        return {"partition": self.slug, "where": REPOSITORY, "run": execution_params(self.job, self.config, tags)}
+        return {"partition": self.slug, "where": REPOSITORY, "run": execution_params(self.job, self.config, of_run)}
 
 
 def launch_of_import(import_id: UUID, company_id: UUID, slug: str, filename: str, rows: int) -> Launch:
     """Return the run that an import needs."""
-    tags = {"pcds/import_id": str(import_id), "pcds/filename": filename}
-    return Launch("import", import_id, company_id, slug, rows, "import_file", import_config(import_id), tags)
+    named = tags.of_import(import_id, company_id, filename)
+    return Launch("import", import_id, company_id, slug, rows, "import_file", import_config(import_id), named)
 
 
 def launch_of_export(export_id: UUID, company_id: UUID, slug: str, rows: int) -> Launch:
