@@ -6,9 +6,11 @@ pages in `api.http.refusals`, tools in `connector.tools`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from schemas.issues import Issue
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +151,10 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
 
 class NotThere(LookupError):  # noqa: N818  (an answer, not a fault of the program)
     """The company has no such record; what another company has is answered alike."""
+
+
+def require(record: T | None) -> T:
+    """Return the record that was looked up. Raise `NotThere` where there is none."""
+    if record is None:
+        raise NotThere
+    return record

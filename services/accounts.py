@@ -57,7 +57,7 @@ def new_secret() -> bytes:
     return secrets.token_bytes(_SECRET_BYTES)
 
 
-def shown(secret: bytes) -> str:
+def grouped(secret: bytes) -> str:
     """Return a secret as people type it into an app: groups of four letters and digits (RFC 4648, section 6)."""
     text = b32encode(secret).decode()
     return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
@@ -88,22 +88,24 @@ def new_recovery_codes() -> list[str]:
     return [b32encode(secrets.token_bytes(_CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
 
 
-def is_right(conn: Connection, seal: Seal, user_id: UUID, code: str, now: datetime) -> str | None:
-    """Take a one-time or recovery code of a person; return which it was, `code` or `recovery`, None for a wrong one.
+def is_right(conn: Connection, actor: Actor, seal: Seal, user_id: UUID, code: str) -> bool:
+    """Take a one-time or recovery code of a person; return whether it was one.
 
     Raise `Refused` where nobody can tell whether a one-time code is right, as the key of its secret is not here.
     """
     sealed = sign_in.sealed_secret(conn, user_id)
     if sealed is None:  # switched off, or the account has ended since the password
-        return None
+        return False
     secret = seal.unseal(sealed, user_id.bytes)
-    if secret is not None and (step := step_of(secret, code, now)) is not None:
-        return "code" if sign_in.take_step(conn, user_id, step) else None
+    if secret is not None and (step := step_of(secret, code, actor.now)) is not None:
+        return sign_in.take_step(conn, user_id, step)
     if sign_in.use_recovery_code(conn, user_id, code.replace(" ", "").lower()):
-        return "recovery"
+        after = {"left": sign_in.recovery_codes_left(conn, user_id)}
+        ledger.enter(conn, actor, "user.recovery_code_used", user_id, before=None, after=after)
+        return True
     if secret is None:
         raise keys.unopened(conn, seal.probes)
-    return None
+    return False
 
 
 def ticket(seal: Seal, person: Ticket, now: datetime) -> str:
@@ -210,6 +212,31 @@ def let_back(conn: Connection, actor: Actor, user_id: UUID) -> None:
     ledger.enter(conn, actor, "user.returned", user_id, before=before, after={"disabled_at": None})
 
 
+def set_password(
+    conn: Connection, actor: Actor, user_id: UUID, password_hash: str, *, token: str | None = None
+) -> None:
+    """Set a person's password; a link's `token` is used up. Raise `NotThere` where account or link are over."""
+    if token is not None and not people.use_link(conn, token, actor.now):
+        raise NotThere
+    if not people.set_password(conn, user_id, password_hash):
+        raise NotThere
+    ledger.enter(conn, actor, "user.password_set", user_id, before={}, after={})
+
+
+def begin_session(conn: Connection, actor: Actor, user_id: UUID, network: str | None) -> str:
+    """Return the token of a new session of a person who is there with password and code, from a network."""
+    agent = actor.origin.user_agent
+    token = people.begin(conn, actor.company_id, user_id, actor.now, network=network, agent=agent)
+    ledger.enter(conn, actor, "user.signed_in", user_id, before=None, after=None)
+    return token
+
+
+def note_failure(conn: Connection, actor: Actor, user_id: UUID) -> None:
+    """Enter a wrong password or code in the ledger, unless one was entered just before."""
+    if people.note_failure(conn, user_id, actor.now):
+        ledger.enter(conn, actor, "user.sign_in_failed", user_id, before=None, after=None)
+
+
 def second_factor_off(conn: Connection, actor: Actor, user_id: UUID) -> None:
     """Let a person sign in with the password alone, such as one who lost the device. Raise `NotThere`."""
     load_live(conn, actor, user_id)
@@ -218,10 +245,15 @@ def second_factor_off(conn: Connection, actor: Actor, user_id: UUID) -> None:
         ledger.enter(conn, actor, "user.second_factor_off", user_id, **change)
 
 
-def second_factor_on(conn: Connection, actor: Actor, user_id: UUID, sealed: bytes, step: int) -> list[str]:
-    """Ask a person for a code from now on; return new recovery codes. Raise `NotThere`."""
+def second_factor_on(
+    conn: Connection, actor: Actor, seal: Seal, user_id: UUID, *, secret: bytes, step: int
+) -> list[str]:
+    """Ask a person for a code from now on; return new recovery codes, none where it is on already. Raise `NotThere`."""
+    if sign_in.sealed_secret(conn, user_id) is not None:
+        return []
     load_live(conn, actor, user_id)
     codes = new_recovery_codes()
+    sealed = seal.seal_to_keep(conn, secret, user_id.bytes)
     sign_in.switch_on(conn, actor.company_id, user_id, sealed, step=step, recovery_codes=codes)
     change = {"before": {"second_factor": False}, "after": {"second_factor": True}}
     ledger.enter(conn, actor, "user.second_factor_on", user_id, **change)

@@ -19,7 +19,7 @@ from schemas.actors import Actor
 from schemas.changes import ChangeListResponse, Webhook, WebhookInput, WebhookPatch, WebhookSecretInput
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from schemas.skus.types import SkuDetail
 from services.skus import detail
 from warehouse.audit import ledger
@@ -209,9 +209,7 @@ async def send_test(pool: Pool, company_id: UUID, hook_id: UUID, sender: Sender,
 
     def prepare() -> Notice:
         with pool.company(company_id) as conn:
-            hook = webhooks.find(conn, hook_id)
-            if hook is None:
-                raise NotThere
+            hook = require(webhooks.find(conn, hook_id))
             secrets = changes_pipelines.signing_secrets(sender.seal, hook, now)
             return Notice(hook.url, f"test.{uuid7()}", changes_pipelines.body_of(message), secrets)
 
@@ -219,10 +217,7 @@ async def send_test(pool: Pool, company_id: UUID, hook_id: UUID, sender: Sender,
 
 
 def _locked(conn: Connection, hook_id: UUID) -> Hook:
-    hook = webhooks.find(conn, hook_id, locking=True)
-    if hook is None:
-        raise NotThere
-    return hook
+    return require(webhooks.find(conn, hook_id, locking=True))
 
 
 def _check_url(url: str, sender: Sender) -> None:

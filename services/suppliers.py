@@ -20,7 +20,7 @@ from pipelines.writing import json_fields
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere, Refused, require
 from schemas.skus.types import Component, SupplierAnswer, SupplierResponse
 from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
 from services.review import entries
@@ -172,10 +172,7 @@ def _plan_mails(conn: Connection, actor: Actor, enquiry_id: UUID, due_on: date |
 
 def load_enquiry(conn: Connection, enquiry_id: UUID, now: datetime, *, locking: bool = False) -> SupplierEnquiryDetail:
     """Return an enquiry of the session's company. Raises `NotThere`."""
-    enquiry = suppliers.find_enquiry(conn, enquiry_id, now, locking=locking)
-    if enquiry is None:
-        raise NotThere
-    return enquiry
+    return require(suppliers.find_enquiry(conn, enquiry_id, now, locking=locking))
 
 
 def _link_of(

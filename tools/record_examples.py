@@ -124,7 +124,7 @@ def main() -> None:
 
 def _skus(recorder: _Recorder, service: Service) -> str:
     company = ("--company", service.company_id)
-    of_examples = {resource: str(record_id) for record_id, (resource, _) in OF_EXAMPLES.items()}
+    of_examples = {record["kind"]: str(record_id) for record_id, record in OF_EXAMPLES.items()}
     line = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.8}
     bottle = {
         "sku_code": "WTR-50",

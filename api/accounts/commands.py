@@ -15,21 +15,19 @@ from psycopg.errors import UniqueViolation
 
 from api.operate import serve as supervisor
 from api.operate.program import (
-    AsJson,
     CompanyId,
-    DataDir,
     Operator,
     Refusal,
     as_operator,
     check_choices,
+    command,
     find_company,
     new_id,
-    show,
     split_values,
 )
 from schemas import texts
 from schemas.accounts import ROLES, Role
-from schemas.actors import Actor
+from schemas.json_values import JsonObject
 from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import VOCABULARIES
 from services import accounts as managing
@@ -52,8 +50,9 @@ _ENDED: Final = "This account was ended; `pcds user add` makes a new one for the
 app = typer.Typer(help="Accounts of people.", no_args_is_help=True)
 
 
-@app.command("add")
+@command(app, "add")
 def add(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     email: Annotated[str, typer.Option("--email", help="How the person signs in.")],
@@ -67,16 +66,14 @@ def add(
             help="viewer, editor, approver or administrator; else administrator for the first, approver for others.",
         ),
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Make an account; its password is what standard input says, up to the end of the line."""
     chosen = None if role is None else _role(role)
     password = read_password(given=password_stdin)
     user_id = new_id()
     with as_operator(data_dir) as operator:
         add_user(operator, company, user_id=user_id, email=email, password=password, role=chosen)
-    show({"id": str(user_id), "email": people.known_as(email)}, as_json=as_json)
+    return {"id": str(user_id), "email": people.known_as(email)}
 
 
 def add_user(
@@ -103,44 +100,40 @@ def add_user(
         operator.enter(connection, company, "user.created", user_id, after={"email": name, "role": stored})
 
 
-@app.command("list")
-def list_people(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(app, "list")
+def list_people(data_dir: Path | None, company: CompanyId) -> JsonObject:
     """List a company's people, those who may sign in first; the ended ones too, never a password."""
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         found = people.every(connection, operator.clock.now())
-    show({"users": [person._asdict() for person in found]}, as_json=as_json)
+    return {"users": [person._asdict() for person in found]}
 
 
-@app.command("invite")
+@command(app, "invite")
 def invite(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     email: Annotated[str, typer.Option("--email", help="How the person will sign in.")],
     role: Annotated[str, typer.Option("--role", help="viewer, editor, approver or administrator.")] = "viewer",
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Make an account and the link by which its person sets the first password, once, within seven days.
 
     Send the link on a way that only the person reads; `pcds user reset` makes another.
     """
     chosen, name = _role(role), check_email(email)
     with as_operator(data_dir) as operator:
-        actor = _actor(operator, company)
+        actor = operator.actor(company)
         with operator.company(company) as connection:
             try:
                 user_id, token = managing.invite(connection, actor, name, chosen)
             except Refused:
                 raise Refusal(_TAKEN) from None
     until = actor.now + people.INVITATION_LIFETIME
-    shown = {"id": str(user_id), "email": name, "role": chosen, "url": _link(data_dir, token), "until": until}
-    show(shown, as_json=as_json)
+    return {"id": str(user_id), "email": name, "role": chosen, "url": _link(data_dir, token), "until": until}
 
 
-@app.command("reset")
-def reset(
-    *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+@command(app, "reset")
+def reset(data_dir: Path | None, *, email: Annotated[str, typer.Argument(metavar="EMAIL")]) -> JsonObject:
     """Make a link that sets this person's password once, within a day; a link before it is over.
 
     The password stays as it is until the link is used. Send the link on a way that only the person reads.
@@ -152,12 +145,7 @@ def reset(
                 raise Refusal(_ENDED)
             token, until = people.new_link(connection, company, user_id, at), at + people.LINK_LIFETIME
             operator.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
-    shown = {"id": str(user_id), "email": people.known_as(email), "url": _link(data_dir, token), "until": until}
-    show(shown, as_json=as_json)
-
-
-def _actor(operator: Operator, company: UUID) -> Actor:
-    return Actor(company, operator.origin, operator.clock.now())
+    return {"id": str(user_id), "email": people.known_as(email), "url": _link(data_dir, token), "until": until}
 
 
 def _link(data_dir: Path | None, token: str) -> str:
@@ -202,32 +190,29 @@ def _find_account(operator: Operator, email: str) -> tuple[UUID, UUID]:
     return found
 
 
-@app.command("role")
+@command(app, "role")
 def change_role(
+    data_dir: Path | None,
     *,
     email: Annotated[str, typer.Argument(metavar="EMAIL")],
     role: Annotated[str, typer.Argument(metavar="ROLE", help="viewer, editor, approver or administrator.")],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Give a person another role, from the next request on; a company keeps one administrator."""
     chosen = _role(role)
     with as_operator(data_dir) as operator:
         user_id, company = _find_account(operator, email)
         with operator.company(company) as connection:
             try:
-                managing.change_role(connection, _actor(operator, company), user_id, chosen)
+                managing.change_role(connection, operator.actor(company), user_id, chosen)
             except NotThere:
                 raise Refusal(_ENDED) from None
             except Refused as refused:
                 raise Refusal(str(refused)) from None
-    show({"id": str(user_id), "email": people.known_as(email), "role": chosen}, as_json=as_json)
+    return {"id": str(user_id), "email": people.known_as(email), "role": chosen}
 
 
-@app.command("disable")
-def disable(
-    *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+@command(app, "disable")
+def disable(data_dir: Path | None, *, email: Annotated[str, typer.Argument(metavar="EMAIL")]) -> JsonObject:
     """End an account with its sessions and connections, from the next request on; doing it again changes nothing."""
     with as_operator(data_dir) as operator:
         (user_id, company), at = _find_account(operator, email), operator.clock.now()
@@ -235,13 +220,11 @@ def disable(
             if people.disable(connection, user_id, at):
                 after = {"disabled_at": at.isoformat()}
                 operator.enter(connection, company, "user.disabled", user_id, before={"disabled_at": None}, after=after)
-    show({"id": str(user_id), "email": people.known_as(email)}, as_json=as_json)
+    return {"id": str(user_id), "email": people.known_as(email)}
 
 
-@app.command("second-factor-off")
-def second_factor_off(
-    *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+@command(app, "second-factor-off")
+def second_factor_off(data_dir: Path | None, *, email: Annotated[str, typer.Argument(metavar="EMAIL")]) -> JsonObject:
     """Let a person sign in with the password alone, such as one who lost the device and the recovery codes."""
     with as_operator(data_dir) as operator:
         user_id, company = _find_account(operator, email)
@@ -249,23 +232,22 @@ def second_factor_off(
             if sign_in.switch_off(connection, user_id):
                 change = {"before": {"second_factor": True}, "after": {"second_factor": False}}
                 operator.enter(connection, company, "user.second_factor_off", user_id, **change)
-    show({"id": str(user_id), "email": people.known_as(email)}, as_json=as_json)
+    return {"id": str(user_id), "email": people.known_as(email)}
 
 
 keys_app = typer.Typer(help="API keys of a company.", no_args_is_help=True)
 
 
-@keys_app.command("issue")
+@command(keys_app, "issue")
 def issue(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     scopes: Annotated[list[str], typer.Option("--scopes", help="read, write or both.")] = ["read,write"],  # noqa: B006
     name: Annotated[str, typer.Option("--name", help="Names the key's actor in the audit log.")] = "api key",
     allow_any_plan: Annotated[bool, typer.Option("--allow-any-plan", help="Though the plan includes none.")] = False,
     test: Annotated[bool, typer.Option("--test", help="A test key: it reaches the company's sandbox alone.")] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Issue a key, with --test one of the company's sandbox, which is made where there is none."""
     granted = check_choices(VOCABULARIES["scope"], split_values(scopes))
     if not granted:
@@ -277,7 +259,7 @@ def issue(
         issue_key(
             operator, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan
         )
-    show({"client_id": str(client_id), "api_key": key, "scopes": granted}, as_json=as_json)
+    return {"client_id": str(client_id), "api_key": key, "scopes": granted}
 
 
 def _reached(operator: Operator, company: UUID, *, test: bool) -> tuple[UUID, bool]:
@@ -288,7 +270,7 @@ def _reached(operator: Operator, company: UUID, *, test: bool) -> tuple[UUID, bo
     if not test:
         return company, False
     with operator.owner() as owner:
-        return make(owner, _actor(operator, company)), True
+        return make(owner, operator.actor(company)), True
 
 
 def issue_key(
@@ -307,30 +289,27 @@ def issue_key(
         _, plan = find_company(connection, company)
         if not (allow_any_plan or companies.allows_keys(connection, plan)):
             raise Refusal(f"The plan {plan} includes no API keys; --allow-any-plan issues one all the same.")
-        managing.issue_key(connection, _actor(operator, company), client_id, key=key, name=name, scopes=scopes)
+        managing.issue_key(connection, operator.actor(company), client_id, key=key, name=name, scopes=scopes)
 
 
-@keys_app.command("revoke")
-def revoke(
-    *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+@command(keys_app, "revoke")
+def revoke(data_dir: Path | None, *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")]) -> JsonObject:
     """End a key at once; ending it again changes nothing."""
     with as_operator(data_dir) as operator:
         company = company_of_key(operator, client)
         with operator.company(company) as connection:
-            managing.revoke_key(connection, _actor(operator, company), client)
+            managing.revoke_key(connection, operator.actor(company), client)
             [record] = [key for key in keys.every(connection) if key["client_id"] == client]
-    show(record, as_json=as_json)
+    return record
 
 
-@keys_app.command("roll")
+@command(keys_app, "roll")
 def roll(
+    data_dir: Path | None,
     *,
     client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")],
     end_old: Annotated[bool, typer.Option("--end-old", help="End the old key now, as where it has leaked.")] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Issue a key with the name, scopes and request window of another, which still counts until it is revoked.
 
     Give the new key to its program, then `pcds key revoke` the old one. What was sent with the old key and an
@@ -339,7 +318,7 @@ def roll(
     new_client = new_id()
     with as_operator(data_dir) as operator:
         company = company_of_key(operator, client)
-        actor = _actor(operator, company)
+        actor = operator.actor(company)
         key = keys.new_key(is_test=_reached(operator, company, test=False)[1])
         with operator.owner(company) as connection:
             old = next(each for each in keys.with_use(connection) if each.client_id == client)
@@ -353,7 +332,7 @@ def roll(
             if end_old:
                 managing.revoke_key(connection, actor, client)
     record = {"client_id": str(new_client), "api_key": key, "scopes": old.scopes, "old_client_id": str(client)}
-    show(record | {"old_revoked_at": actor.now if end_old else None}, as_json=as_json)
+    return record | {"old_revoked_at": actor.now if end_old else None}
 
 
 def company_of_key(operator: Operator, client: UUID) -> UUID:
@@ -365,8 +344,8 @@ def company_of_key(operator: Operator, client: UUID) -> UUID:
     return company
 
 
-@keys_app.command("list")
-def list_keys(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(keys_app, "list")
+def list_keys(data_dir: Path | None, company: CompanyId) -> JsonObject:
     """List a company's keys, the revoked ones and those of its sandbox too; never the keys themselves."""
     with as_operator(data_dir) as operator:
         with operator.company(company) as connection:
@@ -376,7 +355,7 @@ def list_keys(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = Fa
         if sandbox is not None:
             with operator.company(sandbox) as connection:
                 listed += [{**key, "test": True} for key in keys.every(connection)]
-    show({"keys": listed}, as_json=as_json)
+    return {"keys": listed}
 
 
 windows_app = typer.Typer(help="Request windows: a higher ceiling for one key, for a time.", no_args_is_help=True)
@@ -396,8 +375,9 @@ def _parse_instant(text: str) -> datetime:
     return instant.astimezone(UTC)
 
 
-@windows_app.command("open")
+@command(windows_app, "open")
 def open_window(
+    data_dir: Path | None,
     *,
     client: Annotated[UUID, typer.Option("--key", metavar="CLIENT_ID", help="The key's client id.")],
     per_minute: Annotated[
@@ -409,9 +389,7 @@ def open_window(
     closes_at: Annotated[
         datetime | None, typer.Option("--until", parser=_parse_instant, help="The same; default until it is closed.")
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Open a window for a key, in place of the one that it has."""
     with as_operator(data_dir) as operator:
         window = Window(client, per_minute, opens_at or operator.clock.now(), closes_at)
@@ -429,13 +407,11 @@ def open_window(
                 before=None if before is None else before.as_dict(),
                 after=window.as_dict(),
             )
-    _show(window, as_json=as_json)
+    return {"client_id": str(window.client_id), **window.as_dict()}
 
 
-@windows_app.command("close")
-def close_window(
-    *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+@command(windows_app, "close")
+def close_window(data_dir: Path | None, *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")]) -> JsonObject:
     """End a key's window now; one that has ended stays as it is, one to come never begins."""
     with as_operator(data_dir) as operator:
         company = company_of_key(operator, client)
@@ -450,23 +426,17 @@ def close_window(
                 before, after = ({"until": each.as_dict()["until"]} for each in (window, closed))
                 operator.enter(connection, company, "window.closed", client, before=before, after=after)
                 window = closed
-    _show(window, as_json=as_json)
+    return {"client_id": str(window.client_id), **window.as_dict()}
 
 
-@windows_app.command("list")
+@command(windows_app, "list")
 def list_windows(
+    data_dir: Path | None,
     *,
     company: Annotated[UUID | None, typer.Option("--company", help="Only this company's.")] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """List request windows, the earliest first: each key's last one, with whether it is to come, open or over."""
     with as_operator(data_dir) as operator, operator.owner() as connection:
         found, now = keys.every_window(connection, company), operator.clock.now()
     records = [{"client_id": str(window.client_id), **window.as_dict(), "state": window.state(now)} for window in found]
-    show({"windows": records}, as_json=as_json)
-
-
-def _show(window: Window, *, as_json: bool) -> None:
-    record: dict[str, object] = {"client_id": str(window.client_id), **window.as_dict()}
-    show(record, as_json=as_json)
+    return {"windows": records}

@@ -8,6 +8,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,7 +19,6 @@ from fastapi import APIRouter
 from markupsafe import Markup
 from qrcode.image.svg import SvgPathImage
 from starlette.background import BackgroundTask
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,7 +26,7 @@ from api.http.requests import client_address, client_network, origin_of_actor
 from api.http.service import service_of
 from api.pages import sessions
 from api.pages.concurrency import run_limited
-from api.pages.forms import Form, origin_of, read_form, read_visitor_form, visitor_page
+from api.pages.forms import Form, SentForm, VisitorForm, visitor_page, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Session, Viewer, session_of
@@ -34,10 +34,10 @@ from schemas.actors import Actor
 from schemas.addresses import coarse_network_of
 from services import accounts as managing
 from services.accounts import seal_of
+from services.run import run
 from warehouse.accounts import people, sign_in
 from warehouse.accounts.people import Attempt as PeopleAttempt
 from warehouse.accounts.people import Ticket
-from warehouse.audit import ledger
 from warehouse.operate.keys import Seal
 from warehouse.operate.sessions import Connection
 
@@ -102,16 +102,34 @@ ISSUER: Final = "Packaging compliance"
 
 
 @second_factor_router.get("")
-async def get_second_factor(request: Request, session: Viewer) -> Response:
+def get_second_factor(request: Request, session: Viewer) -> Response:
     """Show a new secret to set up, or how to switch it off."""
-    return await run_in_threadpool(_page, request, session)
+    return _page(request, session)
 
 
 @second_factor_router.post("")
-async def post_second_factor(request: Request, session: Viewer) -> Response:
+def post_second_factor(request: Request, session: Viewer, form: SentForm) -> Response:
     """Switch the second factor on with a first code, or off with one."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_switch, request, session, form)
+    write, seal = write_of(request, session), _seal(request)
+    if form.get("step") == "off":
+        if not check_code(request, ticket_of_session(session), form.get("code", "")):
+            return _page(request, session, is_wrong=True)
+        switch_off = partial(managing.second_factor_off, actor=write.actor, user_id=session.user_id)
+        return run(write.service.writes, write.actor, switch_off, lambda _: redirect(link(request, "/account")))
+    try:
+        secret = seal.unseal(urlsafe_b64decode(form.get("secret", "")), b"new" + session.user_id.bytes)
+    except ValueError:
+        secret = None
+    step = None if secret is None else managing.step_of(secret, form.get("code", ""), write.actor.now)
+    if secret is None or step is None:
+        return _page(request, session, secret=secret, is_wrong=True)
+    switch_on = partial(
+        managing.second_factor_on, actor=write.actor, seal=seal, user_id=session.user_id, secret=secret, step=step
+    )
+    codes = run(write.service.writes, write.actor, switch_on, lambda codes: codes)
+    if not codes:
+        raise PageRefused(409, "second_factor.is_on")
+    return page(request, "recovery_codes.html", session=session, codes=codes)
 
 
 def ticket_of(person: PeopleAttempt, email: str) -> Ticket:
@@ -121,9 +139,9 @@ def ticket_of(person: PeopleAttempt, email: str) -> Ticket:
     return Ticket(person.user_id, person.company_id, people.known_as(email))
 
 
-def ticket_in(request: Request, sent: str) -> Ticket | None:
-    """Return the person of the ticket that a form brought; None where it is over."""
-    return managing.read_ticket(_seal(request), sent, service_of(request).clock.now())
+def ticket_of_session(session: Session) -> Ticket:
+    """Return who is signed in."""
+    return Ticket(session.user_id, session.company_id, session.email)
 
 
 def has_second_factor(request: Request, person: Ticket) -> bool:
@@ -152,23 +170,20 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
 
     Raise `PageRefused` over the limit, and `Refused` where the key is not here.
     """
-    service, now = service_of(request), service_of(request).clock.now()
+    service, actor = service_of(request), actor_of_visitor(request, person)
     with service.writes.system() as counting:
-        found = people.attempt(counting, person.email, client_network(request), now)
+        attempt = people.attempt(counting, person.email, client_network(request), actor.now)
         # A password may be guessed at from everywhere, slowly; six digits may not (RFC 4226, section 7.3).
-        if wait := found.retry_after or _WAIT_SECONDS * found.is_slow:
+        if wait := attempt.retry_after or _WAIT_SECONDS * attempt.is_slow:
             raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(wait)})
-        with service.writes.company(person.company_id) as conn:
-            kind = managing.is_right(conn, _seal(request), person.user_id, code, now)
-            if kind == "recovery":
-                actor, left = actor_of(request, person), sign_in.recovery_codes_left(conn, person.user_id)
-                ledger.enter(conn, actor, "user.recovery_code_used", person.user_id, before=None, after={"left": left})
-        if kind is not None:
+        take = partial(managing.is_right, actor=actor, seal=_seal(request), user_id=person.user_id, code=code)
+        is_right = run(service.writes, actor, take, bool)
+        if is_right:
             people.undo_attempt(counting)
-    return kind is not None
+    return is_right
 
 
-def actor_of(request: Request, person: Ticket) -> Actor:
+def actor_of_visitor(request: Request, person: Ticket) -> Actor:
     """Return a person who is not signed in yet, as the actor of what the password or a link allows."""
     origin = origin_of_actor(request, "user", str(person.user_id), person.email)
     return Actor(person.company_id, origin, service_of(request).clock.now())
@@ -176,36 +191,6 @@ def actor_of(request: Request, person: Ticket) -> Actor:
 
 def _seal(request: Request) -> Seal:
     return seal_of(service_of(request).settings)
-
-
-def _switch(request: Request, session: Session, form: Form) -> Response:
-    service, seal = service_of(request), _seal(request)
-    now = service.clock.now()
-    act = Actor(session.company_id, origin_of(request, session), now)
-    if form.get("step") == "off":
-        person = Ticket(session.user_id, session.company_id, session.email)
-        if not check_code(request, person, form.get("code", "")):
-            return _page(request, session, is_wrong=True)
-        with service.writes.company(session.company_id) as conn:
-            managing.second_factor_off(conn, act, session.user_id)
-        return redirect(link(request, "/account"))
-    secret = _secret_in(seal, form.get("secret", ""), session)
-    step = None if secret is None else managing.step_of(secret, form.get("code", ""), now)
-    if secret is None or step is None:
-        return _page(request, session, secret=secret, is_wrong=True)
-    with service.writes.company(session.company_id) as conn:
-        if sign_in.sealed_secret(conn, session.user_id) is not None:
-            raise PageRefused(409, "second_factor.is_on")
-        sealed = seal.seal_to_keep(conn, secret, session.user_id.bytes)
-        shown = managing.second_factor_on(conn, act, session.user_id, sealed, step)
-    return page(request, "recovery_codes.html", session=session, codes=shown)
-
-
-def _secret_in(seal: Seal, sent: str, session: Session) -> bytes | None:
-    try:
-        return seal.unseal(urlsafe_b64decode(sent), b"new" + session.user_id.bytes)
-    except ValueError:
-        return None
 
 
 def _page(request: Request, session: Session, *, secret: bytes | None = None, is_wrong: bool = False) -> Response:
@@ -220,17 +205,16 @@ def _page(request: Request, session: Session, *, secret: bytes | None = None, is
         request,
         "second_factor.html",
         session=session,
-        status=400 if is_wrong else 200,
         is_on=is_on,
         left=left,
-        secret=managing.shown(secret),
+        secret=managing.grouped(secret),
         sealed=urlsafe_b64encode(sealed).decode(),
-        picture=None if is_on else _picture(managing.address(secret, session.email, ISSUER)),
+        picture=None if is_on else draw_code(managing.address(secret, session.email, ISSUER)),
         faults=[("code", text("second_factor.wrong", language_of(request)))] if is_wrong else [],
     )
 
 
-def _picture(content: str) -> Markup:
+def draw_code(content: str) -> Markup:
     """Return the content as a picture that an app reads: an SVG of our own making, without anything from outside."""
     drawn = io.BytesIO()
     qrcode.make(content, image_factory=SvgPathImage).save(drawn)
@@ -254,9 +238,8 @@ async def get_sign_in(request: Request) -> Response:
 
 
 @router.post(_SIGN_IN)
-async def post_sign_in(request: Request) -> Response:
+async def post_sign_in(request: Request, form: VisitorForm) -> Response:
     """Exchange email and password for a session, and redirect to the requested page."""
-    form = await read_visitor_form(request)
     back = local_path(form.get("next", "")) or link(request, HOME)
     sent = credentials_of(form)
     person = await check_person(request, sent) if sent else None
@@ -273,11 +256,10 @@ async def post_sign_in(request: Request) -> Response:
 
 
 @router.post(f"{_SIGN_IN}/code")
-async def post_code(request: Request) -> Response:
+async def post_code(request: Request, form: VisitorForm) -> Response:
     """Exchange a one-time or recovery code, after the right password, for a session."""
-    form = await read_visitor_form(request)
     back = local_path(form.get("next", "")) or link(request, HOME)
-    ticket = ticket_in(request, form.get("ticket", ""))
+    ticket = managing.read_ticket(_seal(request), form.get("ticket", ""), service_of(request).clock.now())
     if ticket is None:
         return redirect(link(request, _SIGN_IN, next=back))
     if not await run_limited(request, "password", check_code, request, ticket, form.get("code", "")):
@@ -289,7 +271,9 @@ async def post_code(request: Request) -> Response:
 
 async def _signed_in(request: Request, person: Ticket, back: str) -> Response:
     """Begin a session in place of the browser's own, and redirect to the requested page."""
-    token = await to_thread.run_sync(_begin_session, request, person)
+    actor, network = actor_of_visitor(request, person), coarse_network_of(client_address(request) or "")
+    begin = partial(managing.begin_session, actor=actor, user_id=person.user_id, network=network)
+    token = await to_thread.run_sync(run, service_of(request).writes, actor, begin, str)
     await _end_session(request)
     answer = redirect(back)
     sessions.remember(request, answer, token)
@@ -297,9 +281,8 @@ async def _signed_in(request: Request, person: Ticket, back: str) -> Response:
 
 
 @router.post("/sign-out")
-async def post_sign_out(request: Request, session: Viewer) -> Response:
+async def post_sign_out(request: Request, _session: Viewer, _: SentForm) -> Response:
     """End the session in the browser and in the database."""
-    await read_form(request, session)
     await _end_session(request)
     answer = redirect(link(request, _SIGN_IN))
     sessions.forget(request, answer)
@@ -338,34 +321,22 @@ async def check_person(request: Request, sent: Credentials) -> PeopleAttempt | N
     Raise `PageRefused` over a limit. Where many networks guess at the account, the answer takes longer, also for the
     right password: a faster answer would reveal that it is right.
     """
-    found, is_right = await compare(request, people.attempt, sent)
-    if found.is_slow:
+    attempt, is_right = await compare(request, people.attempt, sent)
+    if attempt.is_slow:
         await anyio.sleep(people.SLOW_SECONDS)
-    if not is_right and found.user_id is not None:
-        request.state.failed_sign_in = found
-    return found if is_right else None
-
-
-def _begin_session(request: Request, person: Ticket) -> str:
-    """Return the token of a new session, with the entry of the sign-in."""
-    actor, network = actor_of(request, person), coarse_network_of(client_address(request) or "")
-    with service_of(request).writes.company(person.company_id) as connection:
-        agent = actor.origin.user_agent
-        token = people.begin(connection, person.company_id, person.user_id, actor.now, network=network, agent=agent)
-        ledger.enter(connection, actor, "user.signed_in", person.user_id, before=None, after=None)
-    return token
+    if not is_right and attempt.user_id is not None:
+        request.state.failed_sign_in = attempt
+    return attempt if is_right else None
 
 
 def _note_failure(request: Request, person: PeopleAttempt | Ticket) -> None:
     """Enter a wrong password or code in the ledger, after the answer, which so takes as long for every account."""
     assert person.company_id is not None
     assert person.user_id is not None
-    service, at = service_of(request), service_of(request).clock.now()
     origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
-    with service.writes.company(person.company_id) as connection:
-        if people.note_failure(connection, person.user_id, at):
-            actor = Actor(person.company_id, origin, at)
-            ledger.enter(connection, actor, "user.sign_in_failed", person.user_id, before=None, after=None)
+    actor = Actor(person.company_id, origin, service_of(request).clock.now())
+    note = partial(managing.note_failure, actor=actor, user_id=person.user_id)
+    run(service_of(request).writes, actor, note, lambda done: done)
 
 
 async def _end_session(request: Request) -> None:

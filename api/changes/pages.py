@@ -3,7 +3,7 @@
 A secret is shown once, on the page that answers the form.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -15,15 +15,14 @@ from starlette.responses import Response
 from api.audit.words import action_in_words
 from api.http.requests import fingerprint
 from api.http.service import service_of
-from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Administrator, Session
 from pipelines.changes import Outcome, Sender
 from schemas.actors import Actor
 from schemas.changes import CHANGE_TYPES, WebhookInput, WebhookPatch, WebhookSecretInput
 from schemas.issues import Issue
-from schemas.json_values import JsonObject
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from schemas.skus.inputs import parse_body
 from services import changes
 from services.changes import Written
@@ -38,41 +37,16 @@ _STATES: Final = {"pause": "paused", "activate": "active"}
 
 
 @router.get("")
-async def get_webhooks(request: Request, session: Administrator) -> Response:
+def get_webhooks(request: Request, session: Administrator) -> Response:
     """List the company's webhooks, and the form for another one."""
-    return await run_in_threadpool(_list_page, request, session)
+    return _list_page(request, session)
 
 
 @router.post("")
-async def post_webhook(request: Request, session: Administrator) -> Response:
+def post_webhook(request: Request, session: Administrator, form: SentForm) -> Response:
     """Add a webhook, and show it with its secret."""
-    form = await read_form(request, session)
-    description = form.get("description", "").strip() or None
+    lang, description = language_of(request), form.get("description", "").strip() or None
     body = {"url": form.get("url", "").strip(), "description": description, "types": _ticked(form)}
-    return await run_in_threadpool(_add, request, session, form, body)
-
-
-@router.get("/{id}")
-async def get_webhook(request: Request, session: Administrator) -> Response:
-    """Show how sending to a webhook goes, and what was sent."""
-    return await run_in_threadpool(_page, request, session, path_id(request))
-
-
-@router.post("/{id}")
-async def post_change(request: Request, session: Administrator) -> Response:
-    """Try a webhook, pause it, take it up, change its filter, give it another secret, or remove it, by its `step`."""
-    form = await read_form(request, session)
-    webhook_id, step = path_id(request), form.get("step", "")
-    if step == "try":
-        service = service_of(request)
-        sender = Sender.of(service.settings)
-        tried = await changes.send_test(service.writes, session.company_id, webhook_id, sender, service.clock.now())
-        return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
-    return await run_in_threadpool(_change, request, session, webhook_id, form)
-
-
-def _add(request: Request, session: Session, form: Form, body: JsonObject) -> Response:
-    lang = language_of(request)
 
     def add(conn: Connection, actor: Actor, sender: Sender) -> Written:
         return changes.add(conn, actor, sender, parse_body(WebhookInput, body))
@@ -82,6 +56,24 @@ def _add(request: Request, session: Session, form: Form, body: JsonObject) -> Re
     except Refused as refused:
         return _list_page(request, session, faults=[_fault(issue, lang) for issue in refused.issues], form=form)
     return _page(request, session, hook_id, secret=secret)
+
+
+@router.get("/{id}")
+def get_webhook(request: Request, session: Administrator) -> Response:
+    """Show how sending to a webhook goes, and what was sent."""
+    return _page(request, session, path_id(request))
+
+
+@router.post("/{id}")
+async def post_change(request: Request, session: Administrator, form: SentForm) -> Response:
+    """Try a webhook, pause it, take it up, change its filter, give it another secret, or remove it, by its `step`."""
+    webhook_id, step = path_id(request), form.get("step", "")
+    if step == "try":
+        service = service_of(request)
+        sender = Sender.of(service.settings)
+        tried = await changes.send_test(service.writes, session.company_id, webhook_id, sender, service.clock.now())
+        return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
+    return await run_in_threadpool(_change, request, session, webhook_id, form)
 
 
 def _change(request: Request, session: Session, webhook_id: UUID, form: Form) -> Response:
@@ -123,7 +115,7 @@ def _write(
 
 
 def _list_page(
-    request: Request, session: Session, *, faults: list[tuple[str, str]] | None = None, form: Form | None = None
+    request: Request, session: Session, *, faults: Sequence[tuple[str, str]] = (), form: Form | None = None
 ) -> Response:
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
@@ -132,9 +124,8 @@ def _list_page(
         request,
         "webhooks.html",
         session=session,
-        status=400 if faults else 200,
-        faults=faults or (),
-        given=form or Form(),
+        faults=faults,
+        given=form,
         once=str(uuid4()),
         found=listed["data"],
         most=webhooks.MOST,
@@ -151,9 +142,7 @@ def _page(
     """Return the page of a webhook, with a new secret, or with what came of a message that tried it."""
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        hook = webhooks.detail(conn, webhook_id)
-        if hook is None:
-            raise NotThere
+        hook = require(webhooks.detail(conn, webhook_id))
         sent = webhooks.page_of_deliveries(webhook_id, PAGE_SIZE, offset).read(conn)
     return page(
         request,

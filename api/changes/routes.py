@@ -36,7 +36,7 @@ from schemas.changes import (
 from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import Unfit
-from schemas.refusals import NotThere
+from schemas.refusals import require
 from schemas.skus.inputs import parse_body, validator
 from services import changes
 from services.changes import Written
@@ -128,9 +128,7 @@ async def list_webhooks(request: Request, presented: Presented, limit: Limit = 5
 )
 async def get_webhook(request: Request, presented: Presented, webhook_id: RecordId) -> Response:
     """The webhook with how sending goes."""
-    webhook = await read_record(request, presented, webhooks.DETAIL, {"id": webhook_id})
-    if webhook is None:
-        raise NotThere
+    webhook = require(await read_record(request, presented, webhooks.DETAIL, {"id": webhook_id}))
     return json_of({"data": webhook})
 
 

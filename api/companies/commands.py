@@ -7,20 +7,9 @@ from uuid import UUID
 import orjson
 import typer
 
-from api.operate.program import (
-    AsJson,
-    CompanyId,
-    DataDir,
-    Operator,
-    Refusal,
-    as_operator,
-    find_company,
-    login_name,
-    new_id,
-    show,
-)
+from api.operate.program import CompanyId, Operator, Refusal, as_operator, command, find_company, login_name, new_id
 from schemas import texts
-from schemas.actors import Actor
+from schemas.json_values import JsonObject
 from services import companies as companies_services
 from services.companies import ExportError, export, read, remove
 from warehouse.companies import queries as companies
@@ -35,14 +24,10 @@ CompanyArgument = Annotated[UUID, typer.Argument(metavar="ID")]
 Plan = Annotated[str, typer.Option("--plan", help="starter, growth, professional or enterprise.")]
 
 
-@app.command("add")
+@command(app, "add")
 def add(
-    *,
-    name: Annotated[str, typer.Option("--name", help="What it is called.")],
-    plan: Plan,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+    data_dir: Path | None, *, name: Annotated[str, typer.Option("--name", help="What it is called.")], plan: Plan
+) -> JsonObject:
     """Add a company."""
     name = texts.code(name)
     if not name:
@@ -53,17 +38,16 @@ def add(
         companies.add(connection, company_id, name=name, plan=plan, at=operator.clock.now())
         record = {"id": str(company_id), "name": name, "plan": plan}
         operator.enter(connection, company_id, "company.created", company_id, after={"name": name, "plan": plan})
-    show(record, as_json=as_json)
+    return record
 
 
-@app.command("set-plan")
+@command(app, "set-plan")
 def set_plan(
+    data_dir: Path | None,
     *,
     company: Annotated[UUID, typer.Argument(metavar="ID")],
     plan: Annotated[str, typer.Argument(metavar="PLAN")],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Move a company, and its sandbox, to another plan; what they hold stays."""
     with as_operator(data_dir) as operator, operator.owner(company) as connection:
         _check_plan(connection, plan)
@@ -73,11 +57,11 @@ def set_plan(
             if (sandbox := sandboxes.of(connection, company)) is not None:
                 become(connection, sandbox)
                 _move(operator, connection, sandbox, before, plan)
-    show({"id": str(company), "name": name, "plan": plan}, as_json=as_json)
+    return {"id": str(company), "name": name, "plan": plan}
 
 
-@app.command("list")
-def list_companies(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(app, "list")
+def list_companies(data_dir: Path | None) -> JsonObject:
     """List all companies, oldest first; a sandbox names the company whose test keys reach it."""
     with as_operator(data_dir) as operator, operator.owner() as connection:
         rows = companies.every(connection)
@@ -86,17 +70,16 @@ def list_companies(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         {"id": str(i), "name": name, "plan": plan, **({"sandbox_of": str(accounts[i])} if i in accounts else {})}
         for i, name, plan in rows
     ]
-    show({"companies": listed}, as_json=as_json)
+    return {"companies": listed}
 
 
-@app.command("export")
+@command(app, "export")
 def export_company(
+    data_dir: Path | None,
     *,
     company: CompanyArgument,
     folder: Annotated[Path, typer.Option("--to", help="A new folder.")],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Write everything of a company into a folder: its rows, files, snapshots, figures and runs; no credential."""
     with as_operator(data_dir) as operator:
         with operator.company(company):
@@ -107,20 +90,19 @@ def export_company(
             raise Refusal(str(error)) from None
     rows = sum(about["tables"].values())
     counted = {"tables": len(about["tables"]), "rows": rows, "files": len(about["files"]), "links": about["links"]}
-    show({"company_id": str(company), "folder": str(folder), **counted}, as_json=as_json)
+    return {"company_id": str(company), "folder": str(folder), **counted}
 
 
-@app.command("remove")
+@command(app, "remove")
 def remove_company(
+    data_dir: Path | None,
     *,
     company: CompanyArgument,
     name: Annotated[str, typer.Option("--name", help="The company's name, so that no other is removed by mistake.")],
     certificate: Annotated[Path, typer.Option("--certificate", help="A new file for the certificate.")],
     exported: Annotated[Path | None, typer.Option("--exported", help="An export with everything until now.")] = None,
     without_export: Annotated[bool, typer.Option("--without-export", help="Remove it without an export.")] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Erase a company, and its sandbox; write a signed certificate; after a kill, go on where it was cut off.
 
     What stays is the hash of each link of its audit chain. Backups taken before still have the company.
@@ -142,7 +124,7 @@ def remove_company(
         except ExportError as error:
             raise Refusal(str(error)) from None
     certificate.write_bytes(orjson.dumps(done, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
-    show({"company_id": str(company), "certificate": str(certificate), **done["statement"]}, as_json=as_json)
+    return {"company_id": str(company), "certificate": str(certificate), **done["statement"]}
 
 
 def _move(operator: Operator, owner: Connection, company: UUID, before: str, plan: str) -> None:
@@ -164,8 +146,8 @@ def group() -> None:
     """Keep `reset` a command of its own, though it is the only one."""
 
 
-@test_company_app.command("reset")
-def reset(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(test_company_app, "reset")
+def reset(data_dir: Path | None, company: CompanyId) -> JsonObject:
     """Empty a company's sandbox; test keys, windows and tokens stay. The company itself is not touched."""
     with as_operator(data_dir) as operator:
         now = operator.clock.now()
@@ -173,6 +155,6 @@ def reset(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False)
             before = stored.of(owner, company)
             if before is None:
                 raise Refusal("The company has no sandbox; `pcds key issue --test` makes one.")
-            done = companies_services.reset(owner, company, Actor(before, operator.origin, now))
+            done = companies_services.reset(owner, company, operator.actor(before))
         companies_services.erase_left(Settings.load(data_dir=data_dir), operator.database, now)
-    show({"company_id": str(company), "sandbox_id": str(done.sandbox), "skus_removed": done.skus}, as_json=as_json)
+    return {"company_id": str(company), "sandbox_id": str(done.sandbox), "skus_removed": done.skus}

@@ -22,9 +22,9 @@ from api.http.requests import fingerprint, json_body
 from api.http.service import service_of
 from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.operate.launching import ExportLaunch
+from api.operate.launching import Launch, launch_of_export
 from schemas.exports import EXTENSIONS, MEDIA_TYPES, Export, ExportInput, ExportListResponse, ExportResponse
-from schemas.refusals import NotThere
+from schemas.refusals import NotThere, require
 from schemas.skus.inputs import parse_body
 from warehouse import exports
 from warehouse.companies import queries as queries_companies
@@ -65,10 +65,10 @@ async def post_export(request: Request, key: Writer, dry_run: DryRun) -> Respons
     return response
 
 
-def _accept(write: Write, sent: ExportInput, *, dry_run: bool) -> tuple[Response, ExportLaunch | None]:
+def _accept(write: Write, sent: ExportInput, *, dry_run: bool) -> tuple[Response, Launch | None]:
     """Queue the export; return the answer, and the run that it needs unless it was asked for before."""
     actor = write.actor
-    launch: ExportLaunch | None = None
+    launch: Launch | None = None
 
     def queue(conn: Connection) -> ExportResponse:
         nonlocal launch
@@ -91,7 +91,7 @@ def _accept(write: Write, sent: ExportInput, *, dry_run: bool) -> tuple[Response
         exports.add(conn, row)
         queued = exports.one(conn, export_id, actor.now)
         assert queued is not None, "it was added in this transaction"
-        launch = ExportLaunch(export_id, actor.company_id, queries_companies.own(conn, actor.company_id), skus)
+        launch = launch_of_export(export_id, actor.company_id, queries_companies.own(conn, actor.company_id), skus)
         return {"dry_run": False, "data": queued}
 
     show = partial(json_of, status=200 if dry_run else 202)
@@ -137,9 +137,7 @@ async def list_exports(
 async def get_export(request: Request, presented: Presented, export_id: RecordId) -> Response:
     """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
     asked = {"id": export_id, "now": service_of(request).clock.now()}
-    export = await read_record(request, presented, exports.ONE, asked)
-    if export is None:
-        raise NotThere
+    export = require(await read_record(request, presented, exports.ONE, asked))
     return revalidated(request, json_of({"data": export}))
 
 
@@ -162,9 +160,7 @@ async def get_export_file(request: Request, key: Reader, export_id: RecordId) ->
 def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
     service = service_of(request)
     with service.writes.company(company_id) as conn:
-        found = exports.file_of(conn, export_id, service.clock.now())
-    if found is None:
-        raise NotThere
+        found = require(exports.file_of(conn, export_id, service.clock.now()))
     name = f"portfolio-{found.created_at:%Y-%m-%d}.{EXTENSIONS[found.format]}"
     headers = {
         "Content-Disposition": f'attachment; filename="{name}"',

@@ -18,7 +18,7 @@ from api.audit.words import fact_in_words
 from api.http.errors import HttpRefusal
 from api.http.service import service_of
 from api.imports.columns_pages import asked_for_columns
-from api.pages.concurrency import run_limited
+from api.pages.concurrency import limited
 from api.pages.forms import offset_of
 from api.pages.refusals import PageRefused, is_for_people
 from api.pages.render import language_of, link, page, redirect, said, text
@@ -67,24 +67,9 @@ class Choice(NamedTuple):
 
 
 @router.get("/figures")
-async def get_figures(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_figures(request: Request, session: Viewer) -> Response:
     """Show tonnes and what they do not count."""
-    return await run_limited(request, "portfolio", _figures_page, request, session)
-
-
-@router.get("/figures/items")
-async def get_items_of_figure(request: Request, session: Viewer) -> Response:
-    """Show the items behind one figure with their import lines. Raise `PageRefused` where there is no such figure."""
-    return await run_limited(request, "portfolio", _items_page, request, session)
-
-
-@router.get("/obligations")
-async def get_obligations(request: Request, session: Viewer) -> Response:
-    """Show the duties of each market and year with verdict, source, and what is missing."""
-    return await run_limited(request, "portfolio", _obligations_page, request, session)
-
-
-def _figures_page(request: Request, session: Session) -> Response:
     choice, faults = _choice_of(request)
     stored, found = _stored(request, session), {"tonnes": Rows([], 0), "uncounted": Rows([], 0)}
     offset = offset_of(request)
@@ -95,53 +80,10 @@ def _figures_page(request: Request, session: Session) -> Response:
     return _page(request, session, "figures.html", stored, choice=choice, faults=faults, found=found, offset=offset)
 
 
-def _obligations_page(request: Request, session: Session) -> Response:
-    choice, faults = _choice_of(request)
-    stored, found, offset = _stored(request, session), Rows([], 0), offset_of(request)
-    if stored and not faults:
-        filters = {"market": choice.market, "year": choice.year}
-        table: Table = "obligations"
-        found = figure_rows(stored, table, filters, limit=PAGE_SIZE, offset=offset)
-    return _page(request, session, "obligations.html", stored, choice=choice, faults=faults, found=found, offset=offset)
-
-
-def _page(
-    request: Request,
-    session: Session,
-    template: str,
-    stored: StoredFigures | None,
-    *,
-    choice: Choice,
-    faults: list[tuple[str, str]],
-    **values: Any,
-) -> Response:
-    """Return a page with the form of filters above it."""
-    service, lang = service_of(request), language_of(request)
-    with service.writes.company(session.company_id) as conn:
-        links = companies.counters(conn).links
-    markets = sorted({market for market, *_ in periods(stored)}) if stored else []
-    return page(
-        request,
-        template,
-        session=session,
-        status=400 if faults else 200,
-        faults=faults,
-        given=request.query_params,
-        filters=choice._asdict(),
-        markets=[(code, word("market", code, lang)) for code in markets],
-        halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
-        as_of=stored.origin.as_of if stored else None,
-        ruleset_version=stored.origin.ruleset_version if stored else None,
-        newer_writes=max(links - stored.origin.number, 0) if stored else 0,
-        confidence_word=confidence_word,
-        facts=lambda fields: [fact_in_words(field, lang) for field in fields],
-        linked=_address_in,
-        size=PAGE_SIZE,
-        **values,
-    )
-
-
-def _items_page(request: Request, session: Session) -> Response:
+@router.get("/figures/items")
+@limited("portfolio")
+def get_items_of_figure(request: Request, session: Viewer) -> Response:
+    """Show the items behind one figure with their import lines. Raise `PageRefused` where there is no such figure."""
     choice, faults = _choice_of(request)
     service, category = service_of(request), request.query_params.get("category", "")
     stored, snapshot = _stored(request, session), snapshots.current(service.settings.data_dir, session.company_id)
@@ -173,6 +115,54 @@ def _items_page(request: Request, session: Session) -> Response:
     )
 
 
+@router.get("/obligations")
+@limited("portfolio")
+def get_obligations(request: Request, session: Viewer) -> Response:
+    """Show the duties of each market and year with verdict, source, and what is missing."""
+    choice, faults = _choice_of(request)
+    stored, found, offset = _stored(request, session), Rows([], 0), offset_of(request)
+    if stored and not faults:
+        filters = {"market": choice.market, "year": choice.year}
+        table: Table = "obligations"
+        found = figure_rows(stored, table, filters, limit=PAGE_SIZE, offset=offset)
+    return _page(request, session, "obligations.html", stored, choice=choice, faults=faults, found=found, offset=offset)
+
+
+def _page(
+    request: Request,
+    session: Session,
+    template: str,
+    stored: StoredFigures | None,
+    *,
+    choice: Choice,
+    faults: list[tuple[str, str]],
+    **values: Any,
+) -> Response:
+    """Return a page with the form of filters above it."""
+    service, lang = service_of(request), language_of(request)
+    with service.writes.company(session.company_id) as conn:
+        links = companies.counters(conn).links
+    markets = sorted({market for market, *_ in periods(stored)}) if stored else []
+    return page(
+        request,
+        template,
+        session=session,
+        faults=faults,
+        given=request.query_params,
+        filters=choice._asdict(),
+        markets=[(code, word("market", code, lang)) for code in markets],
+        halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
+        as_of=stored.origin.as_of if stored else None,
+        ruleset_version=stored.origin.ruleset_version if stored else None,
+        newer_writes=max(links - stored.origin.number, 0) if stored else 0,
+        confidence_word=confidence_word,
+        facts=lambda fields: [fact_in_words(field, lang) for field in fields],
+        linked=_address_in,
+        size=PAGE_SIZE,
+        **values,
+    )
+
+
 def _stored(request: Request, session: Session) -> StoredFigures | None:
     return stored_figures.current(service_of(request).settings.data_dir, session.company_id)
 
@@ -194,12 +184,9 @@ def _choice_of(request: Request) -> tuple[Choice, list[tuple[str, str]]]:
 
 
 @router.get("/markets/{code}")
-async def get_market(request: Request, code: str, session: Viewer) -> Response:
+@limited("portfolio")
+def get_market(request: Request, code: str, session: Viewer) -> Response:
     """Show the page of a market. Raise `PageRefused` for a code that no table has."""
-    return await run_limited(request, "portfolio", _market_page, request, code, session)
-
-
-def _market_page(request: Request, code: str, session: Session) -> Response:
     try:
         market = market_named(code)
     except Unfit:
@@ -249,28 +236,9 @@ async def get_root(request: Request) -> Response:
 
 
 @router.get(HOME)
-async def get_portfolio(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_portfolio(request: Request, session: Viewer) -> Response:
     """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
-    return await run_limited(request, "portfolio", _portfolio_page, request, session)
-
-
-@router.get(f"{HOME}/records")
-async def get_records(request: Request, session: Viewer) -> Response:
-    """Show stored records that today's rules contradict, as `pcds doctor` finds them; nothing is changed."""
-    return await run_limited(request, "portfolio", _records_page, request, session)
-
-
-def _records_page(request: Request, session: Session) -> Response:
-    service = service_of(request)
-    today, data_dir = service.clock.today(), service.settings.data_dir
-    with service.writes.company(session.company_id) as conn:
-        looked = operate.Looked(conn, service.rulesets, today, session.company_id, data_dir)
-        found = operate.find(looked)
-    listed = {kind: rows for kind, rows in found.items() if rows}
-    return page(request, "portfolio_records.html", session=session, found=listed, most=_MOST_RECORDS)
-
-
-def _portfolio_page(request: Request, session: Session) -> Response:
     service = service_of(request)
     with service.writes.company(session.company_id) as conn:
         now = Now.read(conn, service.clock)
@@ -309,6 +277,19 @@ def _portfolio_page(request: Request, session: Session) -> Response:
         ban=ban,
         tonnes=tonnes,
     )
+
+
+@router.get(f"{HOME}/records")
+@limited("portfolio")
+def get_records(request: Request, session: Viewer) -> Response:
+    """Show stored records that today's rules contradict, as `pcds doctor` finds them; nothing is changed."""
+    service = service_of(request)
+    today, data_dir = service.clock.today(), service.settings.data_dir
+    with service.writes.company(session.company_id) as conn:
+        looked = operate.Looked(conn, service.rulesets, today, session.company_id, data_dir)
+        found = operate.find(looked)
+    listed = {kind: rows for kind, rows in found.items() if rows}
+    return page(request, "portfolio_records.html", session=session, found=listed, most=_MOST_RECORDS)
 
 
 def _lowering(fired: Mapping[str, int], rules: RuleSet, lang: str) -> list[tuple[str, str, int]]:

@@ -25,12 +25,12 @@ from api.operate.program import (
     Refusal,
     as_operator,
     check_choices,
+    command,
     locale_language,
     show,
 )
 from pipelines.imports.rejections import as_csv, as_workbook, rejected_tables
 from pipelines.reading.mapping import merged
-from schemas.actors import Actor
 from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import ImportAccepted, ImportRowError, ImportSource, ImportStatusResponse
 from schemas.json_values import JsonObject
@@ -295,8 +295,8 @@ FieldName = Annotated[str, typer.Option("--field", help="The field whose column 
 Text = Annotated[str, typer.Option("--text", help="The text in the column; case, accents and spaces do not count.")]
 
 
-@app.command("list")
-def list_words(*, company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(app, "list")
+def list_words(data_dir: Path | None, *, company: CompanyId) -> JsonObject:
     """List the words by field."""
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         found = words.load(connection)
@@ -305,33 +305,30 @@ def list_words(*, company: CompanyId, data_dir: DataDir = None, as_json: AsJson 
         for field, texts in found.items()
         for text, value in texts.items()
     ]
-    show({"words": records}, as_json=as_json)
+    return {"words": records}
 
 
-@app.command("add")
+@command(app, "add")
 def add_word(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     field: FieldName,
     text: Text,
     value: Annotated[str, typer.Option("--value", help="What it means: a value that the field can have.")],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Add a word, in the place of an earlier one of its field and text."""
     word = {"field": field, "text": text, "value": value}
     _change({"words": [word]}, company=company, data_dir=data_dir)
-    show(word, as_json=as_json)
+    return word
 
 
-@app.command("remove")
-def remove_word(
-    *, company: CompanyId, field: FieldName, text: Text, data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+@command(app, "remove")
+def remove_word(data_dir: Path | None, *, company: CompanyId, field: FieldName, text: Text) -> JsonObject:
     """Remove a word; one that does not exist is gone already."""
     word = {"field": field, "text": text}
     _change({"remove": [word]}, company=company, data_dir=data_dir)
-    show(word, as_json=as_json)
+    return word
 
 
 def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -> None:
@@ -339,6 +336,6 @@ def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
             change = parse_body(OwnWordsInput, sent)
-            words_imports.change_words(connection, Actor(company, operator.origin, operator.clock.now()), change)
+            words_imports.change_words(connection, operator.actor(company), change)
         except Refused as refused:
             raise Refusal(" ".join(str(issue.message) for issue in refused.issues)) from None

@@ -18,7 +18,7 @@ from api.http.service import service_of
 from api.http.writing import Write
 from api.imports.pages import answer_with_id, sentences_of, to_import
 from api.imports.submissions import rejected_file, rejected_rows, stored_import, submit_corrected
-from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.render import language_of, page, said
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.imports.rejections import Edit
@@ -59,9 +59,8 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
 
 
 @router.post("/{id}/rejected")
-async def post_rejected(request: Request, session: Editor) -> Response:
+async def post_rejected(request: Request, session: Editor, form: SentForm) -> Response:
     """Import the rejected rows again with the cells of the form; of a dry run the whole file, once more as one."""
-    form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
         answer = await submit_corrected(
@@ -73,15 +72,14 @@ async def post_rejected(request: Request, session: Editor) -> Response:
 
 
 @router.get("/{id}/values")
-async def get_values(request: Request, session: Viewer) -> Response:
+def get_values(request: Request, session: Viewer) -> Response:
     """Show the texts that are no codes of their fields, each with the codes that it could mean."""
-    return await run_in_threadpool(_values_page, request, session)
+    return _values_page(request, session)
 
 
 @router.post("/{id}/values")
-async def post_values(request: Request, session: Editor) -> Response:
+async def post_values(request: Request, session: Editor, form: SentForm) -> Response:
     """Keep the chosen meanings as the company's own words, and import the rejected rows again, as corrections do."""
-    form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
         await run_in_threadpool(_keep_words, write, path_id(request), form)

@@ -33,7 +33,7 @@ from api.imports.columns_pages import (
 )
 from api.imports.submissions import kept_mapping, mapping_name, repeat, stored_import, submit
 from api.pages import forms
-from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.forms import SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said
 from api.pages.sessions import Editor, Session, Viewer
@@ -43,7 +43,7 @@ from schemas.actors import Actor
 from schemas.imports.types import ImportSource, ImportUndoResult, SourceColumn, has_counts
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere, Refused, require
 from services.imports.submissions import Submission
 from services.imports.undo import undo
 from services.imports.workbook import template
@@ -60,9 +60,9 @@ _MOST_MAPPINGS: Final = 100
 
 
 @router.get("")
-async def get_imports(request: Request, session: Viewer) -> Response:
+def get_imports(request: Request, session: Viewer) -> Response:
     """List the imports, the newest first."""
-    return await run_in_threadpool(list_page, request, session)
+    return list_page(request, session)
 
 
 @router.get("/{id}")
@@ -106,9 +106,7 @@ def import_page(
     """Return the page of one import; with a `refusal` of what was asked of it, its reasons above it."""
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        found = queries.status(conn, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True)
-        if found is None:
-            raise NotThere
+        found = require(queries.status(conn, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True))
         templates = found["templates"]
         reasons, relatives = queries.reasons(conn, import_id), queries.relatives(conn, import_id)
         chosen = _chosen_reason(request, reasons)
@@ -203,13 +201,12 @@ _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 @upload_router.get("/template.xlsx")
-async def get_template(request: Request, _: Viewer) -> Response:
+def get_template(request: Request, _: Viewer) -> Response:
     """Return the workbook to fill in, in the page's language."""
     lang = language_of(request)
-    data = await run_in_threadpool(template, lang)
     disposition = f'attachment; filename="packaging-{lang}.xlsx"'
     headers = {"Content-Disposition": disposition, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(data, headers=headers, media_type=_WORKBOOK)
+    return Response(template(lang), headers=headers, media_type=_WORKBOOK)
 
 
 @upload_router.post("")
@@ -238,12 +235,11 @@ async def post_upload(request: Request, session: Editor) -> Response:
 
 
 @upload_router.post("/{id}/columns")
-async def post_columns(request: Request, session: Editor) -> Response:
+async def post_columns(request: Request, session: Editor, form: SentForm) -> Response:
     """Read the file of a dry run again with the chosen columns and answers, or import it with them.
 
     After an import that wrote, only what was held back is written.
     """
-    form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
         found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, path_id(request))
@@ -298,29 +294,18 @@ def to_import(request: Request, answer: Response) -> Response:
 
 
 @router.get("/{id}/undo")
-async def get_undo(request: Request, session: Editor) -> Response:
+def get_undo(request: Request, session: Editor) -> Response:
     """Show what undoing an import would do to its items."""
-    return await run_in_threadpool(_preview_page, request, session)
-
-
-@router.post("/{id}/undo")
-async def post_undo(request: Request, session: Editor) -> Response:
-    """Undo an import, as `POST /imports/{id}/undo` does, and lead back to it."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_undo, request, session, form)
-
-
-def _preview_page(request: Request, session: Session) -> Response:
-    service = service_of(request)
+    service, actor = service_of(request), write_of(request, session).actor
     filename = stored_import(service, session.company_id, path_id(request)).filename
-    actor = write_of(request, session).actor
-    tried = run(
-        service.writes, actor, _undoing(request, actor, dry_run=True), lambda undone: translated(undone, actor.lang, {})
-    )
+    operation = _undoing(request, actor, dry_run=True)
+    tried = run(service.writes, actor, operation, lambda undone: translated(undone, actor.lang, {}))
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 
 
-def _undo(request: Request, session: Session, form: Form) -> Response:
+@router.post("/{id}/undo")
+def post_undo(request: Request, session: Editor, form: SentForm) -> Response:
+    """Undo an import, as `POST /imports/{id}/undo` does, and lead back to it."""
     body = {"reason": form.get("reason", "").strip() or None}
     write = with_reason(write_of(request, session, form.get("once")), body)
     write.answer(fingerprint(body), _undoing(request, write.actor, dry_run=False), lambda _: Response())

@@ -71,7 +71,7 @@ from schemas.imports.types import (
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL, Message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from schemas.skus.inputs import Archived, ReasonInput, parse_body, validator
 from services.imports.submissions import Submission
 from services.imports.undo import undo
@@ -283,9 +283,7 @@ async def get_import(
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
     lang = accepted_language(request)
     query = queries.poll_query(limit, offset, with_templates=lang != ORIGINAL)
-    row = await read_record(request, presented, query, {"import_id": import_id})
-    if row is None:
-        raise NotThere
+    row = require(await read_record(request, presented, query, {"import_id": import_id}))
     report = queries.polled(row)
     templates = row.pop("templates", {})
     return revalidated(request, in_language(json_of(report), lang, templates))

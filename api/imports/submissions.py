@@ -22,7 +22,7 @@ from api.http.parameters import MAX_MAPPING_NAME
 from api.http.requests import fingerprint, unreadable
 from api.http.service import Service, UnknownColumns, read_apart, service_of
 from api.http.writing import Write
-from api.operate.launching import Launch
+from api.operate.launching import Launch, launch_of_import
 from pipelines.imports.rejections import Edit
 from pipelines.readers import requests
 from pipelines.readers.requests import RejectedRows, corrected_file_request, rejected_rows_request
@@ -42,7 +42,7 @@ from schemas.issues import Issue
 from schemas.messages import Message, from_json, message_of, translate
 from schemas.normalise import shown
 from schemas.pages import Pagination
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from services.imports.submissions import Answered, Earlier, Submission, ask_columns, keep_file
 from services.imports.submissions import submit as queue
 from warehouse.companies import queries as queries_companies
@@ -118,7 +118,7 @@ def _record(
             return None
         accepted = queue(conn, actor, objects, kept, sent, upload=read, answers=answered)
         slug = queries_companies.own(conn, actor.company_id)
-        launch = Launch(kept.import_id, actor.company_id, slug, sent.filename, read.rows)
+        launch = launch_of_import(kept.import_id, actor.company_id, slug, sent.filename, read.rows)
         return accepted
 
     try:
@@ -134,10 +134,7 @@ def _record(
 def stored_import(service: Service, company_id: UUID, import_id: UUID) -> StoredUpload:
     """Return an import of the company. Raise `NotThere` where there is none of that id."""
     with service.writes.company(company_id) as conn:
-        found = queries.one(conn, import_id, StoredUpload, StoredUpload.__slots__)
-    if found is None:
-        raise NotThere
-    return found
+        return require(queries.one(conn, import_id, StoredUpload, StoredUpload.__slots__))
 
 
 def stored_bytes(service: Service, found: StoredUpload) -> bytes:

@@ -3,7 +3,7 @@
 A form asks for the value as the edit form does, so the field is chosen first. It writes what `PUT /words` writes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -11,12 +11,11 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.service import service_of
-from api.pages.forms import NONE, Form, Input, input_of, offset_of, read_form, texts_of, value_of, write_of
+from api.pages.forms import NONE, Form, Input, SentForm, input_of, offset_of, texts_of, value_of, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.reading.columns import field_column
@@ -40,20 +39,13 @@ _SEPARATOR: Final = ": "
 
 
 @router.get("")
-async def get_words(request: Request, session: Viewer) -> Response:
+def get_words(request: Request, session: Viewer) -> Response:
     """List the company's own words; with `field` there is a form for one of that field, with `text` for this one."""
-    return await run_in_threadpool(_list_page, request, session)
-
-
-@router.post("")
-async def post_words(request: Request, session: Editor) -> Response:
-    """Store the word of the form, and remove those that it names."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_change, request, session, form)
+    return _list_page(request, session)
 
 
 def _list_page(
-    request: Request, session: Session, *, sent: Form | None = None, faults: list[tuple[str, str]] | None = None
+    request: Request, session: Session, *, sent: Form | None = None, faults: Sequence[tuple[str, str]] = ()
 ) -> Response:
     """Return the list, with the form that was `sent` and its `faults`, or with the one that the address asks for."""
     offset, lang = offset_of(request), language_of(request)
@@ -68,8 +60,7 @@ def _list_page(
         request,
         "words.html",
         session=session,
-        status=400 if faults else 200,
-        faults=faults or (),
+        faults=faults,
         given=given,
         fields=sorted(((name, _name(name, lang)) for name in _columns()), key=lambda each: each[1].casefold()),
         asked=_input(field, lang) if field in _columns() else None,
@@ -138,8 +129,9 @@ def _input(field: str, lang: str) -> Input:
     return replace(asked, label=text("imports.values.means", lang), choices=choices)
 
 
-def _change(request: Request, session: Session, form: Form) -> Response:
-    """Store and remove what the form says; show it again where it is refused."""
+@router.post("")
+def post_words(request: Request, session: Editor, form: SentForm) -> Response:
+    """Store the word of the form, and remove those that it names; show it again where it is refused."""
     lang, write = language_of(request), write_of(request, session)
     try:
         chosen = [UUID(mapping_id) for mapping_id in form.getlist("mapping")]

@@ -8,20 +8,9 @@ import psycopg
 import pycountry
 import typer
 
-from api.operate.program import (
-    AsJson,
-    CompanyId,
-    DataDir,
-    Operator,
-    Refusal,
-    as_operator,
-    check_choices,
-    new_id,
-    show,
-    split_values,
-)
+from api.operate.program import CompanyId, Operator, Refusal, as_operator, check_choices, command, new_id, split_values
 from schemas import texts
-from schemas.json_values import JsonMapping
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.vocabularies import VOCABULARIES
 from warehouse import library
 
@@ -34,59 +23,50 @@ Name = Annotated[str, typer.Option("--name", help="What it is called; unique wit
 Country = Annotated[str | None, typer.Option("--country", help="ISO 3166-1 alpha-2.")]
 
 
-@APPS["brand"].command("add")
+@command(APPS["brand"], "add")
 def add_brand(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     name: Name,
     owner_name: Annotated[str | None, typer.Option("--owner-name", help="Legal owner of the brand.")] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Add a brand of the portfolio."""
-    _add_and_show("brand", company, {"name": name, "owner_name": owner_name}, data_dir, as_json)
+    return _add(data_dir, company, "brand", {"name": name, "owner_name": owner_name})
 
 
-@APPS["site"].command("add")
+@command(APPS["site"], "add")
 def add_site(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     name: Name,
     roles: Annotated[list[str], typer.Option("--roles", help="manufacturing, packing or both.")],
     country: Country = None,
     city: Annotated[str | None, typer.Option("--city", help="City of the site.")] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Add a site where packaging is made or filled."""
     chosen_roles = check_choices(VOCABULARIES["site_role"], split_values(roles))
-    _add_and_show(
-        "site",
-        company,
-        {"name": name, "roles": chosen_roles, "country": _check_country(country), "city": city},
-        data_dir,
-        as_json,
-    )
+    values = {"name": name, "roles": chosen_roles, "country": _check_country(country), "city": city}
+    return _add(data_dir, company, "site", values)
 
 
-@APPS["supplier"].command("add")
+@command(APPS["supplier"], "add")
 def add_supplier(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     name: Name,
     email: Annotated[str | None, typer.Option("--email", help="Where requests are sent.")] = None,
     country: Country = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Add a supplier of components."""
-    _add_and_show(
-        "supplier", company, {"name": name, "email": email, "country": _check_country(country)}, data_dir, as_json
-    )
+    return _add(data_dir, company, "supplier", {"name": name, "email": email, "country": _check_country(country)})
 
 
-@APPS["component"].command("add")
+@command(APPS["component"], "add")
 def add_component(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     code: Annotated[str, typer.Option("--code", help="The company's code for it; unique.")],
@@ -100,9 +80,7 @@ def add_component(
     recycled_content_percent: Annotated[
         float | None, typer.Option("--recycled-content-percent", min=0, max=100, help="Declared recycled content.")
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Add a shared component to the library."""
     check_choices(VOCABULARIES["component_type"], [component_type])
     check_choices(VOCABULARIES["material_family"], [material_family])
@@ -118,13 +96,12 @@ def add_component(
         "colour": colour,
         "recycled_content_percent": recycled_content_percent,
     }
-    _add_and_show("library_component", company, values, data_dir, as_json)
+    return _add(data_dir, company, "library_component", values)
 
 
-def _add_and_show(resource: str, company: UUID, values: JsonMapping, data_dir: Path | None, as_json: bool) -> None:
+def _add(data_dir: Path | None, company: UUID, resource: str, values: JsonMapping) -> JsonObject:
     with as_operator(data_dir) as operator:
-        record = add_record(operator, resource, company, values)
-    show(record, as_json=as_json)
+        return add_record(operator, resource, company, values)
 
 
 def add_record(

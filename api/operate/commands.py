@@ -17,6 +17,7 @@ from api.operate.program import (
     Refusal,
     as_operator,
     check_choices,
+    command,
     find_company,
     operator_on,
     require_place,
@@ -254,8 +255,8 @@ app = typer.Typer(help="The deployment's own keys: files of the data directory."
 Name = Annotated[str, typer.Argument(metavar="NAME", help=" or ".join(NAMES))]
 
 
-@app.command("new")
-def new(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(app, "new")
+def new(data_dir: Path | None, name: Name) -> JsonObject:
     """Make a new key beside the old one, which is kept as NAME.old; nothing is sealed with it yet."""
     settings = Settings.load(data_dir=data_dir)
     check_choices(NAMES, [name])
@@ -266,22 +267,22 @@ def new(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> None:
         old = keys.make_new(settings, name)
     except FileExistsError as error:
         raise Refusal(f"{error.args[0]} is still there from an earlier roll; remove it first.") from None
-    show({"key": str(settings.data_dir / name), "old": str(old)}, as_json=as_json)
+    return {"key": str(settings.data_dir / name), "old": str(old)}
 
 
-@app.command("reseal")
-def reseal(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(app, "reseal")
+def reseal(data_dir: Path | None, name: Name) -> JsonObject:
     """Put a new key in force: what is stored sealed is sealed with it, all or nothing, while the service runs."""
     settings = Settings.load(data_dir=data_dir)
     check_choices(NAMES, [name])
     with as_operator(data_dir) as operator:
         if _state(operator, settings, name) not in ("rolling", None):
             raise Refusal(f"Neither {name} nor {name}.old in {settings.data_dir} is this deployment's key.")
-        _put_in_force(operator, settings, name, as_json=as_json)
+        return _put_in_force(operator, settings, name)
 
 
-@app.command("give-up")
-def give_up(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@command(app, "give-up")
+def give_up(data_dir: Path | None, name: Name) -> JsonObject:
     """Go on with the key that lies here, or a new one, though the deployment's is lost: what that sealed is lost."""
     settings = Settings.load(data_dir=data_dir)
     check_choices(NAMES, [name])
@@ -290,7 +291,7 @@ def give_up(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> No
             raise Refusal(f"{settings.data_dir / name} is this deployment's key; nothing is lost.")
         with operator.owner() as owner:
             keys.put_in_force(owner, settings, name)
-        _put_in_force(operator, settings, name, as_json=as_json)
+        return _put_in_force(operator, settings, name)
 
 
 def _state(operator: Operator, settings: Settings, name: str) -> KeysState | None:
@@ -298,15 +299,13 @@ def _state(operator: Operator, settings: Settings, name: str) -> KeysState | Non
         return keys.state(owner, settings, name)
 
 
-def _put_in_force(operator: Operator, settings: Settings, name: str, *, as_json: bool) -> None:
-    companies = every_company(operator.pool)
+def _put_in_force(operator: Operator, settings: Settings, name: str) -> JsonObject:
+    companies, record = every_company(operator.pool), {"key": str(settings.data_dir / name)}
     with operator.owner() as owner:
         if name != CONNECTOR:
             keys.put_in_force(owner, settings, name)
-            show({"key": str(settings.data_dir / name)}, as_json=as_json)
-            return
+            return record
         try:
-            done = keys.reseal(owner, settings, companies)
+            return {**record, **keys.reseal(owner, settings, companies)._asdict()}
         except Refused as refused:
             raise Refusal(refused.sentence) from None
-    show({"key": str(settings.data_dir / name), **done._asdict()}, as_json=as_json)

@@ -8,7 +8,7 @@ What does not: the work of the run (`pipelines.defs`), and the connection to the
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal
 from uuid import UUID
 
 import httpx2
@@ -36,68 +36,42 @@ _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
 log = structlog.get_logger(__name__)
 
 
-class Launchable(Protocol):
-    """A run that can be requested."""
-
-    def variables(self) -> JsonObject:
-        """Return the variables of the mutation."""
-
-    def named(self) -> dict[str, str]:
-        """Return what the log says of it where the request fails."""
-
-
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The run that an import needs; `slug` names its company's partition."""
+    """The run of a job that a record needs, with its tags; `slug` names its company's partition, `rows` its size."""
 
-    import_id: UUID
+    record: Literal["import", "export"]
+    record_id: UUID
     company_id: UUID
     slug: str
-    filename: str
     rows: int
+    job: str
+    config: Mapping[str, object]
+    tags: Mapping[str, str]
 
     def variables(self) -> JsonObject:
-        """Return the variables of the mutation."""
-        named = tags.of_import(self.import_id, self.company_id, self.filename)
-        return _variables(self, "import_file", import_config(self.import_id), named, large=self.rows > SMALL_ROWS)
-
-    def named(self) -> dict[str, str]:
-        """Return what the log says of it where the request fails."""
-        return {"event": "import.not_launched", "import_id": str(self.import_id)}
-
-
-@dataclass(frozen=True, slots=True)
-class ExportLaunch:
-    """The run that an export needs; it writes whatever exports of the company wait."""
-
-    export_id: UUID
-    company_id: UUID
-    slug: str
-    skus: int
-
-    def variables(self) -> JsonObject:
-        """Return the variables of the mutation."""
-        return _variables(self, "export_portfolio", run_config(), {}, large=self.skus > SMALL_ROWS)
-
-    def named(self) -> dict[str, str]:
-        """Return what the log says of it where the request fails."""
-        return {"event": "export.not_launched", "export_id": str(self.export_id)}
+        """Return the variables of the mutation, with the tags of `pipelines.engine.tags`."""
+        traceparent = tracing.here()
+        of_run = {
+            tags.PARTITION: self.slug,
+            tags.COMPANY: str(self.company_id),
+            **tags.PCDS,
+            **self.tags,
+            **(tags.LARGE if self.rows > SMALL_ROWS else {}),
+            **({} if traceparent is None else {tags.TRACEPARENT: traceparent}),
+        }
+        return {"partition": self.slug, "where": REPOSITORY, "run": execution_params(self.job, self.config, of_run)}
 
 
-def _variables(
-    launch: Launch | ExportLaunch, job: str, config: Mapping[str, object], more: Mapping[str, str], *, large: bool
-) -> JsonObject:
-    """Return the variables of the mutation for a run of a company, with the tags of `pipelines.engine.tags`."""
-    traceparent = tracing.here()
-    of_run = {
-        tags.PARTITION: launch.slug,
-        tags.COMPANY: str(launch.company_id),
-        **tags.PCDS,
-        **more,
-        **(tags.LARGE if large else {}),
-        **({} if traceparent is None else {tags.TRACEPARENT: traceparent}),
-    }
-    return {"partition": launch.slug, "where": REPOSITORY, "run": execution_params(job, config, of_run)}
+def launch_of_import(import_id: UUID, company_id: UUID, slug: str, filename: str, rows: int) -> Launch:
+    """Return the run that an import needs."""
+    named = tags.of_import(import_id, company_id, filename)
+    return Launch("import", import_id, company_id, slug, rows, "import_file", import_config(import_id), named)
+
+
+def launch_of_export(export_id: UUID, company_id: UUID, slug: str, rows: int) -> Launch:
+    """Return the run that an export needs; it writes whatever exports of the company wait."""
+    return Launch("export", export_id, company_id, slug, rows, "export_portfolio", run_config(), {})
 
 
 class Launching:
@@ -108,13 +82,13 @@ class Launching:
         self._upstream = upstream
         self._under_way: set[asyncio.Task[None]] = set()
 
-    def soon(self, launch: Launchable) -> None:
+    def soon(self, launch: Launch) -> None:
         """Request the launch and return at once."""
         task = asyncio.create_task(self._ask(launch))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def _ask(self, launch: Launchable) -> None:
+    async def _ask(self, launch: Launch) -> None:
         there = self._upstream
         asked = there.client.build_request(
             "POST",
@@ -134,4 +108,6 @@ class Launching:
         except (httpx2.TransportError, orjson.JSONDecodeError, KeyError, TypeError) as error:
             fault = type(error).__name__
         if fault != "LaunchRunSuccess":
-            log.warning(**launch.named(), reason=fault, then="the sensor asks")
+            record = {f"{launch.record}_id": str(launch.record_id)}
+            event = f"{launch.record}.not_launched"
+            log.warning(event, **record, reason=fault, then="the sensor asks")

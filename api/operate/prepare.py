@@ -15,6 +15,7 @@ import secrets
 import shlex
 import sys
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -47,77 +48,8 @@ _NAME: Final = "Demo Foods"
 _PLAN: Final = "enterprise"
 _EMAIL: Final = "demo@brand.example"
 _STAFF: Final = "demo@operator.example"
-_RECORDS: Final[tuple[tuple[str, JsonObject], ...]] = (
-    ("brand", {"name": "Alpine Spring", "owner_name": "Demo Foods SAS"}),
-    ("brand", {"name": "Petit Verger", "owner_name": "Demo Foods SAS"}),
-    ("site", {"name": "Lyon", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Lyon"}),
-    ("site", {"name": "Freiburg", "roles": ["packing"], "country": "DE", "city": "Freiburg"}),
-    ("supplier", {"name": "Préformes du Rhône", "email": "quality@preformes.example", "country": "FR"}),
-    ("supplier", {"name": "Etiketten Baden", "email": "qs@etiketten.example", "country": "DE"}),
-    (
-        "library_component",
-        {
-            "code": "CAP-HDPE-28",
-            "name": "28 mm screw cap",
-            "component_type": "cap",
-            "material_family": "plastic",
-            "polymer_or_grade": "HDPE",
-            "weight_g": 1.9,
-            "colour": "natural",
-            "recycled_content_percent": 0.0,
-        },
-    ),
-    (
-        "library_component",
-        {
-            "code": "PREFORM-PET-24",
-            "name": "24 g bottle body",
-            "component_type": "body",
-            "material_family": "plastic",
-            "polymer_or_grade": "PET",
-            "weight_g": 24.0,
-            "colour": "transparent",
-            "recycled_content_percent": 30.0,
-        },
-    ),
-    (
-        "library_component",
-        {
-            "code": "LABEL-PP-50",
-            "name": "50 µm wrap-around label",
-            "component_type": "label",
-            "material_family": "plastic",
-            "polymer_or_grade": "PP",
-            "weight_g": 0.6,
-            "colour": "light",
-            "recycled_content_percent": None,
-        },
-    ),
-)
-
-OF_EXAMPLES: Final[dict[UUID, tuple[str, JsonObject]]] = {
-    UUID("01a1fe87-d06f-77c6-8f41-d6c13d75f038"): (
-        "brand",
-        {"name": "Source Claire", "owner_name": "Source Claire SAS"},
-    ),
-    UUID("01a1fe87-d357-758f-8ac5-b3bb7f1465df"): (
-        "site",
-        {"name": "Vittel", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Vittel"},
-    ),
-    UUID("01a1fe87-d63a-7f0c-9d2e-5f6a7b8c9d0e"): (
-        "library_component",
-        {
-            "code": "CAP-28",
-            "name": "Cap 28 mm",
-            "component_type": "cap",
-            "material_family": "plastic",
-            "polymer_or_grade": "HDPE",
-            "weight_g": 1.6,
-            "colour": "light",
-            "recycled_content_percent": None,
-        },
-    ),
-}
+_RECORDS: Final[list[JsonObject]] = orjson.loads((files("api.operate") / "demo_records.json").read_bytes())
+OF_EXAMPLES: Final[dict[UUID, JsonObject]] = {UUID(each["id"]): each for each in _RECORDS if "id" in each}
 """Records to which the reference's examples refer. The ids are the same in every deployment, so that the examples can
 be sent.
 """
@@ -184,20 +116,26 @@ def _make(we: Operator, demo: Demo) -> None:
         if companies.of(connection, company_id) is None:
             companies.add(connection, company_id, name=_NAME, plan=_PLAN, at=we.clock.now())
             we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
-    for resource, values in _RECORDS:
-        with contextlib.suppress(Refusal):  # stored already, by a start that was interrupted
-            add_record(we, resource, company_id, values)
+    for record in _RECORDS:
+        if "id" not in record:
+            with contextlib.suppress(Refusal):  # stored already, by a start that was interrupted
+                _add(we, company_id, record)
     issue_key(we, company_id, name="demo", scopes=["read", "write"], client_id=UUID(demo.client_id), key=demo.api_key)
 
 
 def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
     """Add the missing records: a start may have been interrupted."""
-    for record_id, (resource, values) in OF_EXAMPLES.items():
+    for record_id, record in OF_EXAMPLES.items():
         with we.company(company_id) as connection:
-            exists = library.holds(connection, resource, record_id)
+            exists = library.holds(connection, record["kind"], record_id)
         if not exists:
             with contextlib.suppress(Refusal):  # a record of the demo's user has its name
-                add_record(we, resource, company_id, values, record_id)
+                _add(we, company_id, record, record_id)
+
+
+def _add(we: Operator, company_id: UUID, record: JsonObject, record_id: UUID | None = None) -> None:
+    values = {name: value for name, value in record.items() if name not in ("id", "kind")}
+    add_record(we, record["kind"], company_id, values, record_id)
 
 
 def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:

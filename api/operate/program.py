@@ -1,14 +1,15 @@
 """Opens the database of a data directory for an operator's command, and records the command in the company's ledger."""
 
 import getpass
+import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, TypeVar, cast
 from uuid import UUID, uuid4
 
 import orjson
@@ -37,7 +38,29 @@ from warehouse.operate.settings import Settings
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 CompanyId = Annotated[UUID, typer.Option("--company", help="The company's id.")]
 
+F = TypeVar("F", bound=Callable[..., Mapping[str, object]])
+
 _WIDEST: Final = 40
+
+
+def command(app: typer.Typer, name: str) -> Callable[[F], F]:
+    """Declare a command of a group, which has `--data-dir` and `--json` beside the options of its function.
+
+    The function takes the data directory first, and returns the record that is shown.
+    """
+
+    def declare(function: F) -> F:
+        def run(*, data_dir: DataDir = None, as_json: AsJson = False, **options: object) -> None:
+            show(function(data_dir, **options), as_json=as_json)
+
+        own, common = ([*inspect.signature(each).parameters.values()] for each in (function, run))
+        options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in own[1:]]
+        vars(run)["__signature__"] = inspect.Signature([*options, *common[:-1]])  # typer reads it
+        run.__doc__ = function.__doc__
+        app.command(name)(run)
+        return function
+
+    return declare
 
 
 def run_in_dagster(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:
@@ -122,6 +145,10 @@ class Operator:
     pool: Pool
     origin: Origin
 
+    def actor(self, company_id: UUID) -> Actor:
+        """Return the operator as the actor of an operation in a company, at this instant."""
+        return Actor(company_id, self.origin, self.clock.now())
+
     @contextmanager
     def owner(self, company_id: UUID | None = None) -> Iterator[Connection]:
         """Open a transaction of the owner for what the application's role may not do: see all companies, change one."""
@@ -147,9 +174,7 @@ class Operator:
         before: Mapping[str, object] | None = None,
     ) -> None:
         """Record the action in the company's ledger, in the same transaction."""
-        ledger.enter(
-            connection, Actor(company_id, self.origin, self.clock.now()), action, record_id, before=before, after=after
-        )
+        ledger.enter(connection, self.actor(company_id), action, record_id, before=before, after=after)
 
 
 @contextmanager

@@ -333,33 +333,18 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
     api = (sys.executable, "-m", "api.operate.server", "--fd", str(descriptors[0]), "--after", str(descriptors[1]))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
     catalogue = (sys.executable, "-m", "pipelines.commands", "catalogue-refresh", "--if-needed")
-    code, forks = start.code_server(settings).name, start.forker(settings)
     socket_of_forker = dagster_home.forker_socket(settings) if forker.SUPPORTED else None
-    code_socket = dagster_home.code_socket(settings)
-    return [
-        *(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names),
-        _Child("catalogue", catalogue, once=True, first=True),
-        *(
-            _Child(
-                program.name,
-                program.command,
-                after=program.after,
-                first=program.name == code,
-                forker=socket_of_forker,
-                answers=partial(dagster_home.serves, code_socket) if program.name == code else None,
-            )
-            for program in start.orchestration(settings)
-        ),
-        *(
-            [
-                _Child(
-                    forks.name, forks.command, first=True, last=True, answers=partial(forker.answers, socket_of_forker)
-                )
-            ]
-            if socket_of_forker is not None
-            else []
-        ),
-    ]
+    children = [*(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names)]
+    children.append(_Child("catalogue", catalogue, once=True, first=True))
+    for program in start.orchestration(settings):
+        child = _Child(program.name, program.command, after=program.after, forker=socket_of_forker)
+        if program.name == start.CODE_SERVER:
+            child.first, child.answers = True, partial(dagster_home.serves, dagster_home.code_socket(settings))
+        children.append(child)
+    if socket_of_forker is not None:
+        answers = partial(forker.answers, socket_of_forker)
+        children.append(_Child(start.FORKER.name, start.FORKER.command, first=True, last=True, answers=answers))
+    return children
 
 
 def _empty(folder: Path) -> None:

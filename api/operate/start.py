@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -36,63 +35,38 @@ class Program(NamedTuple):
     after: Path | None = None
 
 
-def code_server(settings: Settings) -> Program:
-    """Return the code server: it serves the definitions to the webserver and the daemon."""
-    served = ("pipelines.engine.code_server", "--module-name", dagster_home.DEFINITIONS)
-    where = ("--socket", str(dagster_home.code_socket(settings)), "--location-name", dagster_home.LOCATION)
-    return Program("dagster-code", (*_PYTHON, *served, *where, "--use-python-environment-entry-point", *_QUIET))
+FORKER: Final = Program("forker", (*_PYTHON, "api.operate.forker", " " * _NAME_BYTES))
+"""Forks the programs of `orchestration`; the blanks are room for their names."""
+CODE_SERVER: Final = "dagster-code"
 
 
-def webserver(settings: Settings) -> Program:
-    """Return the webserver: Dagster's pages behind `api.staff.access`, and the interface for requesting runs."""
-    return Program("dagster-ui", (*_PYTHON, "pipelines.engine.ui"), dagster_home.code_socket(settings))
+def programs(settings: Settings) -> dict[str, Program]:
+    """Return the programs that can be started separately (`main`), by name.
 
-
-def daemon(settings: Settings) -> Program:
-    """Return the daemon: Dagster's schedules, sensors, queue, backfills and run monitoring."""
-    return Program("dagster-daemon", (*_PYTHON, "pipelines.engine.daemon"), dagster_home.code_socket(settings))
-
-
-def worker(_: Settings) -> Program:
-    """Return a worker: it executes runs, one at a time."""
-    return Program("worker", (*_PYTHON, "pipelines.engine.worker"))
-
-
-def workers(number: int = WORKERS) -> list[Program]:
-    """Return several workers for one machine."""
-    return [Program(f"worker {which}", (*_PYTHON, "pipelines.engine.worker")) for which in range(1, number + 1)]
-
-
-def celery_worker(_: Settings) -> Program:
-    """Return the worker of deploy/celery/dagster.yaml (`PCDS_DAGSTER_YAML`), which runs as many at a time as cores."""
-    app = ("celery", "--app", "pipelines.engine.celery_app", "worker", "--queues", "dagster", "--pool", "prefork")
-    return Program("celery-worker", (*_PYTHON, *app))
-
-
-def server(_: Settings) -> Program:
-    """Return one process of the API, which listens by itself."""
-    return Program("api", (*_PYTHON, "api.operate.server"))
-
-
-def forker(_: Settings) -> Program:
-    """Return the process that forks the programs of `orchestration`; the blanks are room for their names."""
-    return Program("forker", (*_PYTHON, "api.operate.forker", " " * _NAME_BYTES))
+    The code server serves the definitions to the webserver, Dagster's pages behind `api.staff.access`, and to the
+    daemon: schedules, sensors, queue, backfills and run monitoring. A worker executes runs, one at a time; that of
+    deploy/celery/dagster.yaml (`PCDS_DAGSTER_YAML`) as many at a time as cores.
+    """
+    socket = dagster_home.code_socket(settings)
+    code = ["--module-name", dagster_home.DEFINITIONS, "--socket", str(socket)]
+    code += ["--location-name", dagster_home.LOCATION, "--use-python-environment-entry-point", *_QUIET]
+    celery = ("--app", "pipelines.engine.celery_app", "worker", "--queues", "dagster", "--pool", "prefork")
+    listed = (
+        Program("api", (*_PYTHON, "api.operate.server")),
+        Program("celery-worker", (*_PYTHON, "celery", *celery)),
+        Program(CODE_SERVER, (*_PYTHON, "pipelines.engine.code_server", *code)),
+        Program("dagster-daemon", (*_PYTHON, "pipelines.engine.daemon"), socket),
+        Program("dagster-ui", (*_PYTHON, "pipelines.engine.ui"), socket),
+        Program("worker", (*_PYTHON, "pipelines.engine.worker")),
+    )
+    return {program.name: program for program in listed}
 
 
 def orchestration(settings: Settings, *, number_of_workers: int = WORKERS) -> list[Program]:
     """Return all programs that execute runs, those that supply work before those that do it."""
-    return [webserver(settings), daemon(settings), *workers(number_of_workers), code_server(settings)]
-
-
-BY_NAME: Final[Mapping[str, Callable[[Settings], Program]]] = {
-    "api": server,
-    "celery-worker": celery_worker,
-    "dagster-code": code_server,
-    "dagster-daemon": daemon,
-    "dagster-ui": webserver,
-    "worker": worker,
-}
-"""Programs that can be started separately (`main`)."""
+    known = programs(settings)
+    workers = [known["worker"]._replace(name=f"worker {number}") for number in range(1, number_of_workers + 1)]
+    return [known["dagster-ui"], known["dagster-daemon"], *workers, known[CODE_SERVER]]
 
 
 _PAUSE_SECONDS: Final = 0.25
@@ -101,12 +75,13 @@ _PAUSE_SECONDS: Final = 0.25
 def main() -> None:
     """Become the program; one that needs the code server waits for it."""
     parser = argparse.ArgumentParser(prog="python -m api.operate.start", description=main.__doc__)
-    parser.add_argument("name", choices=sorted(BY_NAME))
     try:
         settings = Settings.load()
         logs.configure(settings)
         logs.name_misspelt()
-        program = BY_NAME[parser.parse_args().name](settings)
+        known = programs(settings)
+        parser.add_argument("name", choices=sorted(known))
+        program = known[parser.parse_args().name]
         variables = settings.environment() | dagster_home.environment(settings, Database.of(settings))
     except SettingsError as error:
         sys.exit(str(error))

@@ -3,12 +3,14 @@
 A request waits while all places are taken; the other pages and the REST API do not wait.
 """
 
-from collections.abc import Callable
-from typing import Final, Literal, TypeVar, TypeVarTuple
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
+from typing import Final, Literal, ParamSpec, TypeVar, TypeVarTuple, cast
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Given = TypeVarTuple("Given")
 Kind = Literal["password", "portfolio"]
@@ -22,6 +24,19 @@ at most 1 GiB.
 async def run_limited(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
     """Return the result of `work`, run in a thread when there is a place for its kind."""
     return await to_thread.run_sync(work, *given, limiter=_limiter(request, kind))
+
+
+def limited(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, Awaitable[T]]]:
+    """Declare a handler that runs in a thread when there is a place for its kind; it has a parameter `request`."""
+
+    def declare(handler: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+        @wraps(handler)
+        async def run(*args: P.args, **given: P.kwargs) -> T:
+            return await run_limited(cast(Request, given["request"]), kind, partial(handler, *args, **given))
+
+        return run
+
+    return declare
 
 
 def _limiter(request: Request, kind: Kind) -> CapacityLimiter:

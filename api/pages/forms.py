@@ -6,7 +6,7 @@ A form contains the `csrf` of its session; the sign-in form contains that of the
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final  # Any: what the template shows
 from urllib.parse import parse_qsl
@@ -24,17 +24,18 @@ from api.http.requests import limited_chunks, origin_of_actor
 from api.http.writing import Write
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, text
-from api.pages.sessions import Session, csrf_of, remember_visitor, token_of, visitor_token_of
+from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
 from pipelines.reading.grid import Column
 from pipelines.reading.values import AMBIGUOUS, LIST_SEPARATOR, both_readings, read_number
 from schemas.actors import Origin
 from schemas.fields import Field
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, decimal_mark, meaning, plain
 from schemas.normalise import Unfit, shown
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import path
-from schemas.vocabularies import VOCABULARIES
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES, Substance
 from schemas.words import market_named, markets_named
 
 MAX_BYTES: Final = 256 * 2**10
@@ -59,19 +60,29 @@ async def read_form(request: Request, session: Session, *, most_fields: int = MO
     return await read_form_with_token(request, session.csrf, most_fields=most_fields)
 
 
-async def _sent_form(request: Request) -> Form:
-    token = token_of(request)
-    return await read_form_with_token(request, csrf_of(token) if token else None)
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The dependency by which a route declares that it takes a form of the signed-in person, named behind it."""
+
+    most_fields: int = MOST_FIELDS
+
+    async def __call__(self, request: Request) -> Form:
+        """Return the fields of the form, which the session of the route is of; raise as `read_form` does."""
+        return await read_form(request, request.state.session, most_fields=self.most_fields)
 
 
-SentForm = Annotated[Form, Depends(_sent_form)]
-"""The form that a signed-in person sent, as a handler's parameter behind the person; read as `read_form` does."""
+SentForm = Annotated[Form, Depends(Sent())]
+"""A signed-in person's form, as a handler's parameter after the session."""
 
 
 async def read_visitor_form(request: Request) -> Form:
     """Return the fields of a form of a visitor who is not signed in; raise as `read_form` does."""
     visitor_token = visitor_token_of(request)
     return await read_form_with_token(request, csrf_of(visitor_token) if visitor_token else None)
+
+
+VisitorForm = Annotated[Form, Depends(read_visitor_form)]
+"""The form of a visitor who is not signed in, as a handler's parameter."""
 
 
 async def read_form_with_token(request: Request, expected: str | None, *, most_fields: int = MOST_FIELDS) -> Form:
@@ -201,13 +212,14 @@ MAY_BE_NONE: Final = frozenset({"additives"})
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input: its name in the form, the texts above and below it, its kind, and its choices (code and word)."""
+    """One input: its name in the form, the texts above and below it, kind, choices (code and word) and unit."""
 
     name: str
     label: str
     hint: str
     kind: str
     choices: tuple[tuple[str, str], ...] = ()
+    unit: str | None = None
 
 
 def input_of(name: str, table: str, field: Field, lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> Input:
@@ -277,6 +289,59 @@ def value_of(sent: Sequence[str], kind: str, lang: str, unit: str | None = None)
         case "number" | "integer":
             return number_of(filled[0], lang, whole=kind == "integer", unit=unit)
     return filled[0]
+
+
+def substance_pairs(
+    prefix: str, entries: Mapping[Substance, JsonMapping | None], lang: str
+) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each input that shows declarations of substances; a part's begin with `prefix`."""
+    for substance, entry in entries.items():
+        for part, value in (entry or {}).items():
+            texts = texts_of(value, lang)
+            yield from ((f"{prefix}substances.{substance}.{part}", " ".join(each.splitlines())) for each in texts)
+
+
+def declarations_of(
+    form: Form, prefix: str, lang: str, parts: Collection[str] = SUBSTANCE_PARTS
+) -> dict[str, JsonObject]:
+    """Return the declarations of substances that a form has, of these parts of each; none without a part."""
+    declared = {
+        name: {
+            part: value
+            for part in parts
+            if (value := value_sent(form, f"{prefix}substances.{name}.{part}", SUBSTANCE_PARTS[part][0], lang))
+            is not None
+        }
+        for name in SUBSTANCES
+    }
+    return {name: entry for name, entry in declared.items() if entry}
+
+
+def line_of(form: Form, prefix: str, fields: Iterable[Field], lang: str) -> JsonObject:
+    """Return the fields of a part that a form fills in; what is left empty is left out."""
+    return {
+        field.name: value
+        for field in fields
+        if field.kind != "substances"
+        and (value := value_sent(form, prefix + field.name, field.kind, lang, field.unit)) is not None
+    }
+
+
+def value_sent(form: Form, name: str, kind: str, lang: str, unit: str | None = None) -> object:
+    """Return what an input was filled in with (`value_of`); line ends in the form in which texts are stored."""
+    sent = [each.replace("\r\n", "\n").replace("\r", "\n") for each in form.getlist(name)]
+    return value_of(sent, kind, lang, unit)
+
+
+def input_of_path(path: str, parts: Sequence[str]) -> str:
+    """Return the form's name for a path of the contract.
+
+    `components[0].weight_g` is the first part's weight; `parts` are the beginnings of the names of their inputs.
+    """
+    if not path.startswith("components["):
+        return path
+    place, _, rest = path.removeprefix("components[").partition("]")
+    return f"{parts[int(place)]}{rest.partition('[')[0]}" if int(place) < len(parts) else "components"
 
 
 def path_id(request: Request, name: str = "id") -> UUID:

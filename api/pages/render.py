@@ -6,7 +6,7 @@ redirect to another address, as consent does, the page names that address.
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -228,23 +228,25 @@ def page(
     template: str,
     *,
     session: Session | None = None,
-    status: int = 200,
+    status: int | None = None,
     form_action: str = "'self'",
+    faults: Sequence[tuple[str, str]] = (),
+    given: Mapping[str, str] | None = None,
     **values: object,
 ) -> HTMLResponse:
     """Render a template with its values; with a `session` the signed-in person's navigation is above it.
 
-    A page with a form that was refused sends `faults` and `given`, as `forms.html` takes them.
+    A page with a form that was refused sends `faults` and `given`, as `forms.html` takes them, and has the status 400
+    where it names no other.
     """
     lang = language_of(request)
-    say = partial(text, lang=lang)
-    given = {
+    frame = {
         "lang": lang,
-        "say": say,
+        "say": partial(text, lang=lang),
         "word": partial(_word, lang=lang),
         "session": session,
-        "faults": (),
-        "given": ImmutableMultiDict[str, str](),
+        "faults": faults,
+        "given": ImmutableMultiDict[str, str]() if given is None else given,
         "style": STYLE,
         "path": request.url.path,
         "navigation": NAVIGATION,
@@ -256,9 +258,9 @@ def page(
         "may": lambda role: session is not None and includes(session.role, role),
         "correlation_id": request.state.correlation_id,
     }
-    body = _TEMPLATES.get_template(template).render(given | values)
+    body = _TEMPLATES.get_template(template).render(frame | values)
     sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
-    return HTMLResponse(body, status, sent)
+    return HTMLResponse(body, status or (400 if faults else 200), sent)
 
 
 def redirect(address: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -64,7 +64,7 @@ async def session_of(request: Request) -> Session | None:
     session = Session(
         found.id, found.email, found.company_id, found.company_name, found.plan, found.role, csrf_of(token)
     )
-    request.state.company_id = session.company_id
+    request.state.company_id, request.state.session = session.company_id, session
     return session
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,22 +17,20 @@ from api.audit import words
 from api.conformity import pages as issuing
 from api.http import stored_files
 from api.http.service import service_of
-from api.pages.forms import Form, offset_of, origin_of, path_id, read_form, write_of
+from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from compliance.annex_v import translated_reason
 from schemas import texts
-from schemas.actors import Actor
 from schemas.files import visible
 from schemas.issues import Issue
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.files import key_of
 from services.review import compare, decide, entries
 from services.run import run
 from warehouse import review
-from warehouse.files import File
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry, State
@@ -52,22 +49,18 @@ _DOWNLOAD_HEADERS: Final = {
 
 
 @router.get("")
-async def get_queue(request: Request, session: Viewer) -> Response:
+def get_queue(request: Request, session: Viewer) -> Response:
     """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
     state: State = "decided" if request.query_params.get("state") == "decided" else "open"
     offset = offset_of(request)
-
-    def read() -> tuple[list[Entry], int]:
-        with service_of(request).writes.company(session.company_id) as conn:
-            return review.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
-
-    found, total = await run_in_threadpool(read)
+    with service_of(request).writes.company(session.company_id) as conn:
+        listed, total = review.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
     return page(
         request,
         "review_queue.html",
         session=session,
         state=state,
-        entries=found,
+        entries=listed,
         total=total,
         offset=offset,
         size=PAGE_SIZE,
@@ -75,41 +68,29 @@ async def get_queue(request: Request, session: Viewer) -> Response:
 
 
 @router.get("/{id}")
-async def get_entry(request: Request, session: Viewer) -> Response:
+def get_entry(request: Request, session: Viewer) -> Response:
     """Show one entry: now and then, field by field, with the grade before and after."""
-    return await run_in_threadpool(_entry_page, request, session)
-
-
-@router.post("/{id}")
-async def post_decision(request: Request, session: Approver) -> Response:
-    """Accept or reject; show the entry after the decision, or with what prevents it."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_decide, request, session, form)
+    return _entry_page(request, session)
 
 
 @router.get("/{id}/files/{file_id}")
-async def get_file(request: Request, session: Viewer) -> Response:
+def get_file(request: Request, session: Viewer) -> Response:
     """Return a file that came with the entry, for download."""
-    entry_id, file_id = path_id(request), path_id(request, "file_id")
-
-    def read() -> tuple[File, bytes]:
-        service = service_of(request)
-        with service.writes.company(session.company_id) as conn:
-            attached = {file.id: file for file in review.of_entry(conn, entry_id)}
-        if file_id not in attached:
-            raise NotThere
-        found = attached[file_id]
-        try:
-            return found, stored_files.read(service.objects, key_of(session.company_id, file_id), found.sha256)
-        except NoSuchObject:
-            raise NotThere from None
-
-    file, data = await run_in_threadpool(read)
+    service, entry_id, file_id = service_of(request), path_id(request), path_id(request, "file_id")
+    with service.writes.company(session.company_id) as conn:
+        attached = {file.id: file for file in review.of_entry(conn, entry_id)}
+    file = require(attached.get(file_id))
+    try:
+        data = stored_files.read(service.objects, key_of(session.company_id, file_id), file.sha256)
+    except NoSuchObject:
+        raise NotThere from None
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
     return Response(data, media_type=file.media_type, headers={**_DOWNLOAD_HEADERS, "Content-Disposition": disposition})
 
 
-def _decide(request: Request, session: Session, form: Form) -> Response:
+@router.post("/{id}")
+def post_decision(request: Request, session: Approver, form: SentForm) -> Response:
+    """Accept or reject; show the entry after the decision, or with what prevents it."""
     write, entry_id, rulesets = write_of(request, session), path_id(request), service_of(request).rulesets
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
@@ -130,11 +111,10 @@ def _decide(request: Request, session: Session, form: Form) -> Response:
             issued_with={**form, "languages": " ".join(form.getlist("languages"))},
         )
 
-    def render(_: Entry) -> Response:
-        return redirect(link(request, f"/review/{entry_id}"))
-
     try:
-        return run(write.service.writes, write.actor, decide_on, render)
+        return run(
+            write.service.writes, write.actor, decide_on, lambda _: redirect(link(request, f"/review/{entry_id}"))
+        )
     except Refused as refused:
         return _entry_page(request, session, form=form, refused=refused)
 
@@ -159,7 +139,7 @@ def _entry_page(
         request,
         "review_entry.html",
         session=session,
-        status=409 if conflict or against else 400 if faults else 200,
+        status=409 if conflict or against else None,
         entry=entry,
         attached=attached,
         types=CONTENTS[lang],
@@ -169,7 +149,7 @@ def _entry_page(
         facts=words.fact_names(lang),
         rows=words.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
-        given=form or Form(),
+        given=form,
         issue=issuing_form,
         further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
         faults=issuing.faults_of_form(faults, issuing_form, lang),
@@ -189,9 +169,7 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
         return compare.Comparison.of(entry.decided)
     if entry.state != "open" or not compare.writes_sku(entry):
         return None
-    service = service_of(request)
-    actor = Actor(session.company_id, origin_of(request, session), service.clock.now())
-    return compare.compare(conn, actor, entry, rulesets=service.rulesets)
+    return compare.compare(conn, write_of(request, session).actor, entry, rulesets=service_of(request).rulesets)
 
 
 def _sentences(issues: Sequence[Issue], lang: str) -> list[str]:

@@ -7,11 +7,10 @@ at, for the version that the person has seen. So two people at once keep each ot
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self, cast
+from typing import Annotated, Final, Self, cast
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,7 +20,17 @@ from api.http.errors import HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import Precondition, Write
-from api.pages.forms import Form, faults_with, path_id, read_form, unread_values, version_of, write_of
+from api.pages.forms import (
+    Form,
+    Sent,
+    SentForm,
+    faults_with,
+    input_of_path,
+    path_id,
+    unread_values,
+    version_of,
+    write_of,
+)
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session
@@ -31,7 +40,7 @@ from api.skus.routes import write_one
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.skus.types import SkuDetail
 from services.audit import difference_of_rows
@@ -47,7 +56,6 @@ MOST: Final = {"part": 50, "volume": 200}
 """Parts and rows of volumes that the form can show. Of an item with more it shows none of them, and changes none."""
 _LISTED: Final = {"part": "components", "volume": "volumes"}
 """The field of the item that the form lists under each key."""
-_MOST_FIELDS: Final = 4_000
 _MOST_RECORDS: Final = 500
 _RECORDS: Final = {
     "brands": "brand",
@@ -88,50 +96,49 @@ class _Opened:
         return replace(self, too_long=tuple(key for key, count in counts.items() if count > MOST[key]))
 
 
+_NEW: Final = _Opened(None, None, None)
+LongForm = Annotated[Form, Depends(Sent(4_000))]
+
+
 @router.get("/new")
-async def get_new(request: Request, session: Editor) -> Response:
+def get_new(request: Request, session: Editor) -> Response:
     """Show an empty form."""
-    return await run_in_threadpool(_open, request, session, None, copy=False)
+    return _page(request, session, _NEW, Form([]))
 
 
 @router.post("/new")
-async def post_new(request: Request, session: Editor) -> Response:
+def post_new(request: Request, session: Editor, form: LongForm) -> Response:
     """Add or remove a part, show what would follow, or make the item."""
-    form = await read_form(request, session, most_fields=_MOST_FIELDS)
-    return await run_in_threadpool(_sent, request, session, form, None)
+    return _sent(request, session, form, None)
 
 
 @router.get("/{id}/copy")
-async def get_copy(request: Request, session: Editor) -> Response:
+def get_copy(request: Request, session: Editor) -> Response:
     """Show the form of a new item, filled in with another; it is sent to `/items/new`."""
-    return await run_in_threadpool(_open, request, session, path_id(request), copy=True)
+    return _open(request, session, copy=True)
 
 
 @router.get("/{id}/edit")
-async def get_edit(request: Request, session: Editor) -> Response:
+def get_edit(request: Request, session: Editor) -> Response:
     """Show the form of an item."""
-    return await run_in_threadpool(_open, request, session, path_id(request), copy=False)
+    return _open(request, session)
 
 
 @router.post("/{id}/edit")
-async def post_edit(request: Request, session: Editor) -> Response:
+def post_edit(request: Request, session: Editor, form: LongForm) -> Response:
     """Add or remove a part, show what would follow, or save."""
-    form = await read_form(request, session, most_fields=_MOST_FIELDS)
-    return await run_in_threadpool(_sent, request, session, form, path_id(request))
+    return _sent(request, session, form, path_id(request))
 
 
 @router.post("/{id}/answer")
-async def post_answer(request: Request, session: Editor) -> Response:
-    """Save the answer to a question of the item's page, or show what would follow."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_answered, request, session, form, path_id(request))
+def post_answer(request: Request, session: Editor, form: SentForm) -> Response:
+    """Save the answer to a question of the item's page, or show what would follow.
 
-
-def _answered(request: Request, session: Session, form: Form, sku_id: UUID) -> Response:
-    """Edit the item by one answer: as its form would, for the version that the person has seen."""
+    It edits the item as its form would, for the version that the person has seen.
+    """
     lang, seen = language_of(request), version_of(form.get("version"))
     with service_of(request).writes.company(session.company_id) as conn:
-        opened = replace(_opened(conn, sku_id, seen), answered=form_skus.names_in(form))
+        opened = replace(_opened(conn, path_id(request), seen), answered=form_skus.names_in(form))
     changed = form_skus.answered(opened.form(lang), form)
     missing = form_skus.unanswered(form)
     if missing is not None:
@@ -141,21 +148,17 @@ def _answered(request: Request, session: Session, form: Form, sku_id: UUID) -> R
     return _written(request, session, asked, opened, dry_run=form.get("step") != "save", back_to="#grade")
 
 
-def _open(request: Request, session: Session, sku_id: UUID | None, *, copy: bool) -> Response:
-    lang = language_of(request)
-    if sku_id is None:
-        return _page(request, session, _Opened(None, None, None), Form([]))
+def _open(request: Request, session: Session, *, copy: bool = False) -> Response:
+    sku_id = path_id(request)
     with service_of(request).writes.company(session.company_id) as conn:
         opened = _opened(conn, sku_id, queries.version_of(conn, sku_id)).within_limits()
     if copy:
         opened = replace(opened, sku_id=None)
-    return _page(request, session, opened, opened.form(lang), seen=opened.version)
+    return _page(request, session, opened, opened.form(language_of(request)), seen=opened.version)
 
 
 def _opened(conn: Connection, sku_id: UUID, version: int | None) -> _Opened:
-    row = None if version is None else earlier.of_version(conn, sku_id, version)
-    if row is None:
-        raise NotThere
+    row = require(None if version is None else earlier.of_version(conn, sku_id, version))
     return _Opened(sku_id, version, cast(SkuDetail, detail.fields(row)))
 
 
@@ -164,7 +167,7 @@ def _sent(request: Request, session: Session, form: Form, sku_id: UUID | None) -
     counts = {name: len(form.getlist(name)) for name in MOST}
     if any(count > MOST[name] for name, count in counts.items()):
         raise PageRefused(413, "refused.too_large")
-    opened = _Opened(None, None, None)
+    opened = _NEW
     if sku_id is not None:
         with service_of(request).writes.company(session.company_id) as conn:
             opened = _opened(conn, sku_id, version_of(form.get("version"))).within_limits()
@@ -275,7 +278,7 @@ def _faults(refused: HttpRefusal, form: Form, lang: str) -> list[tuple[str, str]
     faults = []
     for issue in refused.details or ():
         path = str(issue.get("field") or "")
-        name = form_skus.input_of_path(path, form)
+        name = input_of_path(path, [f"parts.{key}" for key in form.getlist("part")])
         label = text("edit.volumes", lang) if path.startswith("volumes") else _label(path, form, lang)
         sentence = said(issue["message"], lang) if "message" in issue else ""
         faults.append((name, f"{label}: {sentence}" if label else sentence))

@@ -6,7 +6,7 @@ inputs `part` and `volume` list the keys in their order, so that a part can be a
 What belongs here: the form, both ways. What does not: writing it and its page (`api.skus.edit`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,19 +14,22 @@ from api.audit import words
 from api.pages.forms import (
     CSRF_FIELD,
     MAY_BE_NONE,
-    SUBSTANCE_PARTS,
     Form,
     Input,
+    declarations_of,
     input_of,
+    line_of,
     market_code,
     substance_inputs,
+    substance_pairs,
     texts_of,
     value_of,
+    value_sent,
 )
 from api.pages.render import text
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, SKU, SKU_FIELDS, Field
 from schemas.json_values import JsonMapping, JsonObject
-from schemas.skus.types import SkuDetail, Substances
+from schemas.skus.types import SkuDetail
 from schemas.vocabularies import SUBSTANCES
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -70,8 +73,6 @@ _FIELDS: Final = tuple(SKU[name] for names in SECTIONS.values() for name in name
 _GRAPH: Final = frozenset({"components", "substances", "substances_source"})
 ASKED: Final = frozenset(field.name for field in SKU_FIELDS if not field.deprecated) - _GRAPH
 """The fields that a section must have."""
-Body = JsonObject
-"""JSON of the contract."""
 
 
 def sections(lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> list[tuple[str, list[Input]]]:
@@ -106,7 +107,7 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
         if field.name not in leaving_out
         for each in _texts(field, values[field.name], lang)
     ]
-    pairs += _of_substances("", item["substances"], lang)
+    pairs += substance_pairs("", item["substances"], lang)
     for key, line in enumerate(item["components"] if "components" not in leaving_out else ()):
         pairs += [("part", str(key)), (id_name(key), line["id"])]
         fields: JsonMapping = line
@@ -114,7 +115,7 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
             if field.kind != "substances":
                 named = f"parts.{key}.{field.name}"
                 pairs += [(named, each) for each in _texts(field, fields.get(field.name), lang)]
-        pairs += _of_substances(f"parts.{key}.", line["substances"], lang)
+        pairs += substance_pairs(f"parts.{key}.", line["substances"], lang)
     for key, row in enumerate(item["volumes"] if "volumes" not in leaving_out else ()):
         pairs.append(("volume", str(key)))
         pairs += [(f"volumes.{key}.{name}", str(value)) for name, value in row.items() if value is not None]
@@ -144,45 +145,22 @@ def _texts(field: Field, value: object, lang: str) -> list[str]:
     return texts_of(value, lang)
 
 
-def _of_substances(prefix: str, entries: Substances, lang: str) -> Iterator[tuple[str, str]]:
-    for substance, entry in entries.items():
-        parts: Mapping[str, object] = entry or {}
-        for part, value in parts.items():
-            texts = texts_of(value, lang)
-            yield from ((f"{prefix}substances.{substance}.{part}", " ".join(each.splitlines())) for each in texts)
-
-
-def body_of(form: Form, lang: str) -> Body:
+def body_of(form: Form, lang: str) -> JsonObject:
     """Return the whole body that a program would send for the form; an empty input is null."""
-    body: Body = {field.name: value_of(_one_line(form, field.name), field.kind, lang, field.unit) for field in _FIELDS}
-    body["substances"] = {name: _declared(form, f"substances.{name}", lang) for name in SUBSTANCES}
+    body: JsonObject = {field.name: value_sent(form, field.name, field.kind, lang, field.unit) for field in _FIELDS}
+    body["substances"] = dict.fromkeys(SUBSTANCES) | declarations_of(form, "", lang)
     body["components"] = [_line(form, f"parts.{key}.", lang) for key in form.getlist("part")]
     return body
 
 
-def _one_line(form: Form, name: str) -> list[str]:
-    """Return what an input was sent with; line ends in the form in which texts are stored."""
-    return [each.replace("\r\n", "\n").replace("\r", "\n") for each in form.getlist(name)]
-
-
-def _declared(form: Form, at: str, lang: str) -> Body | None:
-    entry = {part: value_of(_one_line(form, f"{at}.{part}"), kind, lang) for part, (kind, _) in SUBSTANCE_PARTS.items()}
-    return {part: value for part, value in entry.items() if value is not None} or None
-
-
-def _line(form: Form, prefix: str, lang: str) -> Body:
+def _line(form: Form, prefix: str, lang: str) -> JsonObject:
     """Return one line of the graph. What is left empty is left out, so that a library component may fill it."""
-    line = {
-        field.name: value
-        for field in (LINE_ID, *COMPONENT_FIELDS)
-        if field.kind != "substances"
-        and (value := value_of(_one_line(form, prefix + field.name), field.kind, lang, field.unit)) is not None
-    }
-    declared = {name: entry for name in SUBSTANCES if (entry := _declared(form, f"{prefix}substances.{name}", lang))}
-    return {**line, **({"substances": declared} if declared else {})}
+    declared = declarations_of(form, prefix, lang)
+    fields = line_of(form, prefix, (LINE_ID, *COMPONENT_FIELDS), lang)
+    return {**fields, **({"substances": declared} if declared else {})}
 
 
-def changed(form: Form, base: Form, lang: str) -> Body:
+def changed(form: Form, base: Form, lang: str) -> JsonObject:
     """Return the body of what a form says otherwise than the one that it was opened as; empty where nothing differs."""
     after, before = body_of(form, lang), body_of(base, lang)
     body = {name: value for name, value in after.items() if name != "substances" and value != before[name]}
@@ -190,7 +168,7 @@ def changed(form: Form, base: Form, lang: str) -> Body:
     return {**body, **({"substances": substances} if substances else {})}
 
 
-def changed_volumes(form: Form, base: Form, lang: str) -> list[tuple[str, Body]]:
+def changed_volumes(form: Form, base: Form, lang: str) -> list[tuple[str, JsonObject]]:
     """Return the rows of volumes that differ, each with its key in the form; one that is gone is cleared."""
     after, before = _volumes(form, lang), _volumes(base, lang)
     rows = [(key, row) for place, (key, row) in after.items() if place not in before or before[place][1] != row]
@@ -198,8 +176,8 @@ def changed_volumes(form: Form, base: Form, lang: str) -> list[tuple[str, Body]]
     return rows + gone
 
 
-def _volumes(form: Form, lang: str) -> dict[object, tuple[str, Body]]:
-    found: dict[object, tuple[str, Body]] = {}
+def _volumes(form: Form, lang: str) -> dict[object, tuple[str, JsonObject]]:
+    found: dict[object, tuple[str, JsonObject]] = {}
     for key in form.getlist("volume"):
         row = {name: form.get(f"volumes.{key}.{name}", "").strip() for name in VOLUME}
         if row["market"] or row["units_placed"]:
@@ -214,15 +192,6 @@ def _whole(filled: str, name: str, lang: str) -> object:
     if not filled:
         return 0 if name == "half" else None
     return value_of([filled], "integer", lang)
-
-
-def input_of_path(path: str, form: Form) -> str:
-    """Return the form's name for a path of the contract: `components[0].weight_g` is the first part's weight."""
-    if not path.startswith("components["):
-        return path
-    place, _, rest = path.removeprefix("components[").partition("]")
-    keys = form.getlist("part")
-    return f"parts.{keys[int(place)]}{rest.partition('[')[0]}" if int(place) < len(keys) else "components"
 
 
 def anchor_of(field: str, place: int | None = None) -> str:

@@ -20,8 +20,8 @@ from starlette.responses import Response
 from api.http.errors import VersionConflict
 from api.http.service import Service, service_of
 from api.http.writing import Precondition, Write
-from api.pages.concurrency import run_limited
-from api.pages.forms import TRUTHS, Form, offset_of, path_id, read_form, version_of, write_of
+from api.pages.concurrency import limited, run_limited
+from api.pages.forms import TRUTHS, Form, SentForm, offset_of, path_id, version_of, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
@@ -42,7 +42,7 @@ from schemas.issues import Issue
 from schemas.json_values import Json
 from schemas.messages import Message, translate, word
 from schemas.pages import Page
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
@@ -73,12 +73,9 @@ Choices = dict[str, list[tuple[str, str]]]
 
 
 @router.get("/items")
-async def get_items(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_items(request: Request, session: Viewer) -> Response:
     """Show a page of items. A filter that cannot be read is named at its field, and nothing is listed."""
-    return await run_limited(request, "portfolio", _page, request, session)
-
-
-def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     columns, offset = words.chosen(request), offset_of(request)
@@ -101,7 +98,6 @@ def _page(request: Request, session: Session) -> Response:
         request,
         "items.html",
         session=session,
-        status=400 if faults else 200,
         found=found,
         rows=words.rows_in_words(items, columns, brands, lang),
         provisional=provisional,
@@ -267,9 +263,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     now = Now.read(conn, service.clock)
     row, archived = queries.of(conn, sku_id, now.today), None
     if row is None:
-        archived = archive.of(conn, sku_id, now.today)
-        if archived is None:
-            raise NotThere
+        archived = require(archive.of(conn, sku_id, now.today))
         row = archived.row
     graded = detail_skus.rulesets_of(conn, service.rulesets, row)
     rules, item = graded[0], detail_skus.sku_detail(row, graded, today=now.today, lang=lang)
@@ -302,12 +296,9 @@ def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
 
 
 @router.get("/items/export")
-async def get_export(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_export(request: Request, session: Viewer) -> Response:
     """Return the file. Raise `PageRefused` for an address that our page never makes."""
-    return await run_limited(request, "portfolio", _export, request, session)
-
-
-def _export(request: Request, session: Session) -> Response:
     form, lang = request.query_params.get("format", "csv"), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     if faults or form not in FORMS:
@@ -340,54 +331,28 @@ _Answer: TypeAlias = Callable[[Write, Json, UUID, Precondition], Response]
 
 
 @archive_router.get("/archived")
-async def get_archived(request: Request, session: Viewer) -> Response:
+def get_archived(request: Request, session: Viewer) -> Response:
     """List the archived items, the last archived first."""
-    return await run_in_threadpool(_archived_page, request, session)
-
-
-@archive_router.post("/{id}/archive")
-async def post_archive(request: Request, session: Editor) -> Response:
-    """Archive an item, as `POST /skus/{id}/archive` does."""
-    return await _do(request, session, answer_archive)
-
-
-@archive_router.post("/{id}/return")
-async def post_return(request: Request, session: Editor) -> Response:
-    """Bring an archived item back, as `POST /skus/{id}/return` does."""
-    return await _do(request, session, answer_return)
-
-
-@archive_router.post("/{id}/facts")
-async def post_fact(request: Request, session: Editor) -> Response:
-    """Store the person's answer to a fact on which format bans depend, or take an answer back."""
-    form = await read_form(request, session)
-    await run_in_threadpool(_answer_fact, request, session, form)
-    return redirect(link(request, f"/items/{path_id(request)}", saved="yes"))
-
-
-def _answer_fact(request: Request, session: Session, form: Form) -> None:
-    """Raise `PageRefused` for a form that no page of ours has."""
-    write, sku_id = write_of(request, session), path_id(request)
-    fact, sent = form.get("fact", ""), form.get("answer", "")
-    if sent not in (*TRUTHS, "open"):
-        raise PageRefused(400, "refused.unreadable")
-
-    def store(conn: Connection) -> None:
-        write_flag_fact(conn, write.actor, sku_id, fact, TRUTHS.get(sent), rulesets=write.service.rulesets)
-
-    run(write.service.writes, write.actor, store, lambda _: None)
-
-
-def _archived_page(request: Request, session: Session) -> Response:
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         listed = archive.page(PAGE_SIZE, offset).read(conn)
     return page(request, "archived.html", session=session, found=listed, offset=offset, size=PAGE_SIZE)
 
 
-async def _do(request: Request, session: Session, answer: _Answer) -> Response:
+@archive_router.post("/{id}/archive")
+async def post_archive(request: Request, session: Editor, form: SentForm) -> Response:
+    """Archive an item, as `POST /skus/{id}/archive` does."""
+    return await _do(request, session, form, answer_archive)
+
+
+@archive_router.post("/{id}/return")
+async def post_return(request: Request, session: Editor, form: SentForm) -> Response:
+    """Bring an archived item back, as `POST /skus/{id}/return` does."""
+    return await _do(request, session, form, answer_return)
+
+
+async def _do(request: Request, session: Session, form: Form, answer: _Answer) -> Response:
     """Do it as the person who is signed in, and lead back to the item; show what changed where it has."""
-    form = await read_form(request, session)
     sku_id = path_id(request)
 
     def done() -> Response:
@@ -400,3 +365,21 @@ async def _do(request: Request, session: Session, answer: _Answer) -> Response:
     except VersionConflict:
         return await run_limited(request, "portfolio", item_page, request, session, form)
     return redirect(link(request, f"/items/{sku_id}"))
+
+
+@archive_router.post("/{id}/facts")
+def post_fact(request: Request, session: Editor, form: SentForm) -> Response:
+    """Store the person's answer to a fact on which format bans depend, or take an answer back.
+
+    Raise `PageRefused` for a form that no page of ours has.
+    """
+    write, sku_id = write_of(request, session), path_id(request)
+    fact, sent = form.get("fact", ""), form.get("answer", "")
+    if sent not in (*TRUTHS, "open"):
+        raise PageRefused(400, "refused.unreadable")
+
+    def store(conn: Connection) -> None:
+        write_flag_fact(conn, write.actor, sku_id, fact, TRUTHS.get(sent), rulesets=write.service.rulesets)
+
+    run(write.service.writes, write.actor, store, lambda _: None)
+    return redirect(link(request, f"/items/{path_id(request)}", saved="yes"))

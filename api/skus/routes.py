@@ -37,7 +37,7 @@ from schemas import texts
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere, Refused, require
 from schemas.skus.answers import (
     ArchivedSkuListResponse,
     SkuDetailResponse,
@@ -124,9 +124,7 @@ async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str
     """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
     service = service_of(request)
     async with service.reads.company(request.state.company_id) as conn:
-        found = await archive.of_async(conn, sku_id, service.clock.today())
-    if found is None:
-        raise NotThere
+        found = require(await archive.of_async(conn, sku_id, service.clock.today()))
     return found.row, {"archived_at": found.archived_at}
 
 
@@ -297,9 +295,7 @@ def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_ru
         resting = write_resting_volumes(conn, write.actor, sku_id, rows, dry_run=dry_run)
         if resting is not None:
             return resting
-        code = queries.code_of(conn, sku_id)  # it has come back since
-        if code is None:
-            raise NotThere
+        code = require(queries.code_of(conn, sku_id))  # it has come back since
     return write_volumes(conn, write.actor, code, rows, rulesets=write.service.rulesets, dry_run=dry_run)
 
 

@@ -1,14 +1,15 @@
 """`pcds supplier-request`: ask a supplier about components of a SKU, and list the requests."""
 
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
 import typer
 
 from api.operate import serve as supervisor
-from api.operate.program import AsJson, CompanyId, DataDir, Refusal, as_operator, show, split_values
+from api.operate.program import CompanyId, Refusal, as_operator, command, split_values
 from schemas import texts
-from schemas.actors import Actor
+from schemas.json_values import JsonObject
 from schemas.refusals import Refused
 from services import suppliers as operations
 from warehouse import suppliers
@@ -18,8 +19,9 @@ from warehouse.operate.settings import Settings
 app = typer.Typer(help="Requests to suppliers.", no_args_is_help=True)
 
 
-@app.command("create")
+@command(app, "create")
 def create(
+    data_dir: Path | None,
     *,
     company: CompanyId,
     sku: Annotated[str, typer.Option("--sku", help="sku_code of the SKU that it is about.")],
@@ -27,16 +29,14 @@ def create(
         list[str] | None, typer.Option("--component", help="Id of a line of its graph; all where none is named.")
     ] = None,
     supplier_name: Annotated[str | None, typer.Option("--supplier-name", help="Whom the link is sent to.")] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """Make a link for a supplier; it is shown this once."""
     component_ids = [_parse_component_id(each) for each in split_values(component or [])]
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
             request, token = operations.create_request(
                 connection,
-                Actor(company, operator.origin, operator.clock.now()),
+                operator.actor(company),
                 sku_code=texts.code(sku),
                 component_ids=component_ids,
                 supplier_name=supplier_name and texts.plain(supplier_name),
@@ -45,16 +45,15 @@ def create(
             raise Refusal(str(refused)) from None
     url = f"{supervisor.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
     ids = [str(each) for each in request.component_ids]
-    show({"id": str(request.id), "url": url, "token": token, "component_ids": ids}, as_json=as_json)
+    return {"id": str(request.id), "url": url, "token": token, "component_ids": ids}
 
 
-@app.command("list")
+@command(app, "list")
 def list_requests(
+    data_dir: Path | None,
     *,
     company: Annotated[UUID | None, typer.Option("--company", help="Only this company's.")] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> JsonObject:
     """List requests, newest first within each company; never their links."""
     names = ("state", "sku_code", "supplier_name", "created_at")
     records: list[dict[str, object]] = []
@@ -67,7 +66,7 @@ def list_requests(
                     | {"component_ids": [str(component) for component in request.component_ids]}
                     for request in suppliers.newest_requests(connection)
                 ]
-    show({"requests": records}, as_json=as_json)
+    return {"requests": records}
 
 
 def _parse_component_id(text: str) -> UUID:

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +14,7 @@ from api.audit.words import part_in_words
 from api.conformity.pages import languages
 from api.http.errors import http_refusal
 from api.http.service import service_of
-from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
@@ -40,12 +40,8 @@ _LONGEST: Final = 500
 
 
 @router.get("")
-async def get_suppliers(request: Request, session: Viewer) -> Response:
+def get_suppliers(request: Request, session: Viewer) -> Response:
     """List the suppliers; with `?name=` the requests to one of them, with `&state=` those in one state."""
-    return await run_in_threadpool(_page, request, session)
-
-
-def _page(request: Request, session: Session) -> Response:
     name = texts.shown(request.query_params.get("name", ""))[:_LONGEST]
     state = request.query_params.get("state", "")
     state = state if state in suppliers.STATES else ""
@@ -66,19 +62,14 @@ _SHOWN: Final = 200
 
 
 @supplier_requests_router.get("")
-async def get_requests(request: Request, session: Viewer) -> Response:
+def get_requests(request: Request, session: Viewer) -> Response:
     """List the requests, and show the form; with `?sku=CODE` the components of that SKU to choose from."""
-    return await run_in_threadpool(_requests_page, request, session, sku_code=request.query_params.get("sku", ""))
+    return _requests_page(request, session, sku_code=request.query_params.get("sku", ""))
 
 
 @supplier_requests_router.post("")
-async def post_request(request: Request, session: Editor) -> Response:
+def post_request(request: Request, session: Editor, form: SentForm) -> Response:
     """Make a request; its link is shown on the answering page only."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_make, request, session, form)
-
-
-def _make(request: Request, session: Session, form: Form) -> Response:
     write, sku_code = write_of(request, session), form.get("sku", "")[:_LONGEST]
     supplier_name = texts.shown(form.get("supplier_name", ""))[:_LONGEST] or None
     try:
@@ -89,13 +80,15 @@ def _make(request: Request, session: Session, form: Form) -> Response:
         fault = text("requests.none_chosen", language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("component", fault)])
 
-    def make(conn: Connection) -> str:
-        return operations.create_request(
-            conn, write.actor, sku_code=sku_code, component_ids=chosen, supplier_name=supplier_name
-        )[1]
-
+    make = partial(
+        operations.create_request,
+        actor=write.actor,
+        sku_code=sku_code,
+        component_ids=chosen,
+        supplier_name=supplier_name,
+    )
     try:
-        token = run(write.service.writes, write.actor, make, str)
+        _, token = run(write.service.writes, write.actor, make, lambda made: made)
     except Refused as refused:
         fault = said(refused.issues[0].message, language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
@@ -123,7 +116,6 @@ def _requests_page(
         request,
         "supplier_requests.html",
         session=session,
-        status=400 if faults else 200,
         requests=requests,
         components=[(line["id"], part_in_words(line, lang)) for line in lines],
         given=form or Form([("sku", sku_code), *(("component", line["id"]) for line in lines)]),
@@ -140,71 +132,14 @@ _SEPARATORS: Final = re.compile(r"[\r\n;,\t]+")
 
 
 @enquiries_router.get("")
-async def get_enquiries(request: Request, session: Viewer) -> Response:
+def get_enquiries(request: Request, session: Viewer) -> Response:
     """List the enquiries, and the form of a new one; `sku` of the address names items for it."""
-    return await run_in_threadpool(_list_page, request, session)
+    return _list_page(request, session)
 
 
 @enquiries_router.post("")
-async def post_enquiry(request: Request, session: Editor) -> Response:
+def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
     """Ask a supplier; the link is shown once, on the page that answers."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_ask, request, session, form)
-
-
-@enquiries_router.get("/{id}")
-async def get_enquiry(request: Request, session: Viewer) -> Response:
-    """Show one enquiry with the state of each item."""
-    enquiry_id, now = path_id(request), service_of(request).clock.now()
-
-    def read() -> Response:
-        with service_of(request).writes.company(session.company_id) as conn:
-            enquiry = operations.load_enquiry(conn, enquiry_id, now)
-        return _enquiry_page(request, session, enquiry)
-
-    return await run_in_threadpool(read)
-
-
-@enquiries_router.post("/{id}/remind")
-async def post_remind(request: Request, session: Editor) -> Response:
-    """Have a reminder mailed, and show its text to copy."""
-    await read_form(request, session)
-    enquiry_id = path_id(request)
-
-    def remind(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
-        return operations.remind(conn, actor, enquiry_id, links)
-
-    return await run_in_threadpool(_run, request, session, remind)
-
-
-@enquiries_router.post("/{id}/withdraw")
-async def post_withdraw(request: Request, session: Editor) -> Response:
-    """End the links of an enquiry."""
-    await read_form(request, session)
-    write, enquiry_id = write_of(request, session), path_id(request)
-
-    def withdraw(conn: Connection) -> Asked:
-        return operations.withdraw(conn, write.actor, enquiry_id)
-
-    def render(_: Asked) -> Response:
-        return redirect(link(request, f"/enquiries/{enquiry_id}"))
-
-    return await run_in_threadpool(run, write.service.writes, write.actor, withdraw, render)
-
-
-def _run(request: Request, session: Session, operation: Callable[[Connection, Actor, EnquiryLinks], Asked]) -> Response:
-    """Ask or remind, and show the enquiry with the mail to copy."""
-    write = write_of(request, session)
-
-    def work(conn: Connection) -> Asked:
-        return operation(conn, write.actor, EnquiryLinks(write.service.settings))
-
-    asked = run(write.service.writes, write.actor, work, lambda asked: asked)
-    assert asked.enquiry is not None, "only a dry run makes none"
-    return _enquiry_page(request, session, asked.enquiry, asked.link)
-
-
-def _ask(request: Request, session: Session, form: Form) -> Response:
     codes = [code for part in _SEPARATORS.split(form.get("sku_codes", "")) if (code := part.strip())]
     body: JsonObject = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
     body |= {name: form[name] for name in _OPTIONAL if form.get(name, "").strip()}
@@ -213,9 +148,48 @@ def _ask(request: Request, session: Session, form: Form) -> Response:
         return operations.create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
 
     try:
-        return _run(request, session, ask)
+        return _show_mail(request, session, ask)
     except Refused as refused:
         return _list_page(request, session, form=form, faults=_faults(refused, language_of(request)))
+
+
+@enquiries_router.get("/{id}")
+def get_enquiry(request: Request, session: Viewer) -> Response:
+    """Show one enquiry with the state of each item."""
+    with service_of(request).writes.company(session.company_id) as conn:
+        enquiry = operations.load_enquiry(conn, path_id(request), service_of(request).clock.now())
+    return _enquiry_page(request, session, enquiry)
+
+
+@enquiries_router.post("/{id}/remind")
+def post_remind(request: Request, session: Editor, _: SentForm) -> Response:
+    """Have a reminder mailed, and show its text to copy."""
+
+    def remind(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
+        return operations.remind(conn, actor, path_id(request), links)
+
+    return _show_mail(request, session, remind)
+
+
+@enquiries_router.post("/{id}/withdraw")
+def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
+    """End the links of an enquiry."""
+    write, enquiry_id = write_of(request, session), path_id(request)
+    withdraw = partial(operations.withdraw, actor=write.actor, enquiry_id=enquiry_id)
+    return run(
+        write.service.writes, write.actor, withdraw, lambda _: redirect(link(request, f"/enquiries/{enquiry_id}"))
+    )
+
+
+def _show_mail(
+    request: Request, session: Session, operation: Callable[[Connection, Actor, EnquiryLinks], Asked]
+) -> Response:
+    """Ask or remind, and show the enquiry with the mail to copy."""
+    write = write_of(request, session)
+    links = EnquiryLinks(write.service.settings)
+    asked = run(write.service.writes, write.actor, lambda conn: operation(conn, write.actor, links), lambda done: done)
+    assert asked.enquiry is not None, "only a dry run makes none"
+    return _enquiry_page(request, session, asked.enquiry, asked.link)
 
 
 def _faults(refused: Refused, lang: str) -> list[tuple[str, str]]:
@@ -238,7 +212,6 @@ def _list_page(
         request,
         "enquiries.html",
         session=session,
-        status=400 if faults else 200,
         found=found,
         offset=offset,
         size=ENQUIRIES_PAGE_SIZE,

@@ -8,15 +8,14 @@ field is not answered.
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,8 +24,19 @@ from uuid_utils import uuid7
 from api.http.errors import REFUSALS, RateLimited, http_refusal
 from api.http.requests import FileForm, judge_file
 from api.http.service import service_of
-from api.pages import forms
-from api.pages.forms import NONE, TRUTHS, Form, faults_with, texts_of, value_of
+from api.pages.forms import (
+    NONE,
+    TRUTHS,
+    Form,
+    Input,
+    declarations_of,
+    faults_with,
+    input_of_path,
+    line_of,
+    read_unchecked_form,
+    substance_pairs,
+    texts_of,
+)
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect, said, text
 from api.suppliers.answers import admit_supplier, file_answer, write_of_supplier
@@ -63,31 +73,89 @@ _SLOWEST_SECONDS: Final = 1800.0
 """Longest time for a document, as for technical files (`api.files.routes`)."""
 
 
+async def _find(request: Request, kind: Literal["request", "enquiry"]) -> Linked:
+    """Return what the token of the path leads to; raise `PageRefused` where it leads to nothing any more."""
+    service, token = service_of(request), request.path_params["token"]
+    link = await service.reading(partial(suppliers.find, kind=kind, token=token, at=service.clock.now()))
+    if link is None:
+        raise PageRefused(404, "supplier.gone")
+    return link
+
+
+async def _find_request(request: Request) -> Linked:
+    return await _find(request, "request")
+
+
+async def _find_enquiry(request: Request) -> Linked:
+    return await _find(request, "enquiry")
+
+
+async def _admit(request: Request) -> Linked:
+    """Return the request of the token, and count the use; raise `PageRefused` also over the limits."""
+    try:
+        return await admit_supplier(request, request.path_params["token"])
+    except RateLimited as limited:
+        raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
+    except NotThere:
+        raise PageRefused(404, "supplier.gone") from None
+
+
+async def _read_form(request: Request) -> Form:
+    return await read_unchecked_form(request)
+
+
+RequestLink = Annotated[Linked, Depends(_find_request)]
+EnquiryOfLink = Annotated[Linked, Depends(_find_enquiry)]
+CountedLink = Annotated[Linked, Depends(_admit)]
+"""What the token of the path leads to, as a handler's parameter; `CountedLink` counts the use."""
+
+
 @router.get("/{token}")
-async def get_form(request: Request) -> Response:
+def get_form(request: Request, link: RequestLink) -> Response:
     """Show the form, with the documents attached so far."""
-    return await run_in_threadpool(_form_page, request, await _find(request, "request"))
+    return _form_page(request, link)
 
 
 @router.post("/{token}")
-async def post_form(request: Request) -> Response:
+def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends(_read_form)]) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
-    link = await _admit(request)
-    form = await forms.read_unchecked_form(request)
-    return await run_in_threadpool(_submit, request, link, form)
+    write = write_of_supplier(request, link)
+    with write.service.writes.company(link.company_id) as conn:
+        supplier_request = suppliers.find_request(conn, link.id)
+        lines = operations.requested_lines(conn, supplier_request) if supplier_request else []
+    components = [line["id"] for line in lines]
+    try:
+        body = body_of_form(form, components, language_of(request))
+        if unread := faults_with(body, parse_submission):
+            raise Refused(unread)
+        filing = partial(file_answer, write, link, parse_submission(body))
+        return run(write.service.writes, write.actor, filing, lambda _: redirect(_path(request, "/thanks")))
+    except Refused as invalid:
+        issues: Sequence[Mapping[str, object]] = http_refusal(invalid).details or ()
+    except NotThere:
+        raise PageRefused(404, "supplier.gone") from None
+    lang = language_of(request)
+    places = [str(place) for place in range(len(components)) if _parse_answer(form, place, lang)]
+    faults = [
+        (input_of_path(str(issue["field"] or "").removeprefix("response."), places), str(issue["message"]))
+        for issue in issues
+        if "message" in issue  # the last of very many only counts the others
+    ]
+    if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
+        no_consent = ("consent", text("supplier.no_consent", language_of(request)))
+        faults = [*(fault for fault in faults if fault[0] != "consent"), no_consent]
+    return _form_page(request, link, form=form, faults=faults)
 
 
 @router.get("/{token}/thanks")
-async def get_thanks(request: Request) -> Response:
+def get_thanks(request: Request, _: RequestLink) -> Response:
     """Show what happens next."""
-    await _find(request, "request")
     return page(request, "supplier_thanks.html", form_path=_path(request))
 
 
 @router.post("/{token}/files")
-async def post_document(request: Request) -> Response:
+async def post_document(request: Request, link: CountedLink) -> Response:
     """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
-    link = await _admit(request)
     file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
     objects, object_key = service_of(request).objects, key_of(link.company_id, file_id)
     try:
@@ -99,17 +167,13 @@ async def post_document(request: Request) -> Response:
     except (*REFUSALS, TimeoutError, ConnectionError) as fault:
         await run_in_threadpool(objects.remove, object_key)
         faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
-        answer = await run_in_threadpool(_form_page, request, link, form=_typed_fields(form), faults=faults)
+        answer = await run_in_threadpool(_form_page, request, link, form=Form(form.beside), faults=faults)
         if isinstance(fault, ConnectionError):
             answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
         return answer
     if any(value.strip() for _, value in form.beside):
-        return await run_in_threadpool(_form_page, request, link, form=_typed_fields(form))
+        return await run_in_threadpool(_form_page, request, link, form=Form(form.beside))
     return redirect(f"{_path(request)}#documents")
-
-
-def _typed_fields(form: FileForm) -> Form:
-    return Form(form.beside)
 
 
 def _file_faults(fault: Exception, form: FileForm, lang: str) -> list[str]:
@@ -145,36 +209,8 @@ def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, ki
         raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
 
 
-def _submit(request: Request, link: Linked, form: Form) -> Response:
-    write = write_of_supplier(request, link)
-    with write.service.writes.company(link.company_id) as conn:
-        supplier_request = suppliers.find_request(conn, link.id)
-        lines = operations.requested_lines(conn, supplier_request) if supplier_request else []
-    components = [line["id"] for line in lines]
-    try:
-        body = body_of_form(form, components, language_of(request))
-        if unread := faults_with(body, parse_submission):
-            raise Refused(unread)
-        filing = partial(file_answer, write, link, parse_submission(body))
-        return run(write.service.writes, write.actor, filing, lambda _: redirect(_path(request, "/thanks")))
-    except Refused as invalid:
-        issues: Sequence[Mapping[str, object]] = http_refusal(invalid).details or ()
-    except NotThere:
-        raise PageRefused(404, "supplier.gone") from None
-    places = answered_places(form, components, language_of(request))
-    faults = [
-        (input_of_path(str(issue["field"] or ""), places), str(issue["message"]))
-        for issue in issues
-        if "message" in issue  # the last of very many only counts the others
-    ]
-    if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
-        no_consent = ("consent", text("supplier.no_consent", language_of(request)))
-        faults = [*(fault for fault in faults if fault[0] != "consent"), no_consent]
-    return _form_page(request, link, form=form, faults=faults)
-
-
 def _form_page(
-    request: Request, link: Linked, *, form: Form | None = None, faults: list[tuple[str, str]] | None = None
+    request: Request, link: Linked, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
 ) -> Response:
     lang = language_of(request)
     with service_of(request).writes.company(link.company_id) as conn:
@@ -196,12 +232,11 @@ def _form_page(
     else:
         given, offer = form, None
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
-    parts = _parts(lines, of_sku, rules, lang, given=given, faulty={name for name, _ in faults or ()})
+    parts = _parts(lines, of_sku, rules, lang, given=given, faulty={name for name, _ in faults})
     labels = _input_labels(lines, lang)
     return page(
         request,
         "supplier_form.html",
-        status=400 if faults else 200,
         supplier_request=supplier_request,
         parts=parts,
         offer=offer,
@@ -210,7 +245,7 @@ def _form_page(
         rejected=last_answer if is_rejected else None,
         faults=[
             (name, f"{labels[name]}: {said(sentence, lang)}" if name in labels else said(sentence, lang))
-            for name, sentence in faults or ()
+            for name, sentence in faults
         ],
         types=CONTENTS[lang],
         taken=TAKEN,
@@ -251,35 +286,12 @@ def _path(request: Request, more: str = "") -> str:
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
-async def _find(request: Request, kind: Literal["request", "enquiry"]) -> Linked:
-    """Return what the token of the path leads to; raise `PageRefused` where it leads to nothing any more."""
-    service, token = service_of(request), request.path_params["token"]
-    link = await service.reading(partial(suppliers.find, kind=kind, token=token, at=service.clock.now()))
-    if link is None:
-        raise PageRefused(404, "supplier.gone")
-    return link
-
-
-async def _admit(request: Request) -> Linked:
-    """Return the request of the token, and count the use; raise `PageRefused` also over the limits."""
-    try:
-        return await admit_supplier(request, request.path_params["token"])
-    except RateLimited as limited:
-        raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
-    except NotThere:
-        raise PageRefused(404, "supplier.gone") from None
-
-
 supplier_enquiry_router = APIRouter(prefix="/supplier-enquiries")
 
 
 @supplier_enquiry_router.get("/{token}")
-async def get_enquiry(request: Request) -> Response:
+def get_enquiry(request: Request, link: EnquiryOfLink) -> Response:
     """Show what is asked; a token that is unknown, withdrawn or expired gets the same refusal."""
-    return await run_in_threadpool(_enquiry_page, request, await _find(request, "enquiry"))
-
-
-def _enquiry_page(request: Request, link: Linked) -> Response:
     now, token = service_of(request).clock.now(), request.path_params["token"]
     with service_of(request).writes.company(link.company_id) as conn:
         enquiry = suppliers.find_enquiry(conn, link.id, now)
@@ -300,6 +312,7 @@ def _enquiry_page(request: Request, link: Linked) -> Response:
     )
 
 
+_SUBSTANCE_PARTS: Final = ("status", "value", "unit", "evidence")
 _FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
 _DESIGN: Final = (
     "attachment",
@@ -314,18 +327,6 @@ _DESIGN: Final = (
     "direct_print",
     "additives",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One input: its name in the form, the texts above and below it, and its choices (code and word)."""
-
-    name: str
-    label: str
-    hint: str
-    unit: str | None
-    kind: str
-    choices: tuple[tuple[str, str], ...] = ()
 
 
 class ComponentQuestions(NamedTuple):
@@ -346,20 +347,20 @@ class ComponentQuestions(NamedTuple):
 _NO_QUESTIONS: Final = ComponentQuestions()
 
 
-def first_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Question]:
+def first_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Input]:
     """Return the questions for every component, and those that this one's grade needs."""
     names = (*_FIRST, *(name for name in _DESIGN if name in of_component.needed))
     return [_question_of(place, COMPONENT[name], lang, of_component) for name in names]
 
 
-def design_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Question]:
+def design_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Input]:
     """Return the further questions of the design rules."""
     return [
         _question_of(place, COMPONENT[name], lang, of_component) for name in _DESIGN if name not in of_component.needed
     ]
 
 
-def substance_questions(place: int, lang: str) -> list[tuple[str, list[Question]]]:
+def substance_questions(place: int, lang: str) -> list[tuple[str, list[Input]]]:
     """Return the questions for each substance: status, measured value with its unit, evidence."""
     return [(text(f"substance.{name}", lang), list(_questions_of_substance(place, name, lang))) for name in SUBSTANCES]
 
@@ -381,34 +382,14 @@ def form_of_answer(payload: JsonMapping, components: Sequence[str], lang: str) -
     fields = [
         (f"{place}.{path}", each)
         for place, component in enumerate(components)
-        for path, value in _answered_values(answers.get(component, {}))
+        for path, value in answers.get(component, {}).items()
+        if path != "substances"
         for each in texts_of(value, lang)
     ]
+    for place, component in enumerate(components):
+        fields += substance_pairs(f"{place}.", answers.get(component, {}).get("substances") or {}, lang)
     contact_and_comment = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
     return Form([*fields, *contact_and_comment])
-
-
-def _answered_values(answer: JsonMapping) -> Iterator[tuple[str, object]]:
-    """Yield the answered values, by the name of their input in its component."""
-    for name, value in answer.items():
-        if name != "substances":
-            yield name, value
-    for substance, entry in (answer.get("substances") or {}).items():
-        yield from ((f"substances.{substance}.{part}", value) for part, value in (entry or {}).items())
-
-
-def input_of_path(path: str | None, places: Sequence[int]) -> str:
-    """Return the form's name for a path in the body; `places` are those of the answered components."""
-    name = (path or "").removeprefix("response.")
-    if not name.startswith("components["):
-        return name
-    number, _, rest = name.removeprefix("components[").partition("]")
-    return f"{places[int(number)]}{rest.partition('[')[0]}"
-
-
-def answered_places(form: Form, components: Sequence[str], lang: str) -> list[int]:
-    """Return the places of the components with any answer in the form."""
-    return [place for place in range(len(components)) if _parse_answer(form, place, lang)]
 
 
 def input_labels(place: int, title: str, lang: str) -> dict[str, str]:
@@ -419,7 +400,7 @@ def input_labels(place: int, title: str, lang: str) -> dict[str, str]:
     return {name: f"{title}, {label}" for name, label in questions.items()}
 
 
-def _question_of(place: int, field: Field, lang: str, of_component: ComponentQuestions) -> Question:
+def _question_of(place: int, field: Field, lang: str, of_component: ComponentQuestions) -> Input:
     choices: tuple[tuple[str, str], ...] = ()
     if field.vocabulary:
         choices = tuple((code, word(field.vocabulary, code, lang)) for code in VOCABULARIES[field.vocabulary])
@@ -431,34 +412,25 @@ def _question_of(place: int, field: Field, lang: str, of_component: ComponentQue
     own = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
     hint = of_component.questions.get(field.name, own)
     unit = text(f"unit.{field.unit}", lang) if field.unit else None
-    return Question(f"{place}.{field.name}", label, hint, unit, field.kind, choices)
+    return Input(f"{place}.{field.name}", label, hint, field.kind, choices, unit)
 
 
-def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
+def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Input]:
     at = f"{place}.substances.{name}"
     statuses = tuple((code, word("substance_status", code, lang)) for code in VOCABULARIES["substance_status"])
     units = tuple((code, text(f"unit.{code}", lang)) for code in VOCABULARIES["substance_unit"])
-    yield Question(f"{at}.status", "supplier.status", "", None, "code", statuses)
-    yield Question(f"{at}.value", "supplier.value", "", None, "number")
-    yield Question(f"{at}.unit", "supplier.unit", "", None, "code", units)
-    yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
+    yield Input(f"{at}.status", "supplier.status", "", "code", statuses)
+    yield Input(f"{at}.value", "supplier.value", "", "number")
+    yield Input(f"{at}.unit", "supplier.unit", "", "code", units)
+    yield Input(f"{at}.evidence", "supplier.evidence", "", "text")
 
 
-def _parse_answer(form: Form, place: int, lang: str) -> dict[str, object]:
-    answer: dict[str, object] = {}
-    for name in (*_FIRST, *_DESIGN):
-        value = value_of(form.getlist(f"{place}.{name}"), COMPONENT[name].kind, lang, COMPONENT[name].unit)
-        if value is not None:
-            answer[name] = value
-    declared = {
-        name: entry for name in SUBSTANCES if (entry := _parse_substance(form, f"{place}.substances.{name}", lang))
-    }
+def _parse_answer(form: Form, place: int, lang: str) -> JsonObject:
+    prefix = f"{place}."
+    answer = line_of(form, prefix, (COMPONENT[name] for name in (*_FIRST, *_DESIGN)), lang)
+    declared = declarations_of(form, prefix, lang, _SUBSTANCE_PARTS)
+    for entry in declared.values():
+        if "value" not in entry:
+            entry.pop("unit", None)
+    declared = {name: entry for name, entry in declared.items() if entry}
     return {**answer, **({"substances": declared} if declared else {})}
-
-
-def _parse_substance(form: Form, at: str, lang: str) -> Mapping[str, object]:
-    kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
-    entry = {part: value_of(form.getlist(f"{at}.{part}"), kind, lang) for part, kind in kinds.items()}
-    if entry["value"] is None:
-        entry["unit"] = None
-    return {part: value for part, value in entry.items() if value is not None}

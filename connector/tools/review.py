@@ -157,16 +157,15 @@ def sku_update(
     component_changes: list[Strict] | None,
 ) -> tuple[Filing, str]:
     """Propose changes to one item, checked by the write path without writing."""
-    fields, lines, now = given(changes), given_lines(component_changes), service.clock.now()
-    actor = Actor(who.company_id, who.origin, now)
+    fields, lines = given(changes), given_lines(component_changes)
+    actor = Actor(who.company_id, who.origin, service.clock.now())
     check_together(fields, lines)
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
         if fields.get("sku_code", code) != code:
             raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
-        fields_and_code = {**fields, "sku_code": code}
-        entry = what_if.unfiled(sku_id, fields_and_code, lines, by=(str(who.connection_id), who.client_name), now=now)
+        entry = what_if.unfiled(actor, sku_id, {**fields, "sku_code": code}, lines)
         compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
     if compared.refused is not None:
         raise refusal("invalid_body", compared.refused)

@@ -44,6 +44,7 @@ from connector.tools.review import (
     given_lines,
 )
 from schemas import texts
+from schemas.actors import Actor
 from schemas.answers import Instant
 from schemas.json_values import JsonObject
 from schemas.refusals import Refused
@@ -415,27 +416,27 @@ class WhatIfTools:
                 raise refusal("invalid_body", "With component send component_fields alone, without an item.")
             return self._of_component(component, component_fields or {}, limit, offset)
         fields, lines = given(changes), given_lines(component_changes)
-        service, company_id, now = self._service, current_principal().company_id, self._service.clock.now()
-        with service.writes.company(company_id) as conn:
+        service, actor = self._service, self._actor()
+        with service.writes.company(actor.company_id) as conn:
             sku_id = item_id(conn, id, sku_code)
             code = str(skus.code_of(conn, sku_id))
             if not fields and not lines:
-                way = what_if.way_to(conn, sku_id, target_grade or "B", now=now, rulesets=service.rulesets)
+                way = what_if.way_to(conn, sku_id, target_grade or "B", today=actor.today, rulesets=service.rulesets)
                 return self._answer(_way(code, target_grade or "B", way))
             check_together(fields, lines)
-            compared = what_if.compared(conn, company_id, sku_id, fields, lines, now=now, rulesets=service.rulesets)
+            compared = what_if.compared(conn, actor, sku_id, fields, lines, rulesets=service.rulesets)
         if compared.refused is not None:
             raise refusal("invalid_body", compared.refused)
         return self._answer({"sku_code": code, **effect(compared)})
 
     def _of_component(self, component: str, fields: JsonObject, limit: int, offset: int) -> Found:
-        service, company_id = self._service, current_principal().company_id
-        with service.writes.company(company_id) as conn:
+        service, actor = self._service, self._actor()
+        with service.writes.company(actor.company_id) as conn:
             records = named_records(conn, "library_component", component)
             ids = [record.id for record in records]
             holders = Search(refers_to=ids, sort="sku_code")
-            page = search.page(holders, min(limit, _MOST_ITEMS), offset, service.clock.now()).read(conn)
-            items = [self._item(conn, company_id, item, ids, fields) for item in page["data"]]
+            page = search.page(holders, min(limit, _MOST_ITEMS), offset, actor.now).read(conn)
+            items = [self._item(conn, actor, item, ids, fields) for item in page["data"]]
         total, end = page["pagination"]["total"], offset + len(items)
         return self._answer(
             {
@@ -447,8 +448,12 @@ class WhatIfTools:
             }
         )
 
+    def _actor(self) -> Actor:
+        who = current_principal()
+        return Actor(who.company_id, who.origin, self._service.clock.now())
+
     def _item(
-        self, conn: Connection, company_id: UUID, item: SkuListItem, ids: list[str], fields: JsonObject
+        self, conn: Connection, actor: Actor, item: SkuListItem, ids: list[str], fields: JsonObject
     ) -> JsonObject:
         """Return an item that uses the component, with its grade now and after the change."""
         answer: JsonObject = {
@@ -460,9 +465,7 @@ class WhatIfTools:
             return answer
         sku_id = item["id"]
         lines = given_lines([_change(str(line["id"]), fields) for line in what_if.lines_of(conn, sku_id, ids)])
-        compared = what_if.compared(
-            conn, company_id, sku_id, {}, lines, now=self._service.clock.now(), rulesets=self._service.rulesets
-        )
+        compared = what_if.compared(conn, actor, sku_id, {}, lines, rulesets=self._service.rulesets)
         if compared.refused is not None:
             return {**answer, "refused": compared.refused}
         after = compared.after

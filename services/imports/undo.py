@@ -18,7 +18,7 @@ from schemas.actors import Actor
 from schemas.imports.types import ImportUndoResult, UndoCounts, UndoKept
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from warehouse.audit import ledger
 from warehouse.imports import queries
 from warehouse.operate.sessions import Connection
@@ -86,9 +86,7 @@ def undo(conn: Connection, actor: Actor, import_id: UUID, *, rules: RuleSet, dry
     Raise `NotThere`, and `Refused` for a dry run or an import that is worked on, and while an import of the company is
     being undone: another call would only wait, with a connection, for its locks.
     """
-    found = queries.one(conn, import_id, _Import, _Import._fields)
-    if found is None:
-        raise NotThere
+    found = require(queries.one(conn, import_id, _Import, _Import._fields))
     if found.dry_run or found.status not in ("completed", "failed"):
         raise Refused([Issue("invalid_format", _NOT_ENDED, "id")])
     if not queries.take_undo_turn(conn, actor.company_id):

@@ -17,7 +17,7 @@ from schemas.imports.types import KeptMapping, OwnWordsChange
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from schemas.words import fold
 from warehouse.audit import ledger
 from warehouse.imports import words
@@ -73,9 +73,7 @@ def _checked(sent: Iterable[OwnWordInput]) -> list[Word]:
 
 def remove_mapping(conn: Connection, actor: Actor, mapping_id: UUID, *, dry_run: bool = False) -> KeptMapping:
     """Remove a mapping in the caller's transaction, and return it. Raise `NotThere`."""
-    kept = words.find(conn, mapping_id)
-    if kept is None:
-        raise NotThere
+    kept = require(words.find(conn, mapping_id))
     if not dry_run:
         words.remove_mapping(conn, mapping_id)
         before = {kept["name"]: kept["mapping"]}

@@ -23,7 +23,7 @@ from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import Refused, require
 from schemas.skus.types import Component, PartFacts
 from services import files as files_services
 from warehouse import review, suppliers
@@ -69,10 +69,7 @@ def file(
 
 def load_entry(conn: Connection, entry_id: UUID) -> Entry:
     """Return an entry of the session's company. Raises `NotThere`."""
-    found = review.of(conn, entry_id)
-    if found is None:
-        raise NotThere
-    return found
+    return require(review.of(conn, entry_id))
 
 
 MOST_FILES: Final = 20

@@ -22,7 +22,7 @@ from pipelines.figures import loaded_catalogue
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Figure, Message
-from schemas.refusals import NotThere
+from schemas.refusals import require
 from schemas.skus.types import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from services.skus import detail
@@ -101,9 +101,7 @@ def archive_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rules: RuleSet,
     with savepoint(conn) as part:
         part.keep = not dry_run
         found = archive.archive(conn, actor.with_reason(actor.origin.reason or "Archived."), [sku_id])
-        rested = archive.of(conn, sku_id, actor.now.date())
-    if rested is None:
-        raise NotThere
+        rested = require(archive.of(conn, sku_id, actor.now.date()))
     version, warnings = rested.row["version"], placed_warnings(conn, sku_id, rules, actor.now.date())
     return Archiving("updated" if found else "unchanged", rested, warnings, version - found)
 
@@ -155,9 +153,7 @@ def return_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rulesets: Rulese
     The outcome is unchanged where it was not archived, and rejected where the law refuses it by now. Nobody is warned
     of a return that was asked for.
     """
-    code = archive.code_of(conn, sku_id) or queries.code_of(conn, sku_id)
-    if code is None:
-        raise NotThere
+    code = require(archive.code_of(conn, sku_id) or queries.code_of(conn, sku_id))
     record = cast(SkuPatch, {"sku_code": code})
     written = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=dry_run)
     written[0].warnings = [issue for issue in written[0].warnings if issue.code != "returned_from_archive"]

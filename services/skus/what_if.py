@@ -4,13 +4,13 @@ The grade after changes is the dry run of the same write (`services.review.compa
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from typing import NamedTuple
 from uuid import UUID
 
 from compliance import grading
 from compliance.grading import toward
-from schemas.actors import Actor, Origin
+from schemas.actors import Actor
 from schemas.json_values import JsonMapping
 from schemas.skus.types import Component
 from services.review import compare
@@ -31,14 +31,9 @@ class Way(NamedTuple):
 
 
 def unfiled(
-    sku_id: UUID,
-    changes: Mapping[str, object],
-    component_changes: Sequence[Mapping[str, object]],
-    *,
-    by: tuple[str, str | None],
-    now: datetime,
+    actor: Actor, sku_id: UUID, changes: Mapping[str, object], component_changes: Sequence[Mapping[str, object]]
 ) -> Entry:
-    """Return the entry that a proposal would be, before it is filed; `by` is the id and name of who proposes."""
+    """Return the entry that a proposal of the actor would be, before it is filed."""
     return Entry(
         id=sku_id,
         kind="sku_update",
@@ -46,10 +41,10 @@ def unfiled(
         sku_id=sku_id,
         request_id=None,
         payload=payload_of(changes, component_changes),
-        filed_by_type="connection",
-        filed_by_id=by[0],
-        filed_by_name=by[1],
-        filed_at=now,
+        filed_by_type=actor.origin.actor_type,
+        filed_by_id=actor.origin.actor_id,
+        filed_by_name=actor.origin.actor_name,
+        filed_at=actor.now,
         decided_by_name=None,
         decided_at=None,
         reason=None,
@@ -65,18 +60,15 @@ def payload_of(changes: Mapping[str, object], component_changes: Sequence[Mappin
 
 def compared(
     conn: Connection,
-    company_id: UUID,
+    actor: Actor,
     sku_id: UUID,
     changes: Mapping[str, object],
     component_changes: Sequence[Mapping[str, object]],
     *,
-    now: datetime,
     rulesets: Rulesets,
 ) -> Comparison:
     """Compare a SKU with what these changes would make of it; nothing is written."""
-    entry = unfiled(sku_id, changes, component_changes, by=("what-if", None), now=now)
-    actor = Actor(company_id, Origin("system", None, None, correlation_id="dry run"), now)
-    return compare.compare(conn, actor, entry, rulesets=rulesets)
+    return compare.compare(conn, actor, unfiled(actor, sku_id, changes, component_changes), rulesets=rulesets)
 
 
 def lines_of(conn: Connection, sku_id: UUID, component_ids: Iterable[str]) -> list[Component]:
@@ -85,9 +77,9 @@ def lines_of(conn: Connection, sku_id: UUID, component_ids: Iterable[str]) -> li
     return [line for line in store.of_id(conn, sku_id) or [] if line.get("component_id") in wanted]
 
 
-def way_to(conn: Connection, sku_id: UUID, target: str, *, now: datetime, rulesets: Rulesets) -> Way:
+def way_to(conn: Connection, sku_id: UUID, target: str, *, today: date, rulesets: Rulesets) -> Way:
     """Return what would bring a SKU of the session's company to a grade or a better one."""
-    row = queries.of(conn, sku_id, now.date())
+    row = queries.of(conn, sku_id, today)
     assert row is not None, "the caller has found it"
     record, rules = detail_skus.record(row), rulesets.active(conn)
     trace = grading.explain(record, rules)

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from api.cli import build_program
 from api.operate.program import Refusal
-from api.operate.start import code_server, daemon, webserver, workers
+from api.operate.start import programs
 from tests import preloaded
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
@@ -131,7 +131,8 @@ class Program:
 def _orchestration(environment: dict[str, str], log: Path) -> list[Program]:
     """Dagster's processes and a worker, which comes last."""
     settings = Settings.load(data_dir=environment["PCDS_DATA_DIR"])
-    chosen = [code_server(settings), webserver(settings), daemon(settings), *workers(1)]
+    known = programs(settings)
+    chosen = [known[name] for name in ("dagster-code", "dagster-ui", "dagster-daemon", "worker")]
     started = []
     for program in chosen:
         if program.after is not None:

@@ -17,6 +17,8 @@ from api import cli
 from api.operate import start
 from warehouse.operate.settings import Settings
 
+PROGRAMS = start.programs(Settings.load())
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
@@ -32,7 +34,7 @@ def variables(path: Path) -> set[str]:
 def test_the_compose_file_has_what_a_deployment_needs() -> None:
     started = [service["command"][-1] for service in OURS.values() if "api.operate.start" in service["command"]]
     assert (started.count("api"), started.count("worker"), started.count("dagster-daemon")) == (2, 2, 1)
-    assert {*started} == {*start.BY_NAME} - {"celery-worker"}
+    assert {*started} == {*PROGRAMS} - {"celery-worker"}
     assert "postgres" in SERVICES
 
 
@@ -41,7 +43,7 @@ def test_a_container_starts_a_program_of_ours_without_rights(name: str) -> None:
     service = OURS[name]
     match service["command"]:
         case ["python", "-m", "api.operate.start", program]:
-            assert program in start.BY_NAME
+            assert program in PROGRAMS
             assert name.startswith(program)
         case ["pcds", command]:
             assert cli.build_program([command])
@@ -74,12 +76,11 @@ def test_ports_are_open_on_loopback_and_no_network_is_trusted_unless_asked() -> 
 
 def test_whoever_needs_the_code_server_has_it_in_the_same_data_directory() -> None:
     """And the API the webserver on its loopback address: they share a network."""
-    settings = Settings.load()
     of_data = {name: service["volumes"][0] for name, service in OURS.items()}
     codes = {of_data[name] for name in OURS if name.startswith("dagster-code")}
     for name, service in OURS.items():
-        program = start.BY_NAME.get(service["command"][-1])
-        if program is not None and program(settings).after:
+        program = PROGRAMS.get(service["command"][-1])
+        if program is not None and program.after:
             assert of_data[name] in codes
     apis = {name for name in OURS if name.startswith("api-")}
     assert {service["network_mode"] for service in OURS.values() if "network_mode" in service} == {
@@ -118,7 +119,7 @@ def test_a_unit_starts_a_program_of_ours(unit: Path) -> None:
         case ["pcds", name, *_]:
             assert name in cli.COMMANDS
         case ["python", "-m", "api.operate.start", name]:
-            assert name == "%i" or name in start.BY_NAME
+            assert name == "%i" or name in PROGRAMS
         case other:
             pytest.fail(f"{other} is no program of ours")
     [seconds] = re.findall(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)

@@ -17,6 +17,8 @@ from tests.api.test_isolation_of_routes import named
 from warehouse.operate import keys as keys_operate
 from warehouse.operate.settings import Settings
 
+PROGRAMS = start.programs(Settings.load())
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 BASE, EXAMPLE = DEPLOY / "kubernetes" / "base", DEPLOY / "kubernetes" / "overlays" / "example"
@@ -177,15 +179,14 @@ def test_every_container_starts_a_program_of_ours() -> None:
                 assert cli.build_program([command])
             case other:
                 assert other == ["python", "-m", "pipelines.commands", "catalogue-refresh", "--if-needed"]
-    assert {*started} == {*start.BY_NAME} - {"celery-worker"}
+    assert {*started} == {*PROGRAMS} - {"celery-worker"}
 
 
 def test_whoever_needs_the_code_server_has_it_in_the_same_pod() -> None:
     """They meet at a socket of the data directory."""
-    settings = Settings.load()
     for pod in templates().values():
         names = {each["name"] for each in pod["containers"]}
-        if any(name in start.BY_NAME and start.BY_NAME[name](settings).after for name in names):
+        if any(name in PROGRAMS and PROGRAMS[name].after for name in names):
             assert "dagster-code" in names
 
 

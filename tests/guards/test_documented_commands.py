@@ -21,6 +21,8 @@ from tests import documented
 from tests.documented import ROOT, Command, faults
 from warehouse.operate.settings import Settings
 
+PROGRAMS = start.programs(Settings.load())
+
 PAGES = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")])
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _SPAN = re.compile(r"`(pcds\s+[a-z-][^`]+)`")
@@ -105,7 +107,7 @@ def _wrong(words: list[str]) -> Iterator[str]:
             if not re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE):
                 yield f"no target {target}"
         case ["python", "-m", module, *names]:
-            if find_spec(module) is None or {*names} - {*start.BY_NAME, "NAME"}:
+            if find_spec(module) is None or {*names} - {*PROGRAMS, "NAME"}:
                 yield f"no program {module} {names}"
         case ["export", *settings]:
             known = {*Settings.model_construct(**dict.fromkeys(Settings.model_fields, "x")).environment()}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from dagster._core.storage.tags import TagType, get_tag_type
 
-from api.operate.launching import ExportLaunch, Launch
+from api.operate.launching import launch_of_export, launch_of_import
 from pipelines.engine import tags
 from warehouse.imports.claims import SMALL_ROWS
 
@@ -38,8 +38,8 @@ def test_limits_are_of_tags_that_there_are(file: str) -> None:
 def test_the_api_tags_its_launches_as_sensors_do() -> None:
     """It cannot import the names, because it does not import Dagster."""
     launches = (
-        Launch(uuid4(), uuid4(), "acme", "a.csv", SMALL_ROWS + 1),
-        ExportLaunch(uuid4(), uuid4(), "acme", SMALL_ROWS + 1),
+        launch_of_import(uuid4(), uuid4(), "acme", "a.csv", SMALL_ROWS + 1),
+        launch_of_export(uuid4(), uuid4(), "acme", SMALL_ROWS + 1),
     )
     for launch in launches:
         sent = {each["key"]: each["value"] for each in launch.variables()["run"]["executionMetadata"]["tags"]}

@@ -135,8 +135,8 @@ def test_units_make_a_market_for_a_proposal_and_for_a_question_too(queue):
     with pytest.raises(Refused, match=r"units of 2026 \(5\) make DE a market"):
         queue.accepted(entry)
     with queue.pool.company(queue.company) as conn:
-        asking = {"now": queue.clock.now(), "rulesets": queue.rulesets}
-        asked = what_if.compared(conn, queue.company, UUID(sku["id"]), FORBIDDEN["changes"], [], **asking)
+        actor = Actor(queue.company, PERSON, queue.clock.now())
+        asked = what_if.compared(conn, actor, UUID(sku["id"]), FORBIDDEN["changes"], [], rulesets=queue.rulesets)
     assert [issue.message for issue in asked.refusal] == [issue.message for issue in queue.compared(entry).refusal]
 
 
