@@ -190,6 +190,13 @@ class SchemeRating(TypedDict):
             description="Rating of the worst part: red, amber or green in uk_ram; null if a fact is missing."
         ),
     ]
+    unverified: Annotated[
+        bool,
+        PydanticField(
+            description="Whether a rule that decides the rating rests on memory: no file has such a rating before a "
+            "person has confirmed it."
+        ),
+    ]
     open: list[SchemeOpenFact]
     source_url: Annotated[str, PydanticField(description="Address of the methodology.")]
 
