@@ -17,7 +17,7 @@ from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
 from compliance.scopes import is_in_union, of_record
 from compliance.tables import as_text
-from compliance.words import resolve_format, resolve_material
+from compliance.words import normalise, resolve_format, resolve_material
 from schemas.messages import ORIGINAL, Message, translate
 from schemas.rules import AnnexVFlag
 from schemas.skus.types import Component, Sku
@@ -126,7 +126,7 @@ def use_decides(record: Sku, rules: RuleSet) -> bool:
 
 def _may_hold(ban: Ban, facts: Mapping[str, Fact]) -> bool:
     """Return whether the ban's clauses could hold if every fact outside the known ones were as the ban requires."""
-    return all(
+    return not _is_excluded(ban, facts) and all(
         any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms)
         for atoms in _clauses(ban.required_facts)
     )
@@ -172,7 +172,20 @@ def _face(record: Sku, rules: RuleSet) -> dict[str, Fact]:
         "reusable": record.get("reusable"),
         "use_contexts": tuple(record.get("use_contexts") or ()),
         "packaging_format_key": pack_format.key if pack_format else None,
+        "excluded": excluded_facts(record.get("product_category") or "", rules),
     }
+
+
+@lru_cache(maxsize=4096)
+def excluded_facts(product_category: str, rules: RuleSet) -> tuple[str, ...]:
+    """Return the open facts that are not so in a product category: crisps are no fresh fruit (`ban_exclusions.csv`)."""
+    text = f" {normalise(product_category)} "
+
+    def has(words: Sequence[str]) -> bool:
+        return any(f" {word} " in text for word in words)
+
+    found = {fact for row in rules.exclusions if has(row.words) and not has(row.unless) for fact in row.excludes}
+    return tuple(sorted(found))
 
 
 def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
@@ -268,11 +281,18 @@ def _holds(atom: str, facts: Mapping[str, Fact]) -> bool:
     return any(as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
 
 
+def _is_excluded(ban: Ban, facts: Mapping[str, Fact]) -> bool:
+    excluded = facts["excluded"]
+    return isinstance(excluded, tuple) and any(item in excluded for item in ban.open_facts.split("; "))
+
+
 def _open_facts(ban: Ban, facts: Mapping[str, Fact], answers: Mapping[str, bool]) -> list[str] | None:
     """Return the keys that stay open, in order; None where a fact or an answer says that the ban does not apply.
 
     A field that decides a fact stands above a person's answer to it.
     """
+    if _is_excluded(ban, facts):
+        return None
     still_open = []
     for key, atom in _items_of(ban.open_facts):
         if atom and facts[_parsed(atom)[0]] not in (None, (), [], ""):

@@ -13,7 +13,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import pycountry
 
@@ -345,3 +345,45 @@ def _due_day_faults(row: Row, codes: set[str]) -> Iterator[str]:
             yield "the last day of February is written “last”"
     except ValueError:
         yield "month and day are no day of a year"
+
+
+ROW_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "jurisdictions.csv": ("name",),
+    "thresholds.csv": ("obligation", "material", "from"),
+    "scheme_categories.csv": ("category_code",),
+    "due_days.csv": ("duty", "half"),
+    "coverage.csv": (),
+}
+"""The tables whose rows the catalogue's page lists, with the columns that name a row beside its code."""
+_FIRST_VERSION: Final = "2026-11-22"
+
+
+class ListedRow(NamedTuple):
+    """One row of a table as the catalogue's page lists it.
+
+    `since` is the version that last changed it, `what` how; `sure` is its confidence, of a jurisdiction its depth and
+    the day on which it was verified, where somebody did.
+    """
+
+    code: str
+    name: str
+    since: str
+    what: str
+    sure: str
+
+
+@cache
+def listed_rows() -> Mapping[str, tuple[ListedRow, ...]]:
+    """Return the rows of each table that come with the release, in their order, with their age (`changes.csv`)."""
+    changes = {(row["table"], row["code"], row["row"]): row for row in rows(PINNED.with_name("changes.csv"))}
+    found: dict[str, tuple[ListedRow, ...]] = {}
+    for table, names in ROW_NAMES.items():
+        listed = []
+        for row in rows(PINNED.with_name(table)):
+            name = " ".join(filter(None, (row[column] for column in names)))
+            change = changes.pop((table, row["code"], name), {"version": _FIRST_VERSION, "what": ""})
+            sure = row.get("confidence") or f"depth {row['depth']}, verified on {row['verified_on'] or 'no day'}"
+            listed.append(ListedRow(row["code"], name, change["version"], change["what"], sure))
+        found[table] = tuple(listed)
+    refuse("changes.csv", (f"{' '.join(key)} is no row." for key in changes))
+    return MappingProxyType(found)

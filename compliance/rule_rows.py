@@ -217,6 +217,19 @@ class Ban:
     texts: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Words of a product category in which the open facts that it `excludes` are not so (`ban_exclusions.csv`).
+
+    With a word of `unless` in it the category decides nothing: vegetable crisps may be fresh vegetables or crisps.
+    """
+
+    category: str
+    words: tuple[str, ...]
+    excludes: frozenset[str]
+    unless: tuple[str, ...]
+
+
 def material(row: Row) -> Material:
     """Parse a row of `materials.csv`."""
     implied: dict[str, Value] = {}
@@ -305,6 +318,7 @@ class RuleSet:
     attachments_speak_for_layers: bool
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
+    exclusions: tuple[Exclusion, ...]
     questions: Mapping[tuple[str, str], Question]
     texts: Mapping[str, Mapping[str, str]]
     en18120: tuple[StandardPart, ...]

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compliance import rule_rows
-from compliance.rule_rows import COMPARISONS, Format, Limit, Question, Rule, RuleSet, StandardPart, Value
+from compliance.rule_rows import COMPARISONS, Exclusion, Format, Limit, Question, Rule, RuleSet, StandardPart, Value
 from compliance.tables import RULES, Row, TableError, parse_table, record_of_row, refuse, rows, text
 from compliance.words import normalise
 from schemas.messages import LANGUAGES
@@ -46,12 +46,13 @@ KEYS: Final = {
     "en18120.csv": ("part",),
     "guidance.csv": ("document", "date"),
     "flag_texts.csv": ("code",),
+    "ban_exclusions.csv": ("category",),
 }
 """All tables of a rule-set, with the columns that name a row."""
 FURTHER: Final = frozenset(
-    {"attribute_questions.csv", "rule_texts.csv", "flag_texts.csv", "en18120.csv", "guidance.csv"}
+    {"attribute_questions.csv", "rule_texts.csv", "flag_texts.csv", "en18120.csv", "guidance.csv", "ban_exclusions.csv"}
 )
-"""The optional tables, which rule-sets before 2026-11-22 lack; no grade depends on them."""
+"""The optional tables, which older rule-sets lack; no grade depends on them."""
 TABLES: Final = tuple(KEYS)
 """The file names of all tables of a rule-set."""
 VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -151,6 +152,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
         attachments_speak_for_layers=scoring.get("analogy_attachments_to_layers", "Y") == "Y",
         limits=MappingProxyType({row["code"]: record_of_row(Limit, row) for row in tables["limits.csv"]}),
         bans=tuple(rule_rows.ban(row, flag_texts.get(row["code"], {})) for row in tables["annex_v.csv"]),
+        exclusions=tuple(record_of_row(Exclusion, row) for row in tables["ban_exclusions.csv"]),
         questions=MappingProxyType(
             {
                 (row["field"], row["component_type"]): record_of_row(
@@ -221,6 +223,7 @@ def check(rules: RuleSet, tables: Mapping[str, Sequence[Row]]) -> None:
         *_scoring(rules, tables["scoring.csv"]),
         *_notes(rules),
         *_flag_texts(rules, tables["flag_texts.csv"]),
+        *_exclusions(rules),
     )
     refuse(f"Rule-set {rules.version}", faults)
 
@@ -334,6 +337,15 @@ def _notes(rules: RuleSet) -> Iterator[str]:
     for part in rules.en18120:
         if unknown := part.streams - rules.targets.keys():
             yield f"en18120.csv, {part.part}: stream {', '.join(sorted(unknown))} is not in streams.csv."
+
+
+def _exclusions(rules: RuleSet) -> Iterator[str]:
+    asked = {item.partition("=")[0] for ban in rules.bans for item in ban.open_facts.split("; ")}
+    for row in rules.exclusions:
+        if unknown := row.excludes - asked:
+            yield f"ban_exclusions.csv, {row.category}: no ban asks {', '.join(sorted(unknown))}."
+        if wrong := [word for word in (*row.words, *row.unless) if normalise(word) != word]:
+            yield f"ban_exclusions.csv, {row.category}: {', '.join(wrong)} is not in normal form."
 
 
 def _flag_texts(rules: RuleSet, texts: Sequence[Row]) -> Iterator[str]:

@@ -103,6 +103,17 @@ class OpenFact(TypedDict):
     ]
 
 
+class UncoveredMaterial(TypedDict):
+    """A material that is given and that no guideline row covers: a reason for the grade, and nothing to ask for."""
+
+    component_id: Annotated[
+        _Identifier | None, PydanticField(description="The component; null for a SKU that was graded without a graph.")
+    ]
+    code: Literal["no_guideline_row"]
+    material: Annotated[str, PydanticField(description="What the material was read as.")]
+    message: Annotated[str, PydanticField(description="One sentence, in the language of Accept-Language.")]
+
+
 class GradeTrace(TypedDict):
     """How the grade was reached; stream, share, features and cap are those of the body's unit."""
 
@@ -127,6 +138,10 @@ class GradeTrace(TypedDict):
     open: Annotated[
         list[OpenFact],
         PydanticField(description="Facts that could change the grade, the strongest first."),
+    ]
+    no_guideline_row: Annotated[
+        list[UncoveredMaterial],
+        PydanticField(description="Given materials that no guideline row covers: the grade is a reading, or none."),
     ]
     previous: Annotated[
         PreviousGrade | None,
@@ -173,6 +188,13 @@ class SchemeRating(TypedDict):
         str | None,
         PydanticField(
             description="Rating of the worst part: red, amber or green in uk_ram; null if a fact is missing."
+        ),
+    ]
+    unverified: Annotated[
+        bool,
+        PydanticField(
+            description="Whether a rule that decides the rating rests on memory: no file has such a rating before a "
+            "person has confirmed it."
         ),
     ]
     open: list[SchemeOpenFact]

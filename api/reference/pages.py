@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from api.openapi.completion import example
 from api.reference import operations as operations_reference
 from api.reference.operations import Document, operations
+from compliance.catalogue import listed_rows
 from compliance.ruleset import by_kind, load, versions
 from schemas.issues import ISSUE_CODES
 from schemas.json_values import JsonObject
@@ -81,6 +82,8 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
         "vocabularies": {name: schema for name, schema in schemas.items() if "enum" in schema},
         "errors": {code: (error, _example(code, lang)) for code, error in ERROR_CODES.items()},
         "issues": ISSUE_CODES,
+        "catalogue": listed_rows(),
+        "newest": max(row.since for listed in listed_rows().values() for row in listed),
         "sources": {version: by_kind(load(version)) for version in versions()},
     }
     names = PAGES if lang == LANGUAGES[0] else TOLD
@@ -112,5 +115,5 @@ def _example(code: str, lang: str) -> dict[str, object]:
 
 TOLD: Final = ("errors",)
 """Pages in every language; the others show the document, which is English."""
-PAGES: Final = ("", "errors", "fields", "rules")
-"""The pages: operations, error codes, field tables, sources of the design rules."""
+PAGES: Final = ("", "errors", "fields", "rules", "catalogue")
+"""The pages: operations, error codes, field tables, sources of the design rules, rows of the catalogue."""

@@ -1,13 +1,15 @@
 """Assesses a unit and a SKU: steps 2 to 7 of grading.md in order, keeping everything that the trace reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import floor
 from typing import Final, NamedTuple
 
 from compliance.grading.firing import Effect, Face, Outcome, face, facts_of, outcome, shares_held
 from compliance.grading.units import (
+    Part,
     Unit,
+    Weighed,
     lightweight_exemption,
     lines,
     missing_facts,
@@ -118,6 +120,15 @@ class UnitAssessment:
         """Return the effects of the parts, in their order."""
         return [outcome.effect for outcome in self.outcomes]
 
+    def without_row(self) -> Iterator[tuple[Weighed, Part]]:
+        """Yield each given material that no guideline row covers, with its member: listed nowhere, or read by analogy.
+
+        It is a reason of its own and no missing fact: nothing more can be asked for.
+        """
+        for owner, part, found in zip(self.unit.owners, self.unit.parts, self.outcomes, strict=False):
+            if (found.by_analogy or found.effect.unlisted) and part.is_given:
+                yield self.unit.members[owner], part
+
     def unlisted(self, rules: RuleSet) -> Rule | None:
         """Return the row that applies to every part that no row lists; None where all are listed."""
         grams = [g for g, outcome in zip(self.unit.grams, self.outcomes, strict=False) if outcome.effect.unlisted]
@@ -156,12 +167,13 @@ def conclude(record: Sku, assessed: Sequence[UnitAssessment], rules: RuleSet) ->
 
 
 def _asked_for(assessed: UnitAssessment, rules: RuleSet) -> list[str]:
-    """Return the unit's missing fields; a material that no row lists is asked for again (step 6, fourth case)."""
+    """Return the unit's missing fields; a material that no row lists is one unless it is given (issue 37)."""
     rule = assessed.unlisted(rules)
     if rule is None or rule.effect != "not_assessed":
         return assessed.missing
     members = zip(assessed.unit.members, assessed.outcomes, strict=False)
-    return [*assessed.missing, *(m.field("polymer_or_grade") for m, outcome in members if outcome.effect.unlisted)]
+    unlisted = (m for m, outcome in members if outcome.effect.unlisted and not m.part.is_given)
+    return [*assessed.missing, *(member.field("polymer_or_grade") for member in unlisted)]
 
 
 def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:

@@ -8,6 +8,7 @@ trial's score.
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
 from compliance.grading.assessment import Assessment, Score, UnitAssessment, assess
@@ -51,7 +52,8 @@ def is_provisional(record: Sku, assessed: Assessment, rules: RuleSet) -> bool:
     if assessed.result.grade == "not_assessed":
         return False
     units_to_ask = asked_units(assessed)
-    if any(True for place in units_to_ask for _ in readings(assessed.units[place])):
+    of_units = [assessed.units[place] for place in units_to_ask]
+    if any(True for unit in of_units for _ in chain(readings(unit), unit.without_row())):
         return True
     trials = Trials(record, assessed, rules)
     return any(_could_change(trials, assessed, place, rules) for place in units_to_ask)
@@ -65,11 +67,12 @@ def asked_units(assessed: Assessment) -> list[int]:
 def readings(assessed: UnitAssessment) -> Iterator[tuple[str, Weighed | None]]:
     """Yield the fields that would replace a reading on which the unit's grade rests, each with its member.
 
-    These are the material of a part that is graded by analogy, is listed nowhere, or has a text read as its generic
-    kind; and the `components` of the SKU (no member) where a material hides layers that are not recorded.
+    These are the material that is not given of a part that is graded by analogy, is listed nowhere, or has a text
+    read as its generic kind; and the `components` of the SKU (no member) where a material hides layers that are not
+    recorded. A material that is given is no such field (`UnitAssessment.without_row`).
     """
-    for owner, result in zip(assessed.unit.owners, assessed.outcomes, strict=False):
-        if result.by_analogy or result.effect.unlisted:
+    for owner, part, result in zip(assessed.unit.owners, assessed.unit.parts, assessed.outcomes, strict=False):
+        if (result.by_analogy or result.effect.unlisted) and not part.is_given:
             yield "polymer_or_grade", assessed.unit.members[owner]
     for member in assessed.unit.members:
         material = member.part.material

@@ -14,14 +14,14 @@ from typing import Final
 from compliance.grading.assessment import Assessment, UnitAssessment, rounded_score
 from compliance.grading.firing import RANK, rows_for_type
 from compliance.grading.provisional import Judgement, OpenFact, judge, open_facts
-from compliance.grading.units import lines
+from compliance.grading.units import Part, Weighed, lines
 from compliance.rule_rows import Material, Rule
-from compliance.ruleset import RuleSet
+from compliance.ruleset import STEP_6_RULES, RuleSet
 from compliance.words import nearest_materials, resolve_material
 from schemas import rules as rules_schemas
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Figure, Message, message_of, translate, word
-from schemas.rules import GradeComponent, GradeRule, GradeTrace, GradeUnit, MissingFact
+from schemas.rules import GradeComponent, GradeRule, GradeTrace, GradeUnit, MissingFact, UncoveredMaterial
 from schemas.skus.types import Component, Sku
 
 TO_SEND: Final[dict[str, Message]] = {
@@ -97,6 +97,9 @@ def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> G
             {**issue, "message": translated_question(issue["message"], rule_sets, lang)} for issue in trace["missing"]
         ],
         "open": [{**fact, "ask": translated_question(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
+        "no_guideline_row": [
+            {**each, "message": translated_text(each["message"], rule_sets, lang)} for each in trace["no_guideline_row"]
+        ],
         "assumptions": [translated_text(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
     }
 
@@ -242,8 +245,25 @@ def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet
         "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
         "missing": missing_fields(assessed.missing, record, day),
         "open": [],
+        "no_guideline_row": [
+            _uncovered(member, part, lines(record)) for unit in assessed.units for member, part in unit.without_row()
+        ],
         "previous": None,
         "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
+    }
+
+
+def _uncovered(member: Weighed, part: Part, stored_lines: Sequence[Component]) -> UncoveredMaterial:
+    assert part.material
+    return {
+        "component_id": None if member.index is None else stored_lines[member.index].get("id"),
+        "code": "no_guideline_row",
+        "material": part.material.code,
+        "message": Message(
+            "No guideline row covers {material} as {unit}: the material is given, and nothing is missing.",
+            material=part.material.code,
+            unit=part.component_type,
+        ),
     }
 
 
@@ -256,13 +276,26 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Messa
     deciding = next((unit for unit in assessed.units if unit.result == assessed.result), assessed.units[0])
     where = "" if deciding is assessed.units[0] else Message(" of the separate {unit}", unit=deciding.unit.name)
     strict = [rule for fired in _rules_by_member(deciding, rules) for rule, overruled in fired if not overruled]
+    uncovered = ", ".join(dict.fromkeys(part.material.code for _, part in deciding.without_row() if part.material))
     if assessed.result.grade == "not_assessed":
         if deciding.stream is None:
             return Message("Not assessed, because no recycling stream is known for this material.")
         tests = [rule for rule in strict if rule.effect == "not_assessed"]
+        if uncovered and any(rule.rule_id in STEP_6_RULES for rule in tests):
+            return Message(
+                "Not assessed, because no guideline row covers the material that is given: {materials}.",
+                materials=uncovered,
+            )
         return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
     if reds := [rule for rule in strict if rule.effect == "disqualify"]:
         about = {"of_unit": where, "features": _named(reds)}
+        if provisional and uncovered:
+            return Message(
+                "Not recyclable, because of the design{of_unit}: {features}; no guideline row covers {materials}, so "
+                "that this is a reading.",
+                **about,
+                materials=uncovered,
+            )
         if provisional:
             return Message(
                 "Not recyclable, because of the design{of_unit}: {features}; facts that are not given could change it.",
@@ -278,6 +311,13 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Messa
         "limits": Message("1 limited feature") if limited == 1 else Message("{count} limited features", count=limited),
         "cap": Figure(f"{rules.cap(limited or 0):g}"),
     }
+    if provisional and uncovered:
+        return Message(
+            "{grade} with {score} points{of_unit}: recycling keeps {kept} % of the weight, and with {limits} the score "
+            "is at most {cap}; no guideline row covers {materials}, so that this is a reading.",
+            **about,
+            materials=uncovered,
+        )
     if provisional:
         return Message(
             "{grade} with {score} points{of_unit}: recycling keeps {kept} % of the weight, and with {limits} the score "

@@ -64,6 +64,14 @@ class Part(NamedTuple):
     carried: tuple["Part", ...]
     is_carried: bool
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the material is given: by a text, or by the attribute that names the kind of a consumable."""
+        material = self.material
+        if material is None or self.generic or not material.specified or material.code in UNSPECIFIED.values():
+            return False
+        return self.coded_by_text or self.is_carried or self.component_type in CONSUMABLE_FIELD
+
     def with_field(self, field: str, value: Value, rules: RuleSet) -> "Part":
         """Return the part as if the caller gave one more attribute."""
         fields = {**self.given, field: value}

@@ -79,6 +79,11 @@ class SchemeRule:
     confidence: str
 
     @property
+    def is_unverified(self) -> bool:
+        """Whether nobody read the row anywhere: it rests on memory."""
+        return self.confidence == "unverified"
+
+    @property
     def has_codes(self) -> bool:
         """Whether the row needs the material of the part."""
         return bool(self.rule.named or self.rule.excluded)

@@ -219,6 +219,11 @@ class PartRating(NamedTuple):
     code: str | None
     standing: tuple[SchemeRule, ...]
 
+    @property
+    def is_unverified(self) -> bool:
+        """Whether a row that led to the rating rests on memory: then only a person may write the rating anywhere."""
+        return any(row.is_unverified for row in self.standing)
+
 
 def published_schemes(record: Sku, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[SchemeRating]:
     """Return the `compliance.schemes` block of a SKU in a year: an entry per scheme of its markets in effect.
@@ -238,10 +243,12 @@ def _entry(record: Sku, scheme: Scheme, rules: RuleSet, lang: str) -> SchemeRati
     case = _case(record, scheme, rules)
     ratings = [each.rating for each in case.found if each.rating]
     complete = bool(case.found) and len(ratings) == len(case.found)
+    deciding = [row for each in case.found for row in each.standing if complete and row.rating == worst(ratings)]
     return {
         "scheme": scheme.key,
         "version": scheme.version,
         "rating": worst(ratings).name if complete else None,
+        "unverified": any(row.is_unverified for row in deciding),
         "open": _open(case, lang),
         "source_url": scheme.source_url,
     }

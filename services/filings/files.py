@@ -322,7 +322,16 @@ def first_uncounted(connection: Connection, declaration_id: UUID | None) -> Sequ
 
 
 OPEN: Final = "open.csv"
-RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why", "rules", "confidence")
+RATING_COLUMNS: Final = (
+    "sku_code",
+    "component_type",
+    "rating",
+    "scheme",
+    "why",
+    "rules",
+    "confidence",
+    "unverified_rating",
+)
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
 
 
@@ -355,6 +364,7 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
         "scheme": scheme.key,
         "version": scheme.version,
         "rated": len(ratings),
+        "unverified": sum(1 for row in ratings if row["unverified_rating"]),
         "unrated": unrated,
         "open": len(still_open),
     }
@@ -362,14 +372,19 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
 
 
 def _rating(record: Sku, part: PartRating, scheme: Scheme) -> Mapping[str, object]:
+    """Return a row of the file; a rating that rests on memory is no `rating` until a person writes it there.
+
+    `ratings` refuses the file while such a row has none.
+    """
     return {
         "sku_code": record["sku_code"],
         "component_type": part.component_type,
-        "rating": part.code,
+        "rating": None if part.is_unverified else part.code,
         "scheme": f"{scheme.key} {scheme.version}",
         "why": "; ".join(dict.fromkeys(row.rule.feature for row in part.standing)),
         "rules": "; ".join(row.rule.rule_id for row in part.standing),
         "confidence": "; ".join(sorted({row.confidence for row in part.standing})),
+        "unverified_rating": part.code if part.is_unverified else None,
     }
 
 

@@ -22,6 +22,7 @@ SKUS = [
      "components": [part("body", "plastic", "PP", 12), part("cap", "plastic", None, 4) | {"separable": True}]},
     {"sku_code": "PILLS", "packaging_format": "box", "use_contexts": ["pharmaceutical"],
      "components": [part("body", "paper", "PAP21", 15)]},
+    {"sku_code": "CAN", "packaging_format": "can", "components": [part("body", "metal", "aluminium", 15)]},
     {"sku_code": "PALLET", "packaging_format": "pallet", "packaging_level": "transport", "material": "wood",
      "weight_grams": 20_000},
     {"sku_code": "ELSEWHERE", "packaging_format": "jar", "material": "glass", "weight_grams": 90},
@@ -57,12 +58,13 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_ratings_are_proposed_checked_by_a_person_and_only_then_declared(operator, tmp_path):
     out, uk = tmp_path / "ram.csv", tmp_path / "uk.csv"
     told = operator.json("declaration", "ratings", out, "--company", operator.company, "--year", 2025)
-    assert {name: told[name] for name in ("market", "scheme", "version", "rated", "unrated")} == {
+    assert {name: told[name] for name in ("market", "scheme", "version", "rated", "unrated", "unverified")} == {
         "market": "GB",
         "scheme": "uk_ram",
         "version": "1.1",
-        "rated": 6,
+        "rated": 7,
         "unrated": 1,
+        "unverified": 1,
     }
     proposed = {(row["sku_code"], row["component_type"]): row["rating"] for row in table(out)}
     assert proposed == {
@@ -72,7 +74,11 @@ def test_ratings_are_proposed_checked_by_a_person_and_only_then_declared(operato
         ("PILLS", "body"): "G-M",
         ("TRAY", "body"): "R",
         ("TRAY", "label"): "R",
+        ("CAN", "body"): "",
     }
+    can = next(row for row in table(out) if row["sku_code"] == "CAN")
+    assert (can["unverified_rating"], can["confidence"]) == ("G", "unverified")
+    assert {row["unverified_rating"] for row in table(out) if row is not can} - {"G"} == {""}
     tray = next(row for row in table(out) if row["sku_code"] == "TRAY")
     assert (tray["why"], tray["rules"], tray["confidence"]) == ("carbon black", "RAM-RIGID-006", "secondary")
     [cap] = [row for row in table(tmp_path / "ram.open.csv") if row["component_type"] == "cap"]
@@ -83,14 +89,23 @@ def test_ratings_are_proposed_checked_by_a_person_and_only_then_declared(operato
     assert before["uncounted"] == len(SKUS) - 2
     assert all(row["ram_rag_rating"] == "" for row in table(uk))
 
+    refused = operator.run("declaration", "--company", operator.company, "--year", 2025, *UK, "--ram", out, uk)
+    assert refused.returncode, "what rests on memory is no rating before a person has written it there"
+    assert "of the ratings says nothing." in refused.stderr
+    rows = [row if row["sku_code"] != "CAN" else row | {"rating": "G"} for row in table(out)]
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
     with out.open("a", encoding="utf-8", newline="") as file:  # the person decides what the service could not
-        csv.writer(file).writerow(["=POT", "cap", "A", "", "", "", ""])
+        csv.writer(file).writerow(["=POT", "cap", "A", "", "", "", "", ""])
     after = operator.declare(*UK, "--ram", out, uk)
     assert after["uncounted"] == 0
     columns = ("packaging_material", "packaging_material_subtype", "ram_rag_rating")
     assert {tuple(row[name] for name in columns) for row in table(uk)} == {
         ("GL", "", "G"),
         ("ST", "", "G"),
+        ("AL", "", "G"),
         ("PL", "Rigid", "R"),
         ("PC", "", "R"),
         ("PL", "Rigid", "G"),

@@ -10,6 +10,7 @@ from markupsafe import escape
 from api.reference.guides import guides
 from api.reference.operations import limits, type_of
 from api.reference.pages import PAGES, TOLD, _inline, render
+from compliance.catalogue import listed_rows
 from compliance.ruleset import by_kind, load, versions
 from schemas.issues import ISSUE_CODES
 from schemas.messages import LANGUAGES, translate
@@ -87,6 +88,19 @@ def test_the_rules_are_counted_by_what_they_rest_on():
     for kind, number in by_kind(load()).items():
         row = RENDERED["rules"].partition(f'<th scope="row">{escape(kind)}</th>')[2].partition("</tr>")[0]
         assert row.endswith(f"<td>{number}</td>"), kind
+
+
+def test_the_catalogue_says_of_each_row_how_old_and_how_sure_it_is_and_what_changed():
+    page = RENDERED["catalogue"]
+    changes = page.partition('<h2 id="changes">')[2].partition("</section>")[0]
+    assert changes.startswith("What changed with the last version, 2026-11-26")
+    assert changes.count("<tr>") - 1 == sum(
+        row.since == "2026-11-26" for rows in listed_rows().values() for row in rows
+    )
+    for table, listed in listed_rows().items():
+        section = page.partition(f'<h2 id="{table}">')[2].partition("</section>")[0]
+        assert section.count("<tr>") - 1 == len(listed)
+        assert all(f"<td>{escape(row.sure)}</td></tr>" in section for row in listed)
 
 
 @pytest.mark.parametrize("path", [*(f"/{name}" if name else "" for name in PAGES), "/style.css"])

@@ -226,7 +226,9 @@ def grade_unit(unit):
         "rules": {r["rule_id"] for _, r in rules},
         "open": [(part, row) for part, _, opened, _ in verdicts for row in opened],
         "readings": bool(unlisted) or any("analogy" in notes for _, _, _, notes in verdicts),
-        "missing": [(p["index"], "polymer_or_grade") for p in unlisted if row["rule_id"] == "ANY-011d"]
+        "missing": [
+            (p["index"], "polymer_or_grade") for p in unlisted if row["rule_id"] == "ANY-011d" and not p["is_given"]
+        ]
         if unlisted
         else [],
     }

@@ -173,6 +173,10 @@ def component(line, index, sku_svhc):
         "index": index,
         "type": line["component_type"],
         "code": code,
+        "is_given": bool(code)
+        and not generic
+        and not code.endswith("_UNSPECIFIED")
+        and (from_text or line["component_type"] in OWN),
         "fields": fields,
         "given": given,
         "weight": exact(weight) if weight is not None else (Fraction(0) if optional else None),

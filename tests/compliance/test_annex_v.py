@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compliance.annex_v import bans, every_open_fact, flags, reason, translated_reason
+from compliance.annex_v import bans, every_open_fact, flags, reason, translated_reason, use_decides
 from compliance.ruleset import load
 
 RULES = load()
@@ -82,6 +82,35 @@ def test_the_rule_set_before_still_flags_what_it_flagged():
     plate = {"packaging_level": "sales", "packaging_format": "plate", "components": [board, film]}
     assert flags(plate, load("2026-11-22"), today=TODAY) == []
     assert [flag["code"] for flag in flags(plate, RULES, today=TODAY)] == ["SUPD-B3"]
+
+
+@pytest.mark.parametrize(
+    ("category", "codes"),
+    [
+        ("Crisps", []),
+        ("Chips salées", []),
+        ("Snacks / Kartoffelchips", []),
+        ("Käse", []),
+        (None, ["AV-2"]),
+        ("Food", ["AV-2"]),
+        ("Fresh fruit", ["AV-2"]),
+        ("Vegetable crisps", ["AV-2"]),
+        ("Fresh snack carrots", ["AV-2"]),
+        ("Chipsy things", ["AV-2"]),
+    ],
+)
+def test_a_category_that_excludes_a_ban_ends_its_depends(category, codes):
+    """A bag of crisps is no fresh fruit (issue 37); a category that may be either decides nothing."""
+    film = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 4}
+    bag = {"packaging_level": "sales", "packaging_format": "bag", "use_contexts": ["food"], "components": [film]}
+    assert [flag["code"] for flag in flags(bag | {"product_category": category}, RULES, today=TODAY)] == codes
+    unused = bag | {"product_category": category, "use_contexts": []}
+    assert use_decides(unused, RULES) is True, "AV-3 asks for the use of a bag whatever is in it"
+    net = unused | {"packaging_format": "net"}
+    assert use_decides(net, RULES) is bool(codes)
+    assert [flag["code"] for flag in flags(bag | {"product_category": category}, load("2026-11-22"), today=TODAY)] == [
+        "AV-2"
+    ]
 
 
 def test_additives_of_all_bodies_count_and_of_nothing_else():

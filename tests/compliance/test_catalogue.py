@@ -85,3 +85,16 @@ def test_a_lawyers_review_holds_eighteen_months_and_not_a_day_longer(tmp_path, t
 def test_a_catalogue_with_a_fault_is_refused_and_the_fault_named(tmp_path, change, fault):
     with pytest.raises(TableError, match=fault):
         catalogue.load(_write(tmp_path / "j.csv", change))
+
+
+def test_each_row_of_the_catalogue_says_how_old_and_how_sure_it_is():
+    listed = catalogue.listed_rows()
+    assert set(listed) == set(catalogue.ROW_NAMES)
+    assert all(row.sure and row.since for rows in listed.values() for row in rows)
+    by_name = {(row.code, row.name): row for row in listed["thresholds.csv"]}
+    maine = by_name["US-ME", "small_producer_exemption all"]
+    assert (maine.since, maine.sure) == ("2026-11-26", "third_party")
+    assert maine.what.startswith("changed: turnover")
+    assert by_name["DE", "register all"].since == "2026-11-22"
+    [denmark] = [row for row in listed["jurisdictions.csv"] if row.code == "DK"]
+    assert (denmark.what, denmark.sure) == ("changed: system, source_note", "depth 2, verified on 2024-05-03")

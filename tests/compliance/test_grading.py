@@ -43,6 +43,8 @@ def test_a_worked_example_comes_out_as_worked(version, example):
     assert trace["stream"] == expected["stream"]
     assert sorted(fired) == expected["rules"]
     assert [issue["field"] for issue in trace["missing"]] == expected["missing"]
+    if "no_guideline_row" in expected:
+        assert [each["material"] for each in trace["no_guideline_row"]] == expected["no_guideline_row"]
     assert trace["weight_share_percent"] == expected["weight_share_percent"]
     assert trace["limited_features"] == expected["limited_features"]
     assert units == expected["units"]
@@ -192,9 +194,10 @@ def _packed(packaging_format, body, other):
     ],
 )
 def test_lidding_and_zamak_have_a_rule_from_2026_11_26_on(packed, rule_id):
-    """Before, the pack was not assessed and asked what the given material was made of."""
+    """Before, the pack was not assessed for want of a row; nothing asks what the given material is made of."""
     before = explain(packed, load("2026-11-22"))
-    assert [issue["field"] for issue in before["missing"]] == ["components[1].polymer_or_grade"]
+    assert (before["missing"], [each["code"] for each in before["no_guideline_row"]]) == ([], ["no_guideline_row"])
+    assert before["reason"].startswith("Not assessed, because no guideline row covers the material that is given: ")
     trace = explain(packed, load("2026-11-26"))
     assert trace["missing"] == []
     assert [rule["rule_id"] for rule in trace["units"][0]["components"][1]["rules"]] == [rule_id]

@@ -159,6 +159,21 @@ def test_parts_are_rated_with_what_they_stay_on_and_medicines_have_their_own_cod
     assert [each.code for each in medical] == ["G-M", "G-M", "R-M"]
 
 
+@pytest.mark.parametrize(("version", "count"), [("1.1", 18), ("2027", 20)])
+def test_a_rating_that_rests_on_memory_is_unverified(version, count):
+    """Issue 37: 18 of 33 rules, 20 of 36; each takes its source when one is found."""
+    scheme = RAM[version]
+    assert sum(row.is_unverified for row in scheme.rules) == count
+    can = pack("can", part("body", "metal", "aluminium", 15))
+    tray = pack("tray", part("body", "plastic", "PP", 15))
+    for record, unverified in ((can, True), (tray, False)):
+        [entry] = [each for each in settling.published_schemes(record, RULES, scheme.years[0]) if each["rating"]]
+        assert (entry["version"], entry["unverified"]) == (version, unverified)
+        assert [each.is_unverified for each in settling.part_ratings(record, scheme, RULES)] == [unverified]
+    [unrated] = settling.published_schemes(pack("tray", part("body", "plastic", None, 15)), RULES, scheme.years[0])
+    assert (unrated["rating"], unrated["unverified"]) == (None, False)
+
+
 def test_an_open_fact_is_asked_with_what_it_could_do_in_the_callers_language():
     bottle = pack("bottle", PET)
     [entry] = settling.published_schemes(bottle, RULES, 2026)

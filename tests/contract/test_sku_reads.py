@@ -129,6 +129,7 @@ def test_a_grade_explains_itself(shop, full):
         "cap",
         "units",
         "missing",
+        "no_guideline_row",
         "assumptions",
     } <= set(trace)
     assert isinstance(trace["limited_features"], int)

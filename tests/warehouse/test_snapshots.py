@@ -99,6 +99,7 @@ def test_flags_are_those_that_the_sku_shows(
             "markets": chance.choice([["FR"], ["US-CA"], ["GB", "DE"], None]),
             "material": chance.choice(["plastic", "paper", None]),
             "reusable": chance.choice([True, False, None]),
+            "product_category": chance.choice(["Crisps", "Fresh fruit", "Käse", None]),
         }
         for number in range(300)
     ]

@@ -81,7 +81,7 @@ _HELD: Final = f"""(
 ROWS: Final = f"""
 SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable,
        reuse_deposit_system, name, components_weight_g, recycled_content_percent, food_contact, gtin,
-       packaging_level, ppwr_role,
+       packaging_level, ppwr_role, product_category,
        array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
@@ -106,8 +106,17 @@ FROM docs WHERE status = 'valid'"""
 """The first day on which a DoC begins or ceases to be valid without any write; null where there is none."""
 
 
-_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "flag_facts", "additives")
-"""What bans ask for besides markets and layers: the same for many SKUs. `additives` are those of the body's components,
+_FACE: Final = (
+    "packaging_level",
+    "reusable",
+    "use_contexts",
+    "packaging_format",
+    "product_category",
+    "flag_facts",
+    "additives",
+)
+"""What bans ask for besides markets and layers: the same for many SKUs. `product_category` is null but where it
+excludes a ban. `additives` are those of the body's components,
 a sorted text as `a|b`, null where there are none."""
 _BETWEEN: Final = "|"
 """Stands between the markets of a SKU where they are one text."""
@@ -123,9 +132,12 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     of a snapshot. Markets are those in effect. The body's layers matter only for SKUs in the Union whose face a ban
     concerns.
     """
+    category = pl.col("product_category")
+    deciding = [text for text in skus["product_category"].unique() if text and annex_v.excluded_facts(text, rules)]
     skus = skus.with_columns(
         pl.col("markets_in_effect").list.join(_BETWEEN).alias("markets"),
         pl.col("flag_facts").str.replace_all(_WHO_AND_WHEN, ""),
+        pl.when(category.is_in(deciding)).then(category).alias("product_category"),
     )
     skus = skus.join(_additives(components), on="sku_code", how="left", maintain_order="left")
     rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
@@ -216,6 +228,7 @@ def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_
         "packaging_level": face["packaging_level"],
         "reusable": face["reusable"],
         "packaging_format": face["packaging_format"],
+        "product_category": face["product_category"],
         "use_contexts": orjson.loads(contexts) if contexts else [],
         "flag_facts": orjson.loads(face["flag_facts"] or "[]"),
         "components": [
@@ -258,6 +271,7 @@ _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
     **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc", "flag_facts"), pl.String()),
     "updated_at": pl.Int64(),
+    "product_category": pl.String(),
 }
 
 
