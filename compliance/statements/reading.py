@@ -80,11 +80,6 @@ class Reading:
     only: bool
     unknown: tuple[str, ...]
 
-    @property
-    def says_something(self) -> bool:
-        """Whether it has anything to compare with a fact."""
-        return bool(self.topics)
-
 
 @dataclass(frozen=True, slots=True)
 class _Item:
