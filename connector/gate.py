@@ -184,7 +184,7 @@ class Gate:
 
     async def _admit(self, token: str, counted_as: str | None, request_id: object) -> Admitted:
         place, now = resource(self._service.settings.base_url), self._service.clock.now()
-        admitted = await self._service.reading(
+        admitted = await self._service.reads.run(
             partial(assistants.admit, token=token, resource=place, counted_as=counted_as, at=now)
         )
         if admitted is None:

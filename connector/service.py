@@ -3,8 +3,7 @@
 `api.http.service.Service` implements it; the connector imports nothing of `api`, which mounts it.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -13,11 +12,9 @@ from compliance.ruleset import RuleSet
 from pipelines.readers.pool import Readers
 from warehouse.operate.clock import Clock
 from warehouse.operate.objects import Objects
-from warehouse.operate.sessions import AsyncConnection, AsyncPool, Pool
+from warehouse.operate.sessions import AsyncPool, Pool
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
-
-T = TypeVar("T")
 
 
 class Service(Protocol):
@@ -53,9 +50,6 @@ class Service(Protocol):
 
     async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
         """Return the rule-set of the day, the one of a version and, if there is one, of the version before."""
-
-    async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Return the result of a read on a connection without a company; retries it where the connection had died."""
 
 
 def service_of(request: Request) -> Service:

@@ -17,11 +17,11 @@ from connector.oauth import clients
 from pipelines.changes import Sender
 from pipelines.suppliers import MailServer
 from warehouse.operate.objects import Deadlines
-from warehouse.operate.sessions import AsyncPool, Connection, Pool
+from warehouse.operate.sessions import Connection, Pool
 
 _OPEN: ContextVar[int] = ContextVar("open transactions of this task or thread", default=0)
 _CALLS = ((Deadlines, "_watched"), (MailServer, "send"), (Sender, "send"), (Launching, "_ask"), (clients, "_got"))
-_TRANSACTIONS = ((Pool, "_transaction"), (AsyncPool, "company"))
+_TRANSACTIONS = ((Pool, "_transaction"),)
 
 
 def check() -> None:
@@ -60,15 +60,6 @@ class _Watched:
     def __exit__(self, *fault: object) -> object:
         self._count.__exit__(None, None, None)
         return self._inner.__exit__(*fault)
-
-    async def __aenter__(self) -> object:
-        opened = await self._inner.__aenter__()
-        self._count.__enter__()
-        return opened
-
-    async def __aexit__(self, *fault: object) -> object:
-        self._count.__exit__(None, None, None)
-        return await self._inner.__aexit__(*fault)
 
 
 def _enter(connection: Connection) -> Connection:

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, unquote_plus
 from uuid import UUID
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -153,14 +154,14 @@ async def post_token(request: Request) -> Response:
         raise fault
     if key is None:
         raise TokenRefused("invalid_client", headers={"WWW-Authenticate": 'Basic realm="api"'})
-    return await _issued(request, key, _granted(grant, key))
+    return await run_in_threadpool(_issued, request, key, _granted(grant, key))
 
 
 async def _client(request: Request, grant: Grant) -> Key | None:
     """Return the live key that the grant names with the right secret. Raise `TokenRefused` over the limits."""
     service, presented = service_of(request), digest(grant.secret)
     client, address, now = grant.client_id, client_network(request), service.clock.now()
-    found = await service.reading(partial(keys.admit, client_id=client, presented=presented, address=address, at=now))
+    found = await service.reads.run(partial(keys.admit, client_id=client, presented=presented, address=address, at=now))
     if found.retry_after:
         raise TokenRefused("rate_limited", headers={"Retry-After": str(found.retry_after)})
     if not hmac.compare_digest(bytes(found.digest or b""), presented) or found.key is None:
@@ -179,11 +180,11 @@ def _granted(grant: Grant, key: Key) -> list[str]:
     return [scope for scope in VOCABULARIES["scope"] if scope in wanted]
 
 
-async def _issued(request: Request, key: Key, scopes: list[str]) -> Response:
+def _issued(request: Request, key: Key, scopes: list[str]) -> Response:
     service, token = service_of(request), keys.new_token(is_test=request.state.is_sandbox)
     expires_at = service.clock.now() + timedelta(seconds=keys.LIFETIME_SECONDS)
-    async with service.reads.company(key.company_id) as connection:
-        await keys.issue_token(connection, key, token=token, scopes=scopes, expires_at=expires_at)
+    with service.writes.company(key.company_id) as connection:
+        keys.issue_token(connection, key, token=token, scopes=scopes, expires_at=expires_at)
     answer = json_of(
         {"access_token": token, "token_type": "Bearer", "expires_in": keys.LIFETIME_SECONDS, "scope": " ".join(scopes)}
     )

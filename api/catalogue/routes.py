@@ -41,7 +41,7 @@ async def list_jurisdictions(
     if credential is not None:
         await admit(request, credential, "read")
     service = service_of(request)
-    entries = catalogue.served(await service.reading(catalogue_warehouse.read_every))
+    entries = catalogue.served(await service.reads.run(catalogue_warehouse.read_every))
     today = service.clock.today()
     return json_of(
         {

@@ -21,7 +21,7 @@ from api.http.writing import Write
 from pipelines.writing import write as write_writing
 from schemas.files import FIELDS, TechnicalFileUploadResponse, name_as, visible
 from schemas.messages import Message
-from schemas.refusals import NotThere
+from schemas.refusals import NotThere, require
 from services.files import key_of, record
 from warehouse import files
 from warehouse.files import File
@@ -69,9 +69,7 @@ async def receive(
 
     `write_of` returns the write once the form is read; it may refuse the form. Raise the refusals of the contract.
     """
-    async with service_of(request).reads.company(company_id) as connection:  # before the body is read
-        if not await skus.exists(connection, sku_id):
-            raise NotThere
+    require(await run_in_threadpool(_code, request, company_id, sku_id))  # before the body is read
     file_id = UUID(str(uuid7()))
     objects, object_key = service_of(request).objects, key_of(company_id, file_id)
     try:
@@ -87,6 +85,11 @@ async def receive(
         await run_in_threadpool(objects.remove, object_key)
         raise
     return await _settle(request, write, sku_id, file_id, form, dry_run=dry_run)
+
+
+def _code(request: Request, company_id: UUID, sku_id: UUID) -> str | None:
+    with service_of(request).writes.company(company_id) as conn:
+        return skus.code_of(conn, sku_id)
 
 
 async def _settle(

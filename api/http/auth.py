@@ -134,7 +134,7 @@ async def admit(request: Request, credential: Credential, scope: str) -> Key:
     async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
         return await (await connection.execute(ADMIT, asked)).fetchone()
 
-    return accept_key(request, await service_of(request).reading(ask), credential, scope)
+    return accept_key(request, await service_of(request).reads.run(ask), credential, scope)
 
 
 def admit_in_thread(request: Request, credential: Credential, scope: str) -> Key:
@@ -184,7 +184,7 @@ async def _rows(
         cursor = await connection.execute(with_caller(query), asked, binary=True)
         return cursor, await cursor.fetchall()
 
-    cursor, rows = await service_of(request).reading(ask)
+    cursor, rows = await service_of(request).reads.run(ask)
     accept_key(request, rows[0][:CALLER_COLUMNS] if rows else None, credential, "read")
     return cursor, rows
 

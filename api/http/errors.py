@@ -11,7 +11,6 @@
     ├── TooLarge          413  payload_too_large
     ├── RateLimited       429  rate_limited
     ├── TokenRefused      4xx  the codes of RFC 6749, section 5.2, and rate_limited
-    ├── NotServed         501  not_implemented
     ├── Fault             500, 503 where it passes  internal_error
     └── Stopping          500  internal_error
 
@@ -191,14 +190,6 @@ class TokenRefused(HttpRefusal):
     def body(self, correlation_id: str) -> JsonObject:
         """Return the error body, with the message as its description."""
         return super().body(correlation_id) | {"error_description": str(self)}
-
-
-class NotServed(HttpRefusal):
-    """Documented, but this environment lacks what it needs."""
-
-    def __init__(self) -> None:
-        """The meaning of the code is the message."""
-        super().__init__("not_implemented")
 
 
 class Fault(HttpRefusal):

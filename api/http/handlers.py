@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Any, Final, Literal, Self, get_args, get_origin  # Any: arguments and results of every handler
+from typing import Any, Final, Self, get_args, get_origin  # Any: arguments, results, and the framework's fields
 
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
@@ -17,25 +17,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_Source = Literal["path_params", "query_params", "headers"]
-_FIELDS: Final[Mapping[str, _Source]] = {
-    "path_params": "path_params",
-    "query_params": "query_params",
-    "header_params": "headers",
-}
-"""The framework's lists of fields, with the part of a request that they are read from; in the order of their faults."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Parameter:
-    """A parameter of a handler that stands in the request, by its alias there."""
-
-    name: str
-    alias: str
-    is_list: bool
-    location: tuple[str, str]
-    read: Callable[..., tuple[Any, list[Any]]]
-    """The framework's, which returns a value and its faults."""
+_SOURCES: Final = {"path_params": "path", "query_params": "query", "headers": "header"}
+"""The parts of a request, in the order in which their faults are told, as the framework names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +30,8 @@ class _Call:
     request_name: str | None
     """The parameter that takes the request itself."""
     defaults: Mapping[str, Any]
-    sources: Mapping[_Source, Sequence[_Parameter]]
-    """Its parameters, by the part of a request that they stand in."""
+    fields: Mapping[str, Sequence[tuple[Any, bool]]]
+    """The framework's fields of a part of the request, and whether each takes all values of its name."""
     parts: tuple["_Call", ...]
 
     @classmethod
@@ -57,29 +40,18 @@ class _Call:
         function = dependant.call
         assert function is not None, "what a route depends on is called"
         is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
-        fields = {source: getattr(dependant, kind) for kind, source in _FIELDS.items()}
-        required = [
-            source for source, of_source in fields.items() for field in of_source if field.field_info.is_required()
-        ]
-        assert {*required} <= {"path_params"}, "a path always has its parameters; all others have a default"
-        defaults = {field.name: field.default for of_source in fields.values() for field in of_source}
-        sources = {
-            source: [
-                _Parameter(
-                    field.name,
-                    field.alias,
-                    any(get_origin(kind) is list for kind in get_args(field.field_info.annotation)),
-                    (field.field_info.in_.value, field.alias),
-                    field.validate,
-                )
-                for field in of_source
-            ]
-            for source, of_source in fields.items()
-            if of_source
-        }
-        parts = tuple(cls.of(part) for part in dependant.dependencies)
-        called = function if is_async else partial(run_in_threadpool, function)
-        return cls(dependant.name, called, dependant.request_param_name, defaults, sources, parts)
+        lists = {source: getattr(dependant, f"{name}_params") for source, name in _SOURCES.items()}
+        fields = {source: [(field, _is_list(field)) for field in of_source] for source, of_source in lists.items()}
+        optional = [field for of_source in ("query_params", "headers") for field, _ in fields[of_source]]
+        assert not any(field.field_info.is_required() for field in optional), "only a path always has its parameters"
+        return cls(
+            dependant.name,
+            function if is_async else partial(run_in_threadpool, function),
+            dependant.request_param_name,
+            {field.name: field.default for field in optional},
+            {source: of_source for source, of_source in fields.items() if of_source},
+            tuple(cls.of(part) for part in dependant.dependencies),
+        )
 
     async def arguments(self, request: Request, faults: list[Any]) -> dict[str, Any]:
         """Return what the function takes of a request; add to the faults what of it cannot be read."""
@@ -91,16 +63,21 @@ class _Call:
                 result = await part.function(**its_own)
                 if part.name is not None:
                     arguments[part.name] = result
-        for source, parameters in self.sources.items():
+        for source, fields in self.fields.items():
             sent = getattr(request, source)
-            for parameter in parameters:
-                if parameter.alias in sent:
-                    value = sent.getlist(parameter.alias) if parameter.is_list else sent[parameter.alias]
-                    arguments[parameter.name], wrong = parameter.read(value, loc=parameter.location)
+            for field, is_list in fields:
+                if field.alias in sent:
+                    value = sent.getlist(field.alias) if is_list else sent[field.alias]
+                    location = (_SOURCES[source], field.alias)
+                    arguments[field.name], wrong = field.validate(value, loc=location)
                     faults += wrong
         if self.request_name is not None:
             arguments[self.request_name] = request
         return arguments
+
+
+def _is_list(field: Any) -> bool:
+    return any(get_origin(kind) is list for kind in get_args(field.field_info.annotation))
 
 
 def answering(dependant: Dependant) -> ASGIApp:

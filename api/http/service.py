@@ -4,7 +4,7 @@ The lifespan (`api.app`) opens and closes them; nothing here is a global, so tha
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
@@ -24,7 +24,7 @@ from schemas.refusals import Refused
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.objects import Objects
-from warehouse.operate.sessions import AsyncConnection, AsyncPool, Pool
+from warehouse.operate.sessions import AsyncPool, Pool
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 
@@ -62,10 +62,6 @@ class Service:
         with self.writes.system() as connection:
             earlier = None if before is None else self.rulesets.of(connection, before)
             return self.rulesets.active(connection), self.rulesets.of(connection, version), earlier
-
-    async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Return the result of a read on a connection without a company, as `AsyncPool.run` does."""
-        return await self.reads.run(work)
 
 
 @asynccontextmanager

@@ -200,7 +200,7 @@ async def _unmet(service: Service) -> frozenset[State]:
                 limit.reschedule(asyncio.get_running_loop().time() + _COMMIT_SECONDS)
                 return await commits(connection)
 
-            if not await service.reading(ask):
+            if not await service.reads.run(ask):
                 found.add(State.DATABASE_WRITES)
     except TimeoutError:
         found.add(State.DATABASE_WRITES)
@@ -224,7 +224,7 @@ async def _parts_away(service: Service) -> frozenset[State]:
             away.add(State.WORKER)
         return away
 
-    found = await service.reading(ask)
+    found = await service.reads.run(ask)
     if await run_in_threadpool(operate.is_code_server_away, service.settings):
         found.add(State.CODE_SERVER)
     return frozenset(found)

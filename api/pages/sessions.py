@@ -58,7 +58,7 @@ async def session_of(request: Request) -> Session | None:
     if not token:
         return None
     service = service_of(request)
-    found = await service.reading(partial(people.find, token=token, at=service.clock.now()))
+    found = await service.reads.run(partial(people.find, token=token, at=service.clock.now()))
     if found is None:
         return None
     session = Session(

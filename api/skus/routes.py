@@ -113,18 +113,18 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
     row = queries.row_of(await read(request, presented, queries.BY_ID, {"id": sku_id, "today": today}))
     archived_at: dict[str, datetime] = {}
     if row["id"] is None:
-        row, archived_at = await _archived(request, sku_id)
+        row, archived_at = await run_in_threadpool(_archived, request, sku_id)
     rules_for, lang = service_of(request).rules_for, accepted_language(request)
     shown, _ = await detail_skus.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
     answer = in_language(json_of({"data": {**shown, **archived_at}}), lang)
     return with_etag(answer, row["version"])
 
 
-async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, datetime]]:
+def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, datetime]]:
     """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
     service = service_of(request)
-    async with service.reads.company(request.state.company_id) as conn:
-        found = require(await archive.of_async(conn, sku_id, service.clock.today()))
+    with service.writes.company(request.state.company_id) as conn:
+        found = require(archive.of(conn, sku_id, service.clock.today()))
     return found.row, {"archived_at": found.archived_at}
 
 

@@ -44,7 +44,7 @@ async def member_of(connection: HTTPConnection) -> Member | None:
     if not token:
         return None
     service = service_of(connection)
-    found = await service.reading(partial(staff.find, token=token, at=service.clock.now()))
+    found = await service.reads.run(partial(staff.find, token=token, at=service.clock.now()))
     return None if found is None else Member(found.id, found.email, found.role, csrf_of(token))
 
 

@@ -73,7 +73,7 @@ async def admit_supplier(request: Request, token: str) -> Linked:
     """Return the request of the token, and count the call. Raise `RateLimited`, then `NotThere`."""
     service = service_of(request)
     address, now = client_network(request), service.clock.now()
-    admitted = await service.reading(partial(suppliers.admit, token=token, address=address, at=now))
+    admitted = await service.reads.run(partial(suppliers.admit, token=token, address=address, at=now))
     if admitted.retry_after:
         raise RateLimited(admitted.retry_after)
     if admitted.request_id is None or admitted.company_id is None:

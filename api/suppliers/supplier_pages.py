@@ -76,7 +76,7 @@ _SLOWEST_SECONDS: Final = 1800.0
 async def _find(request: Request, kind: Literal["request", "enquiry"]) -> Linked:
     """Return what the token of the path leads to; raise `PageRefused` where it leads to nothing any more."""
     service, token = service_of(request), request.path_params["token"]
-    link = await service.reading(partial(suppliers.find, kind=kind, token=token, at=service.clock.now()))
+    link = await service.reads.run(partial(suppliers.find, kind=kind, token=token, at=service.clock.now()))
     if link is None:
         raise PageRefused(404, "supplier.gone")
     return link

@@ -189,11 +189,11 @@ def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # 
 async def page_of(service: Service, company_id: UUID, listing: Listing[T]) -> ListPage[T]:
     """Return a page of a list as the company sees it. It is retried where a connection had died."""
     ask = partial(all_rows, company_id=company_id, query=listing.sql, parameters=listing.parameters)
-    return listing.page(*await service.reading(ask))
+    return listing.page(*await service.reads.run(ask))
 
 
 async def row(
     service: Service, company_id: UUID, query: str, parameters: Mapping[str, object]
 ) -> tuple[Any, ...] | None:
     """Return the query's first row as the company sees it; None for none. It is retried where a connection had died."""
-    return await service.reading(partial(first_row, company_id=company_id, query=query, parameters=parameters))
+    return await service.reads.run(partial(first_row, company_id=company_id, query=query, parameters=parameters))

@@ -108,10 +108,7 @@ def asked_names(endpoint: Any) -> set[str]:
 def pages_of(routes: Any) -> Iterator[tuple[str, str, Any]]:
     """Every route of a page, of sign-ins and of staff: method, path and endpoint."""
     for route in routes:
-        inner = getattr(route, "original_router", None)
-        if inner is not None:
-            yield from pages_of(inner.routes)
-        elif getattr(route, "methods", None) and not route.path.startswith(("/api/", "/dagster", "/.well-known")):
+        if getattr(route, "methods", None) and not route.path.startswith(("/api/", "/dagster", "/.well-known")):
             for method in route.methods & {"GET", "POST"}:
                 yield method, route.path, route.endpoint
 

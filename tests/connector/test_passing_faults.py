@@ -16,7 +16,7 @@ async def test_a_tool_that_the_machine_has_no_place_for_says_when_to_call_again(
 
     said = {}
     for fault in (full, broken):
-        for way in ("AsyncPool.run", "AsyncPool.company", "Pool.company", "Pool.system"):
+        for way in ("AsyncPool.run", "Pool.company", "Pool.system"):
             monkeypatch.setattr(f"warehouse.operate.sessions.{way}", fault)
         answer = await assistant.call(tool)
         assert answer.refused

@@ -1,6 +1,5 @@
 """The guard of `tests.outside`: a call to the outside inside a transaction fails, whoever opened it."""
 
-import asyncio
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -11,7 +10,7 @@ from pipelines.suppliers import MailServer
 from tests import outside
 from warehouse.operate.database import Database
 from warehouse.operate.objects import Objects
-from warehouse.operate.sessions import AsyncPool, Connection, Pool, after_commit, owner_transaction
+from warehouse.operate.sessions import Connection, Pool, after_commit, owner_transaction
 from warehouse.operate.settings import Settings
 
 
@@ -29,12 +28,6 @@ def test_no_transaction_of_any_kind_may_wait_for_the_store(
             objects.put(key, b"x")
         objects.put(key, b"x")
 
-    async def ask() -> None:
-        async with AsyncPool(database.app_url) as reads, reads.company(company):
-            outside.check()
-
-    with pytest.raises(AssertionError, match="outside"):
-        asyncio.run(ask())
     with psycopg.connect(database.owner_url, autocommit=True), pool.turn("x"):
         outside.check()
 

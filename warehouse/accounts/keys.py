@@ -192,11 +192,9 @@ def new_token(*, is_test: bool = False) -> str:
     return _random(TEST_ACCESS_PREFIX if is_test else ACCESS_PREFIX, TEST_ACCESS_PREFIX)
 
 
-async def issue_token(
-    connection: AsyncConnection, key: Key, *, token: str, scopes: Sequence[str], expires_at: datetime
-) -> None:
+def issue_token(connection: Connection, key: Key, *, token: str, scopes: Sequence[str], expires_at: datetime) -> None:
     """Store a new token's digest, in a session of the key's company; `expires_at` is the first instant without it."""
-    await connection.execute(_ISSUE, [digest(token), key.company_id, key.client_id, list(scopes), expires_at])
+    connection.execute(_ISSUE, [digest(token), key.company_id, key.client_id, list(scopes), expires_at])
 
 
 _OPEN: Final = """

@@ -82,11 +82,6 @@ async def is_listened_to(connection: AsyncConnection) -> bool:
     return await (await connection.execute(_LISTENING, (SILENT_AFTER,))).fetchone() == (True,)
 
 
-def is_stalled(alive: datetime | None, now: datetime) -> bool:
-    """Return whether an import has lost its run, given its last heartbeat."""
-    return alive is not None and now - alive > STALLED_AFTER
-
-
 MAX_ATTEMPTS: Final = 5
 """How many runs in a row may lose their process, without a committed chunk, before the import fails."""
 

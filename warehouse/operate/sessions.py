@@ -5,10 +5,9 @@ A session without a company sees no company's rows: row-level security compares 
 when Postgres restarts. What does not: queries.
 """
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
 from urllib.parse import urlsplit, urlunsplit
@@ -339,36 +338,6 @@ class AsyncPool:
                     raise
             finally:
                 await self._pool.putconn(connection)
-
-    @asynccontextmanager
-    async def company(self, company_id: UUID) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction of one company, as `Pool.company`."""
-        connection = await self._begun(str(company_id))
-        try:
-            yield connection
-            await connection.execute("COMMIT")
-        except BaseException:
-            if not connection.closed:
-                await connection.execute("ROLLBACK")
-            raise
-        finally:
-            await self._pool.putconn(connection)
-
-    async def _begun(self, company: str) -> AsyncConnection:
-        deadline = time.monotonic() + _REUNION_SECONDS
-        while True:
-            connection = await self._pool.getconn()
-            try:
-                async with connection.pipeline():
-                    await connection.execute("BEGIN")
-                    await connection.execute(_BECOME, (company,))
-            except BaseException as error:
-                await self._pool.putconn(connection)
-                if not (_was_lost(error, connection) and time.monotonic() < deadline):
-                    raise
-                await asyncio.sleep(_PAUSE_SECONDS)
-            else:
-                return connection
 
 
 def make_seen_durable(connection: Connection) -> None:

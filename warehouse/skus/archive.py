@@ -17,7 +17,7 @@ from schemas.skus.types import ArchivedSku
 from warehouse import pages
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
-from warehouse.operate.sessions import AsyncConnection, Connection
+from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
 from warehouse.skus.queries import SHOWN, StoredSku, row_of
 from warehouse.skus.tables import STORED_COLUMNS
@@ -203,12 +203,6 @@ def of_ids(conn: Connection, ids: Sequence[str], today: date) -> list[tuple[Stor
     """Return the details of some SKUs, archived or not, and since when those that are archived are."""
     rows = conn.execute(_OF_IDS, {"ids": list(ids), "today": today})
     return [(row_of(row[:-1]), row[-1]) for row in rows]
-
-
-async def of_async(conn: AsyncConnection, sku_id: UUID, today: date) -> Archived | None:
-    """Return the same on an event loop."""
-    row = await (await conn.execute(_ONE, {"id": sku_id, "today": today})).fetchone()
-    return None if row is None else Archived(row_of(row[:-1]), row[-1])
 
 
 def page(limit: int, offset: int) -> Listing[ArchivedSku]:

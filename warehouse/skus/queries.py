@@ -11,7 +11,7 @@ from uuid import UUID
 from compliance.grading import GRADED_INPUTS
 from schemas.skus.types import SkuFields
 from warehouse.audit.visible import LATE
-from warehouse.operate.sessions import AsyncConnection, Connection
+from warehouse.operate.sessions import Connection
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, select_list, skus
 
 COVERAGE: Final = """CASE
@@ -89,11 +89,6 @@ def id_of(connection: Connection, sku_code: str) -> UUID | None:
     """The id of the session's company's SKU; None where it has none of that code."""
     row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
     return None if row is None else row[0]
-
-
-async def exists(connection: AsyncConnection, sku_id: UUID) -> bool:
-    """Whether the session's company has a SKU of the id."""
-    return await (await connection.execute("SELECT FROM skus WHERE id = %s", [sku_id])).fetchone() is not None
 
 
 def count_of(connection: Connection, sku_codes: Sequence[str]) -> int:
