@@ -22,7 +22,7 @@ from warehouse.operate.sessions import Connection, Pool
 from warehouse.rules import FRESH_SECONDS, Regraded, Rulesets
 from warehouse.skus import portfolio
 from warehouse.skus.portfolio import lock_versions
-from warehouse.skus.store import store
+from warehouse.skus.store import stage, store
 from warehouse.skus.tables import Table
 
 _GRADE: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
@@ -149,13 +149,8 @@ def _regrade_block(services: Services, company_id: UUID, conn: Connection) -> bo
         changed = lock_changed_rows(conn, rows, services.rulesets, done)
         if len(changed):
             origin = Origin("system", None, "regrade", services.run_id, reason=f"Regraded by rule-set {done.version}.")
-            store(
-                conn,
-                Actor(company_id, origin, services.clock.now()),
-                changed,
-                ("sku_code",),
-                import_id=None,
-                resource="sku",
-            )
+            stage(conn, changed, ("sku_code",))
+            actor = Actor(company_id, origin, services.clock.now())
+            store(conn, actor, changed, ("sku_code",), import_id=None, resource="sku")
     rules.advance(conn, position, done, services.clock.now() if last else None)
     return not last

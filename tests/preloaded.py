@@ -28,7 +28,8 @@ from api.operate import forker
 from warehouse.operate import leftovers
 
 ROOT = Path(__file__).parents[1]
-LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.ui", "pipelines.engine.worker")
+LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.daemon", "pipelines.engine.ui")
+"""Without the definitions, which take the settings as they are imported: each program imports these by itself."""
 PROGRAM = """#!/bin/sh
 [ "$1" = serve ] && exec {python} -m api.cli "$@"
 exec {python} -S -E {folder}/ask.py "$@"

@@ -266,10 +266,10 @@ def _declarations(recorder: _Recorder, sku: str) -> None:
 
 
 def _library(recorder: _Recorder) -> None:
-    part = {"code": "CAP-28", "name": "Cap 28 mm", "component_type": "cap", "material_family": "plastic"}
+    part = {"code": "CAP-28-NEW", "name": "Cap 28 mm", "component_type": "cap", "material_family": "plastic"}
     for operation, path, body in (
-        ("post_brand", "/api/v1/brands", {"name": "Aqua Pura", "owner_name": "Aqua Pura SA"}),
-        ("post_site", "/api/v1/sites", {"name": "Lyon", "roles": ["packing"], "country": "FR", "city": "Lyon"}),
+        ("post_brand", "/api/v1/brands", {"name": "Aqua Pura-NEW", "owner_name": "Aqua Pura SA"}),
+        ("post_site", "/api/v1/sites", {"name": "Lyon-NEW", "roles": ["packing"], "country": "FR", "city": "Lyon"}),
         ("post_component", "/api/v1/components", part | {"polymer_or_grade": "HDPE", "weight_g": 1.5}),
     ):
         recorder.call(operation, "POST", path, json=body)
@@ -354,8 +354,8 @@ def _figures(recorder: _Recorder, service: Service) -> None:
     for name in ("tonnes", "uncounted", "undecided", "obligations"):
         recorder.call(f"list_{name}", "GET", f"/api/v1/figures/{name}?limit=2")
     wanted = {"market": "FR", "year": 2026, "format": "csv"}
-    kept = recorder.call("post_declaration", "POST", "/api/v1/declarations", json=wanted)["data"]
     recorder.call("post_declaration", "POST", "/api/v1/declarations?dry_run=1", json=wanted)
+    kept = recorder.call("post_declaration", "POST", "/api/v1/declarations", json=wanted)["data"]
     recorder.call("list_declarations", "GET", "/api/v1/declarations")
     recorder.call("get_declaration", "GET", f"/api/v1/declarations/{kept['id']}")
 

@@ -58,3 +58,12 @@ def test_a_key_is_held_as_a_digest_only(caller, pool):
         row = connection.execute("SELECT api_keys::text FROM api_keys").fetchone()
     assert caller.key not in row[0]
     assert keys.digest(caller.key).hex() in row[0]
+
+
+def test_a_refused_key_leaves_no_company_on_the_connection(caller, join):
+    other = join()
+    caller.made()
+    for _ in range(5):
+        assert caller.get("/skus").json()["pagination"]["total"] == 1
+        assert caller.http.get("/api/v1/skus", headers={"X-API-Key": "svc_unknown"}).status_code == 401
+        assert other.get("/skus").json()["pagination"]["total"] == 0

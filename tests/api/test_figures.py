@@ -164,11 +164,6 @@ def test_a_company_without_figures_gets_none_and_no_instant(caller, name):
     assert (answer["data"], answer["pagination"]["total"], answer["as_of"]) == ([], 0, None)
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_nothing_is_another_companys(declared, join, name):
-    assert join().get(f"/figures/{name}").json()["data"] == []
-
-
 @pytest.mark.parametrize(
     ("params", "code"),
     [

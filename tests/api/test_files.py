@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.vocabularies import MAX_FILE_BYTES, MEDIA_TYPES
+from schemas.vocabularies import MEDIA_TYPES
 from tests.api.published import published
 from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, office
 
@@ -180,15 +180,6 @@ def test_a_zip_that_promises_too_much_is_refused_unread(caller, sku):
         for number in range(10_001):
             archive.writestr(str(number), b"")
     assert issue(upload(caller, sku, data.getvalue(), media=None), 415) == ("file", "unsupported_media_type")
-
-
-def test_twenty_megabytes_are_taken_and_one_byte_more_is_not(caller, sku, stored):
-    largest = PDF + bytes(MAX_FILE_BYTES - len(PDF))
-    assert upload(caller, sku, largest).json()["data"]["size_bytes"] == 20_000_000
-    for data in (largest + b"\0", largest + bytes(2**20)):
-        refused = upload(caller, sku, data)
-        assert (refused.status_code, refused.json()["error"]) == (413, "payload_too_large")
-    assert len(stored()) == 1
 
 
 @pytest.mark.parametrize("truth", ["true", "1"])

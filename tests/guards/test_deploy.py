@@ -13,7 +13,7 @@ import yaml
 from api import cli
 from api.app import build_app
 from api.operate import start
-from tests.api.test_isolation_of_routes import named
+from tests.api.test_isolation import named
 from warehouse.operate import keys as keys_operate
 from warehouse.operate.settings import Settings
 

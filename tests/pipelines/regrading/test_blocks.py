@@ -8,6 +8,7 @@ from pipelines import rules
 from pipelines.commands import regrade_portfolios
 from tests.pipelines.regrading.office import Office
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES
+from warehouse.skus.portfolio import FEW
 
 
 def test_only_what_changes_is_written_and_says_why(office: Office) -> None:
@@ -88,4 +89,13 @@ def test_workers_on_one_company_take_turns(office: Office) -> None:
             done.result()
     assert {held[2] for held in office.held().values()} == {2}
     assert office.regrade().regraded.changed == 30
+    assert office.chain_holds()
+
+
+def test_a_block_of_more_rows_than_go_as_parameters_is_written_too(office: Office) -> None:
+    """A deployment's blocks have thousands."""
+    office.write(**{f"B_{number:03}": BOTTLE for number in range(FEW + 1)})
+    version = office.activate(LINES, then_regrade=False)
+    rules.regrade_company(office.services(FEW + 2), office.company, lambda: None)
+    assert {*office.held().values()} == {("C", version, 2)}
     assert office.chain_holds()
