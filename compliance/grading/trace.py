@@ -302,6 +302,19 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Messa
                 **about,
             )
         return Message("Not recyclable, because of the design{of_unit}: {features}.", **about)
+    return _reason_of_points(assessed, deciding, where, uncovered, rules, provisional=provisional)
+
+
+def _reason_of_points(
+    assessed: Assessment,
+    deciding: UnitAssessment,
+    where: str | Message,
+    uncovered: str,
+    rules: RuleSet,
+    *,
+    provisional: bool,
+) -> Message:
+    """Return the sentence for a grade that is reached by points."""
     limited = deciding.result.limited
     about = {
         "grade": assessed.result.grade,

@@ -217,9 +217,12 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller, of_recor
         path = path.replace("{file_id}", file_id).replace("{connection_id}", connection)
         path = path.replace("{id}", drafted if "draft" in path else ids[room])
         if method == "POST":
-            assert stranger.browser.post(path, form | {"decision": "accept", "step": "disable"}).status_code == 404, (
-                route
-            )
+            assert (
+                stranger.browser.post(
+                    path, form | {"decision": "accept", "step": "disable", "answer": "yes"}
+                ).status_code
+                == 404
+            ), route
         else:
             assert owner.browser.get(path).status_code == 200, route
             assert stranger.browser.get(path).status_code == 404, route
