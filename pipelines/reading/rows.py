@@ -333,7 +333,7 @@ def _unknown_material(column: Column) -> Message:
         "No material is known of this weight, and without it the total of the SKU would be too small. Name the "
         "material in the column's header, or in a mapping, as one of {names}: mapping={mapping}.",
         names=", ".join(f"{family}_weight_g" for family in VOCABULARIES["material_family"]),
-        mapping={"columns": {"other_weight_g": letter(column.position)}},
+        mapping=json.dumps({"columns": {"other_weight_g": letter(column.position)}}),
     )
 
 
