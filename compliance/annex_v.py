@@ -51,16 +51,16 @@ def translated_reason(code: str, reason: str, rules: RuleSet, lang: str) -> str:
 
     Words that neither has stay English, such as a ban that the rules no longer have.
     """
-    found = _REASON.fullmatch(reason)
-    if lang == ORIGINAL or found is None:
+    match = _REASON.fullmatch(reason)
+    if lang == ORIGINAL or match is None:
         return reason
-    sentences = [_ban(code, found["ban"], rules, lang)]
-    if found["day"]:
-        day = found["day"]
-        when = Message("from {day}", day=day) if found["since"] == "from" else Message("in force since {day}", day=day)
+    sentences = [_ban(code, match["ban"], rules, lang)]
+    if match["day"]:
+        day = match["day"]
+        when = Message("from {day}", day=day) if match["since"] == "from" else Message("in force since {day}", day=day)
         sentences.append(translate(when, lang))
-    if found["facts"]:
-        facts = "; ".join(translate(fact, lang) for fact in found["facts"].split(", "))
+    if match["facts"]:
+        facts = "; ".join(translate(fact, lang) for fact in match["facts"].split(", "))
         sentences.append(translate(Message("if: {facts}", facts=facts), lang))
     return ", ".join(sentences)
 
@@ -115,10 +115,10 @@ def use_decides(record: Sku, rules: RuleSet) -> bool:
     return any(_may_hold(ban, facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
 
 
-def _may_hold(ban: Ban, known: Mapping[str, Fact]) -> bool:
+def _may_hold(ban: Ban, facts: Mapping[str, Fact]) -> bool:
     """Return whether the ban's clauses could hold if every fact outside the known ones were as the ban requires."""
     return all(
-        any(_parsed(atom)[0] not in known or _holds(atom, known) for atom in atoms)
+        any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms)
         for atoms in _clauses(ban.required_facts)
     )
 
@@ -155,12 +155,12 @@ def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> AnnexVFlag:
 def _face(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return the fields that atoms may name and that do not come from the body."""
     text = record.get("packaging_format")
-    found = resolve_format(text, rules) if text else None
+    pack_format = resolve_format(text, rules) if text else None
     return {
         "packaging_level": record.get("packaging_level"),
         "reusable": record.get("reusable"),
         "use_contexts": tuple(record.get("use_contexts") or ()),
-        "packaging_format_key": found.key if found else None,
+        "packaging_format_key": pack_format.key if pack_format else None,
     }
 
 
@@ -252,6 +252,6 @@ def _open_facts(ban: Ban, facts: Mapping[str, Fact]) -> list[str] | None:
 
 @cache
 def _parsed(atom: str) -> tuple[str, str, str]:
-    found = _ATOM.fullmatch(atom.strip())
-    assert found, atom
-    return found[1], found[2], found[3]
+    match = _ATOM.fullmatch(atom.strip())
+    assert match, atom
+    return match[1], match[2], match[3]

@@ -78,9 +78,11 @@ class Jurisdiction:
 
     def as_dict(self, today: date) -> dict[str, object]:
         """Return the entry as the jurisdiction list publishes it."""
-        known = {"depth": self.depth(today)}
+        depth_of_data = {"depth": self.depth(today)}
         names = published.Jurisdiction.model_fields
-        return {name: known[name] if name in known else _published(getattr(self, name)) for name in names}
+        return {
+            name: depth_of_data[name] if name in depth_of_data else _published(getattr(self, name)) for name in names
+        }
 
 
 _COLUMNS: Final = (
@@ -104,11 +106,11 @@ def load(path: Path = PINNED) -> tuple[Jurisdiction, ...]:
     if table and (missing := [column for column in _COLUMNS if column not in table[0]]):
         raise TableError(f"{path.name}: column {', '.join(missing)} is missing.")
     refuse(path.name, (*(fault for row in table for fault in _row_faults(row)), *_table_faults(table)))
-    found = (
+    paths = (
         record_of_row(Jurisdiction, row, base_depth=int(row["depth"]), served=row["in_catalogue"] == "Y")
         for row in table
     )
-    return tuple(sorted(found, key=lambda entry: entry.code))
+    return tuple(sorted(paths, key=lambda entry: entry.code))
 
 
 @cache
@@ -300,25 +302,25 @@ def due_days() -> Mapping[str, Sequence[DueDay]]:
 
 def read_due_days(path: Path) -> Mapping[str, Sequence[DueDay]]:
     """Return the days of a file. Raise `TableError` with every fault."""
-    table, known = rows(path), {entry.code for entry in pinned()}
+    table, codes = rows(path), {entry.code for entry in pinned()}
     refuse(
         path.name,
         (
             f"line {number}: {fault}."
             for number, row in enumerate(table, start=2)
-            for fault in _due_day_faults(row, known)
+            for fault in _due_day_faults(row, codes)
         ),
     )
-    found: dict[str, list[DueDay]] = {}
+    days: dict[str, list[DueDay]] = {}
     for row in table:
         day = None if row["day"] == _LAST else int(row["day"])
         due = record_of_row(DueDay, row, half=HALVES[row["half"]], day=day)
-        found.setdefault(row["code"], []).append(due)
-    return MappingProxyType(found)
+        days.setdefault(row["code"], []).append(due)
+    return MappingProxyType(days)
 
 
-def _due_day_faults(row: Row, known: set[str]) -> Iterator[str]:
-    if row["code"] not in known:
+def _due_day_faults(row: Row, codes: set[str]) -> Iterator[str]:
+    if row["code"] not in codes:
         yield f"{row['code']} is not in the catalogue"
     if row["duty"] not in DUTIES or row["bound"] not in BOUNDS:
         yield "duty or bound is unknown"

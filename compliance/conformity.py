@@ -53,32 +53,32 @@ def judge(record: Sku, rules: RuleSet, *, on: date) -> Verdict:
 def against(record: Sku, rules: RuleSet, *, on: date) -> list[Issue]:
     """Return what refuses a declaration: PFAS in food contact, heavy metals, certain bans in force on that day."""
     pfas = _above(record, "pfas", rules) if record.get("food_contact") else []
-    found = [
+    reasons = [
         Issue(
             "pfas_food_contact_prohibited",
             Message(
                 "Food-contact packaging with PFAS above the limit does not fulfil Article 5(5) of Regulation (EU) "
                 "2025/40: {breach}.",
-                breach=breach("pfas", each, rules),
+                breach=breach("pfas", declaration, rules),
             ),
             "substances.pfas",
         )
-        for each in pfas
+        for declaration in pfas
     ]
-    found += [
+    reasons += [
         Issue(
             "regulator_rule",
             Message(
                 "Packaging with heavy metals above {limit} mg/kg does not fulfil Article 5(4) of Regulation (EU) "
                 "2025/40: {breach}.",
                 limit=str(rules.limits[_HEAVY_METALS].value),
-                breach=breach("heavy_metals", each, rules),
+                breach=breach("heavy_metals", declaration, rules),
             ),
             "substances.heavy_metals",
         )
-        for each in _above(record, "heavy_metals", rules)
+        for declaration in _above(record, "heavy_metals", rules)
     ]
-    found += [
+    reasons += [
         Issue(
             "regulator_rule",
             Message(
@@ -92,11 +92,13 @@ def against(record: Sku, rules: RuleSet, *, on: date) -> list[Issue]:
         for ban, open_facts in bans(record, rules)
         if not open_facts and ban.applies_from <= on
     ]
-    return found
+    return reasons
 
 
 def _above(record: Sku, substance: Substance, rules: RuleSet) -> list[Declaration]:
-    return [each for each in declarations(record, substance) if is_above(substance, each.entry, rules)]
+    return [
+        declaration for declaration in declarations(record, substance) if is_above(substance, declaration.entry, rules)
+    ]
 
 
 def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
@@ -131,16 +133,16 @@ def _open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
         is_asked = touches_food is not False or substance not in _ONLY_IN_FOOD_CONTACT
         if is_asked and (entry is None or entry.get("status") == "unknown"):
             yield OpenPoint(f"substances.{substance}", undeclared)
-    for each in _above(record, "svhc", rules):
+    for declaration in _above(record, "svhc", rules):
         sentence = Message(
             "Substances of very high concern are above 0.1 % by weight in {part}: whoever receives it is told, by "
             "Article 33 of Regulation (EC) No 1907/2006.",
-            part=part_named(each.part),
+            part=part_named(declaration.part),
         )
         yield OpenPoint("substances.svhc", sentence)
-    for each in _above(record, "bpa", rules):
+    for declaration in _above(record, "bpa", rules):
         sentence = Message(
             "Bisphenol A is declared for {part}; Regulation (EU) 2024/3190 bars most uses in contact with food.",
-            part=part_named(each.part),
+            part=part_named(declaration.part),
         )
         yield OpenPoint("substances.bpa", sentence)

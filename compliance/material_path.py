@@ -65,10 +65,10 @@ def material_path(
 
     `text` is the polymer, grade or subtype as the caller wrote it, `packaging_format` the SKU's format text.
     """
-    found = resolve_format(packaging_format, rules) if packaging_format else None
+    format_row = resolve_format(packaging_format, rules) if packaging_format else None
     code = resolve_material(text, rules) if text else None
-    shape = _shape(component_type, found)
-    format_key = found.key if found and component_type == "body" else "-"
+    shape = _shape(component_type, format_row)
+    format_key = format_row.key if format_row and component_type == "body" else "-"
     for row in _map():
         if row.fits(family or "-", code or "-", shape, format_key):
             return None if row.path == "none" else row.path.replace("{shape}", shape)
@@ -83,8 +83,8 @@ def shape_of(component_type: str, packaging_format: str | None, rules: RuleSet) 
 def composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:
     """Return the path of the unit as a composite of this main material."""
     main = material_paths()[main_path]
-    found = resolve_format(packaging_format, rules) if packaging_format else None
-    if found and found.key == "beverage_carton" and main.same_material == "paper":
+    format_row = resolve_format(packaging_format, rules) if packaging_format else None
+    if format_row and format_row.key == "beverage_carton" and main.same_material == "paper":
         return "composite/beverage_carton"
     return main_path if main.family == COMPOSITE else f"{COMPOSITE}/{main.composite_as}"
 
@@ -108,10 +108,10 @@ def same_material() -> Mapping[str, str]:
     return MappingProxyType({path: row.same_material for path, row in material_paths().items()})
 
 
-def _shape(component_type: str, found: Format | None) -> str:
+def _shape(component_type: str, format_row: Format | None) -> str:
     if component_type != "body":
         return "flexible" if component_type in _FLEXIBLE else "rigid"
-    return _shapes().get((found.form if found else None) or "", "unspecified")
+    return _shapes().get((format_row.form if format_row else None) or "", "unspecified")
 
 
 @cache

@@ -67,9 +67,9 @@ def read(path: Path) -> tuple[Threshold, ...]:
     table = rows(path)
     faults = [f"{row['code']} {row['obligation']}: {fault}." for row in table for fault in _faults(row)]
     refuse(path.name, faults)
-    found = tuple(_threshold(row) for row in table)
-    refuse(path.name, _group_faults(found))
-    return found
+    thresholds = tuple(_threshold(row) for row in table)
+    refuse(path.name, _group_faults(thresholds))
+    return thresholds
 
 
 def _threshold(row: Row) -> Threshold:
@@ -99,8 +99,8 @@ def _faults(row: Row) -> Iterator[str]:
         yield "combine is and or or where there is a turnover, else empty"
     if bool(row["group"]) != (row["group_rule"] in GROUP_RULES):
         yield "a group has the rule any_above or any_below"
-    known = {category.code for category in schemes().get(row["code"], ())}
-    yield from (f"{code} is no category of the market" for code in words(row["scope_value"]) if code not in known)
+    codes = {category.code for category in schemes().get(row["code"], ())}
+    yield from (f"{code} is no category of the market" for code in words(row["scope_value"]) if code not in codes)
     if row["scope_key"] not in scopes():
         yield f"{row['scope_key']} is no scope"
     if not row["source_url"] or not is_confidence(row["confidence"]) or not is_confidence(row["scope_confidence"]):
@@ -169,10 +169,12 @@ class Obligation:
 def quantities(figures: Figures, market: str, year: int) -> Quantities:
     """Return the quantities of a market's calendar year, from the figures of a whole portfolio."""
     of_year = (pl.col("market") == market) & (pl.col("year") == year)
-    found = figures.standings.filter(of_year).select("category_code", "standing", "grams")
+    of_standings = figures.standings.filter(of_year).select("category_code", "standing", "grams")
     halves = halves_of(figures.halves, market, year)
     return Quantities(
-        by_standing={(code, Standing.of(standing)): tonnes(grams) for code, standing, grams in found.iter_rows()},
+        by_standing={
+            (code, Standing.of(standing)): tonnes(grams) for code, standing, grams in of_standings.iter_rows()
+        },
         is_lower_bound=not figures.uncounted.filter(of_year & (pl.col("half") == 0)).is_empty(),
         missing_half=halves.missing if halves else None,
     )
@@ -231,7 +233,7 @@ def _quantity(threshold: Threshold, quantities: Quantities) -> Quantity | None:
     by_category: dict[str, Quantity] = {}
     for code, judgement, weight in _counted(threshold, quantities):
         by_category[code] = by_category.get(code, Quantity()).plus(judgement.verdict, weight)
-    sure, upper = ([getattr(found, name) for found in by_category.values()] for name in Quantity._fields)
+    sure, upper = ([getattr(sums, name) for sums in by_category.values()] for name in Quantity._fields)
     if threshold.scope_type == "largest_category":
         return Quantity(max(sure, default=_ZERO), max(upper, default=_ZERO))
     return Quantity(sum(sure, _ZERO), sum(upper, _ZERO))

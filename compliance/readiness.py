@@ -88,7 +88,7 @@ class ItemRule:
 @cache
 def item_rules() -> dict[str, ItemRule]:
     """Return the rules by key. Raise `TableError` where a row has no source."""
-    found = {row["key"]: record_of_row(ItemRule, row) for row in rows(_RULES_FILE)}
-    if missing := [rule.key for rule in found.values() if not (rule.reference and rule.source_url)]:
+    rules = {row["key"]: record_of_row(ItemRule, row) for row in rows(_RULES_FILE)}
+    if missing := [rule.key for rule in rules.values() if not (rule.reference and rule.source_url)]:
         raise TableError(f"{_RULES_FILE.name}: {', '.join(missing)} has no source.")
-    return found
+    return rules

@@ -96,9 +96,9 @@ def parse(version: str, tables: Mapping[str, str]) -> RuleSet:
     cell does not fit its column, or the tables contradict each other.
     """
     try:
-        found = {name: parse_table(name, tables.get(name, "") if name in FURTHER else tables[name]) for name in TABLES}
-        rules = _assembled(version, found)
-        check(rules, found)
+        parsed = {name: parse_table(name, tables.get(name, "") if name in FURTHER else tables[name]) for name in TABLES}
+        rules = _assembled(version, parsed)
+        check(rules, parsed)
     except KeyError as missing:
         raise TableError(f"Rule-set {version}: the column or row {missing} is missing.") from missing
     except TableError:
@@ -171,12 +171,12 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
 
 def _vocabularies(attributes: Sequence[Row]) -> dict[str, tuple[Value, ...]]:
     """Return the values of each closed vocabulary; numbers and derived fields have none."""
-    found: dict[str, tuple[Value, ...]] = {}
+    values: dict[str, tuple[Value, ...]] = {}
     for row in attributes:
         if row["value"] not in {"number", "derived"}:
             value: Value = row["value"] == "true" if row["value"] in {"true", "false"} else row["value"]
-            found[row["field"]] = (*found.get(row["field"], ()), value)
-    return found
+            values[row["field"]] = (*values.get(row["field"], ()), value)
+    return values
 
 
 def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
@@ -188,11 +188,11 @@ def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
 
 def by_kind(rules: RuleSet) -> Mapping[str, int]:
     """Return the number of rules of each kind of source, the kinds in alphabetical order; without rules it is 0."""
-    found = Counter(
+    counts = Counter(
         next(kind for beginning, kind in _kinds() if rule.source_url.startswith(beginning))
         for rule in rules.rules.values()
     )
-    return {kind: found[kind] for kind in sorted({kind for _, kind in _kinds()}, key=str.casefold)}
+    return {kind: counts[kind] for kind in sorted({kind for _, kind in _kinds()}, key=str.casefold)}
 
 
 @cache
@@ -254,15 +254,15 @@ def _words(rules: RuleSet) -> Iterator[str]:
             yield f"polymer_aliases.csv, {alias}: {code} is not in materials.csv."
         if normalise(alias) != alias:
             yield f"polymer_aliases.csv, {alias}: alias_norm is not in normal form."
-    for word, found in rules.formats.items():
+    for word, format_row in rules.formats.items():
         if normalise(word) != word:
             yield f"formats.csv, {word}: word_norm is not in normal form."
-        if found.form is not None and found.form not in FORMS:
-            yield f"formats.csv, {word}: form {found.form} is unknown."
-    of_key = {found.key: found for found in rules.formats.values()}
-    for word, found in rules.formats.items():
-        if of_key[found.key] != found:
-            yield f"formats.csv, {word}: key {found.key} has two forms or flags."
+        if format_row.form is not None and format_row.form not in FORMS:
+            yield f"formats.csv, {word}: form {format_row.form} is unknown."
+    of_key = {format_row.key: format_row for format_row in rules.formats.values()}
+    for word, format_row in rules.formats.items():
+        if of_key[format_row.key] != format_row:
+            yield f"formats.csv, {word}: key {format_row.key} has two forms or flags."
 
 
 def _streams(rules: RuleSet) -> Iterator[str]:

@@ -71,12 +71,12 @@ class Standing(tuple[Answer, ...]):
     @property
     def code(self) -> str:
         """All answers as one text, under which figures are stored: `sales|no|?reuse_deposit_system|yes|no`."""
-        return "|".join(f"?{each.field}" if each.field else each.answer for each in self)
+        return "|".join(f"?{answer.field}" if answer.field else answer.answer for answer in self)
 
     @classmethod
     def of(cls, code: str) -> "Standing":
         """Parse the standing of a code."""
-        return cls(Answer(_UNKNOWN, each[1:]) if each[0] == "?" else Answer(each, None) for each in code.split("|"))
+        return cls(Answer(_UNKNOWN, part[1:]) if part[0] == "?" else Answer(part, None) for part in code.split("|"))
 
 
 class Judgement(NamedTuple):
@@ -141,15 +141,15 @@ def read(path: Path) -> Mapping[str, Scope]:
 
 def read_facts(path: Path) -> Mapping[str, tuple["_FactRow", ...]]:
     """Return the answer rows, by fact. Raise `TableError` where the last row of a fact does not fit every record."""
-    found: dict[str, tuple[_FactRow, ...]] = dict.fromkeys(FACTS, ())
+    levels: dict[str, tuple[_FactRow, ...]] = dict.fromkeys(FACTS, ())
     for row in rows(path):
-        if row["fact"] not in found or (row["answer"] == _UNKNOWN) != bool(row["field"]):
+        if row["fact"] not in levels or (row["answer"] == _UNKNOWN) != bool(row["field"]):
             raise TableError(f"{path.name}: {row['fact']} is no fact, or a field stands beside an answer.")
         conditions = tuple(frozenset(words(row[column])) for column in _CONDITIONS)
-        found[row["fact"]] += (_FactRow(conditions, Answer(row["answer"], row["field"] or None)),)
-    if ends := [fact for fact, level in found.items() if not level or any("*" not in each for each in level[-1][0])]:
+        levels[row["fact"]] += (_FactRow(conditions, Answer(row["answer"], row["field"] or None)),)
+    if ends := [fact for fact, level in levels.items() if not level or any("*" not in key for key in level[-1][0])]:
         raise TableError(f"{path.name}: the last row of {', '.join(ends)} does not fit every record.")
-    return MappingProxyType(found)
+    return MappingProxyType(levels)
 
 
 class _FactRow(NamedTuple):
@@ -159,7 +159,7 @@ class _FactRow(NamedTuple):
     answer: Answer
 
     def fits(self, face: Face) -> bool:
-        given = (
+        answers = (
             _said(face.packaging_level),
             _said(face.reusable),
             _said(face.reuse_deposit_system),
@@ -168,7 +168,7 @@ class _FactRow(NamedTuple):
             face.use_contexts or (_NOTHING,),
         )
         return all(
-            "*" in wanted or not wanted.isdisjoint(has) for wanted, has in zip(self.conditions, given, strict=True)
+            "*" in wanted or not wanted.isdisjoint(has) for wanted, has in zip(self.conditions, answers, strict=True)
         )
 
 
@@ -196,7 +196,7 @@ def _if_unknown(row: Row, fact: str) -> str:
 
 def _faults(row: Row) -> Iterator[str]:
     for fact in FACTS:
-        answers = {found.answer.answer for found in _facts()[fact]} - {_UNKNOWN}
+        answers = {row.answer.answer for row in _facts()[fact]} - {_UNKNOWN}
         cell = row[_COLUMN_OF.get(fact, fact)]
         if cell not in _LETS_ANY_IN and not (words(cell) and answers | {YES} >= set(words(cell))):
             yield f"{fact} lets in what is no answer"

@@ -96,8 +96,8 @@ class Declaration(NamedTuple):
 def declarations(record: Sku, substance: Substance) -> list[Declaration]:
     """Return the declarations of a substance: that of the packaging first, then those of its parts in their order."""
     of_parts = [(line.get("substances", {}).get(substance), line) for line in record.get("components") or ()]
-    found = [(record.get(substance), None), *of_parts]
-    return [Declaration(entry, part) for entry, part in found if entry]
+    entries = [(record.get(substance), None), *of_parts]
+    return [Declaration(entry, part) for entry, part in entries if entry]
 
 
 def is_above(substance: Substance, entry: SubstanceEntry, rules: RuleSet) -> bool:
@@ -140,11 +140,13 @@ def pfas_food_contact_prohibited(record: Sku, *, on: date, rules: RuleSet) -> Me
 
 def pfas_above(record: Sku, rules: RuleSet) -> Message | None:
     """Return which declaration says that PFAS are above a limit, a measured one first; None where none says so."""
-    above = [each for each in declarations(record, "pfas") if is_above("pfas", each.entry, rules)]
+    above = [declaration for declaration in declarations(record, "pfas") if is_above("pfas", declaration.entry, rules)]
     if not above:
         return None
-    shown = next((each for each in above if is_measured_above("pfas", each.entry, rules)), above[0])
-    return breach("pfas", shown, rules)
+    first = next(
+        (declaration for declaration in above if is_measured_above("pfas", declaration.entry, rules)), above[0]
+    )
+    return breach("pfas", first, rules)
 
 
 def breach(substance: Substance, declared: Declaration, rules: RuleSet) -> Message:
@@ -166,11 +168,11 @@ def part_named(part: Component | None) -> Message:
         return Message("the packaging itself")
     kind = part["component_type"]
     material = part.get("polymer_or_grade") or part.get("material_family")
-    named = f"{kind} ({material})" if material else kind
+    text = f"{kind} ({material})" if material else kind
     position = part.get("position_in_sku")
     if position is None:
-        return Message("the component {named}", named=named)
-    return Message("the component {named} at position {position}", named=named, position=position)
+        return Message("the component {named}", named=text)
+    return Message("the component {named} at position {position}", named=text, position=position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +197,10 @@ def unitless_values(
     entries: Mapping[str, SubstanceEntry | None], lines: list[Component], rules: RuleSet
 ) -> list[UnitlessValue]:
     """Return the values without a unit of a packaging and of the lines of its graph; those of BPA need none."""
-    found = list(_of(entries, rules))
+    values = list(_of(entries, rules))
     for line in lines:
-        found += _of(line.get("substances", {}), rules, line)
-    return found
+        values += _of(line.get("substances", {}), rules, line)
+    return values
 
 
 def _of(

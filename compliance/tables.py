@@ -42,13 +42,13 @@ def text(path: Path) -> str:
 def parse_table(name: str, content: str) -> list[Row]:
     """Parse the rows of a table's text. Raise `TableError` where it is no CSV or a row is longer than the header."""
     try:
-        found = list(csv.DictReader(io.StringIO(content, newline="")))
+        lines = list(csv.DictReader(io.StringIO(content, newline="")))
     except csv.Error:
         raise TableError(f"{name} is no CSV file in UTF-8; save it as one.") from None
-    for number, row in enumerate(found, start=2):
+    for number, row in enumerate(lines, start=2):
         if None in row:
             raise TableError(f"{name}, line {number}: more cells than the header has.")
-    return [{key: (value or "").strip() for key, value in row.items()} for row in found]
+    return [{key: (value or "").strip() for key, value in row.items()} for row in lines]
 
 
 def words(cell: str) -> tuple[str, ...]:

@@ -79,10 +79,10 @@ def bounds_of(packaging_format: str | None, level: str | None) -> Bounds:
 
     A packaging of a known format in a higher level may weigh as much as others of that level.
     """
-    known = likely_weights()
-    found = resolve_format(packaging_format, ruleset.load()) if packaging_format else None
-    of_level = known.get(("", level or ""), known["", ""])
-    of_format = None if found is None else known.get((found.key, ""))
+    likely = likely_weights()
+    format_row = resolve_format(packaging_format, ruleset.load()) if packaging_format else None
+    of_level = likely.get(("", level or ""), likely["", ""])
+    of_format = None if format_row is None else likely.get((format_row.key, ""))
     if of_format is None:
         return of_level
     if level in (None, "", "sales"):
@@ -100,18 +100,18 @@ def are_likely(values: pl.DataFrame) -> pl.Series:
     """Return which rows of a file have a likely weight, by the format and level that it gives; none given may be."""
     if "weight_grams" not in values.columns:
         return pl.repeat(value=True, n=values.height, eager=True)
-    given = values.select(
+    columns = values.select(
         "weight_grams",
         *(
             c if c in values.columns else pl.lit(None, pl.String).alias(c)
             for c in ("packaging_format", "packaging_level")
         ),
     )
-    kinds = given.select("packaging_format", "packaging_level").unique()
+    kinds = columns.select("packaging_format", "packaging_level").unique()
     bounds = kinds.with_columns(
         pl.DataFrame([bounds_of(*kind) for kind in kinds.iter_rows()], schema=["least_g", "most_g"], orient="row")
     )
-    judged = given.join(bounds, on=kinds.columns, how="left", nulls_equal=True, maintain_order="left")
+    judged = columns.join(bounds, on=kinds.columns, how="left", nulls_equal=True, maintain_order="left")
     weight = pl.col("weight_grams")
     inside = (weight == 0) | weight.is_between(pl.col("least_g"), pl.col("most_g"))
     return judged.select(inside.fill_null(value=True)).to_series()
@@ -158,18 +158,18 @@ def judge_shares(parts: pl.DataFrame) -> pl.DataFrame:
     """
     of_sku = [pl.len().over("sku_code") == 1, ~(pl.col("grams").fill_null(1) > 0).any().over("sku_code")]
     grams = pl.when(of_sku[0]).then(1.0).when(of_sku[1]).then(None).otherwise(pl.col("grams"))
-    known, unknown = pl.col("grams").is_not_null(), pl.col("grams").is_null()
+    has_grams, unknown = pl.col("grams").is_not_null(), pl.col("grams").is_null()
     minimum, weight = pl.col("minimum").first(), pl.col("grams").sum()
     columns: dict[str, pl.Expr] = {"weight": weight}
     for bound, missing in (("least", 0.0), ("most", 100.0)):
         share = pl.col("share").fill_null(missing)
         of_unweighed = share.filter(unknown)
         columns |= {
-            f"{bound}_over": (pl.col("grams") * (share - pl.col("minimum"))).filter(known).sum().round(_PLACES),
-            f"{bound}_mean": (pl.col("grams") * share).filter(known).sum() / weight,
+            f"{bound}_over": (pl.col("grams") * (share - pl.col("minimum"))).filter(has_grams).sum().round(_PLACES),
+            f"{bound}_mean": (pl.col("grams") * share).filter(has_grams).sum() / weight,
             f"{bound}_unweighed": of_unweighed.min() if bound == "least" else of_unweighed.max(),
         }
-    found = (
+    judged = (
         parts.with_columns(grams.alias("grams"))
         .group_by("sku_code")
         .agg(minimum.alias("minimum"), **columns)
@@ -190,7 +190,7 @@ def judge_shares(parts: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("below"))
         .otherwise(pl.lit("undecided"))
     )
-    return found.select(
+    return judged.select(
         "sku_code",
         pl.min_horizontal(weighed["least"], "least_unweighed").alias("least"),
         pl.max_horizontal(weighed["most"], "most_unweighed").alias("most"),

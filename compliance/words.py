@@ -78,11 +78,11 @@ def material_of(text: str, rules: "RuleSet") -> MaterialText:
 
 def _facts(said: list[str], code: str, rules: "RuleSet") -> Mapping[str, Value]:
     """Return the attributes that a text's words give a part of this material; two colours that differ give none."""
-    material, found = rules.materials[code], [rules.word_facts[word] for word in said if word in rules.word_facts]
-    given = [fact for fact in found if fact.holds_for(material) and fact.field not in material.implied]
+    material, from_words = rules.materials[code], [rules.word_facts[word] for word in said if word in rules.word_facts]
+    holding = [fact for fact in from_words if fact.holds_for(material) and fact.field not in material.implied]
     facts: dict[str, Value] = {}
-    for name in sorted({fact.field for fact in given}):
-        values: frozenset[Value] = frozenset(fact.value for fact in given if fact.field == name)
+    for name in sorted({fact.field for fact in holding}):
+        values: frozenset[Value] = frozenset(fact.value for fact in holding if fact.field == name)
         value = next(iter(values)) if len(values) == 1 else _PAIRS.get(values)
         if value is not None:
             facts[name] = value
@@ -96,10 +96,10 @@ def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     """
     # A metallisation goes first: without its form words *carton board métallisé* would be the metallisation alone.
     for kinds in ((), ("metallised",), _FORM):
-        if (found := _known(normal, kinds, rules)) is not None:
-            return found
-    found = _with_fewest_dropped(normal, rules) if rules.word_facts else None
-    return found or _known(normal, _ALL, rules) or (None, [])
+        if (code := _known(normal, kinds, rules)) is not None:
+            return code
+    code = _with_fewest_dropped(normal, rules) if rules.word_facts else None
+    return code or _known(normal, _ALL, rules) or (None, [])
 
 
 def _known(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str, list[str]] | None:
@@ -187,8 +187,8 @@ def plain_materials(text: str, rules: "RuleSet") -> list[str]:
 
 def nearest_materials(text: str, rules: "RuleSet") -> list[str]:
     """Return the three known words nearest to an unresolved text, for its warning."""
-    found = process.extract(normalise(text[:_LONGEST]), rules.aliases.keys(), scorer=fuzz.ratio, limit=3)
-    return [word for word, _, _ in found]
+    nearest = process.extract(normalise(text[:_LONGEST]), rules.aliases.keys(), scorer=fuzz.ratio, limit=3)
+    return [word for word, _, _ in nearest]
 
 
 @lru_cache(maxsize=65_536)
@@ -207,9 +207,9 @@ def resolve_format(text: str, rules: "RuleSet") -> "Format | None":
 def _longest_format(tokens: list[str], rules: "RuleSet") -> "Format | None":
     reach = _longest_alias(rules)
     spans = {" ".join(tokens[i:j]) for i in range(len(tokens)) for j in range(i + 1, min(i + reach, len(tokens)) + 1)}
-    known = [span for span in spans if span in rules.formats]
-    longest = [rules.formats[span] for span in known if len(span) == max(map(len, known))]
-    return longest[0] if len({found.key for found in longest}) == 1 else None
+    spans_of_formats = [span for span in spans if span in rules.formats]
+    longest = [rules.formats[span] for span in spans_of_formats if len(span) == max(map(len, spans_of_formats))]
+    return longest[0] if len({format_row.key for format_row in longest}) == 1 else None
 
 
 @lru_cache(maxsize=16)

@@ -112,8 +112,12 @@ class Answers:
                     return False
                 return True
             case {"arguments": {"confirmation": str(code)}}:
-                asked = {"code": digest(code), "connection": admitted.connection_id, "at": self._service.clock.now()}
-                return await kit.row(self._service, admitted.company_id, assistants.GIVEN, asked) is not None
+                parameters = {
+                    "code": digest(code),
+                    "connection": admitted.connection_id,
+                    "at": self._service.clock.now(),
+                }
+                return await kit.row(self._service, admitted.company_id, assistants.GIVEN, parameters) is not None
         return False
 
 
@@ -195,8 +199,8 @@ class Gate:
     def _challenge(self, error: str | None) -> str:
         """Return the challenge with the metadata address (RFC 9728, 5.1); no error without a token (RFC 6750, 3.1)."""
         reason = f'error="{error}", ' if error else ""
-        known = f'resource_metadata="{self._service.settings.base_url}{RESOURCE_METADATA}"'
-        return f'Bearer {reason}{known}, scope="{" ".join(SCOPES)}"'
+        metadata = f'resource_metadata="{self._service.settings.base_url}{RESOURCE_METADATA}"'
+        return f'Bearer {reason}{metadata}, scope="{" ".join(SCOPES)}"'
 
     def _user(self, admitted: Admitted, correlation_id: str) -> AuthenticatedUser:
         """Return the user to whom the protocol binds sessions and questions: this person with this application."""

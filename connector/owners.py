@@ -47,8 +47,8 @@ class Owner:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request here, or pass it to its owner."""
-        found = _OWNED.fullmatch(Headers(scope=scope).get(_HEADER, ""))
-        if found and found[1] != self.name and self._socket(found[1]).exists():
+        match = _OWNED.fullmatch(Headers(scope=scope).get(_HEADER, ""))
+        if match and match[1] != self.name and self._socket(match[1]).exists():
             try:
                 body = await body_of(Request(scope, receive))
             except Refusal as refusal:
@@ -56,12 +56,12 @@ class Owner:
                 return
             receive, passed = replay_body(body, receive), _Passed(send)
             with suppress(httpx2.TransportError):  # the owner has died with its sessions: the answer below says so
-                await _pass_on(self._socket(found[1]), Request(scope), body, receive, passed)
+                await _pass_on(self._socket(match[1]), Request(scope), body, receive, passed)
             if passed.begun:
                 return  # an answer that broke off stays incomplete: its client begins a new session
-        if found and found[1] == self.name:
+        if match and match[1] == self.name:
             scope = {**scope, "headers": list(scope["headers"])}
-            MutableHeaders(scope=scope)[_HEADER] = found[2]
+            MutableHeaders(scope=scope)[_HEADER] = match[2]
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start" and _HEADER in (headers := MutableHeaders(scope=message)):

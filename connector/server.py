@@ -95,11 +95,11 @@ def of_answer(schema: Schema) -> Schema:
     return {"type": "object", "properties": members}
 
 
-def _kind(part: Schema, known: Schema) -> Schema:
+def _kind(part: Schema, schema: Schema) -> Schema:
     if "$ref" in part:
-        return {"type": known[str(part["$ref"]).rpartition("/")[2]].get("type", "object")}
+        return {"type": schema[str(part["$ref"]).rpartition("/")[2]].get("type", "object")}
     if "anyOf" in part:
-        return {"type": [_kind(each, known)["type"] for each in part["anyOf"]]}
+        return {"type": [_kind(member, schema)["type"] for member in part["anyOf"]]}
     return {"type": part.get("type", "string")}
 
 
@@ -233,10 +233,10 @@ def add_guides(server: MCPServer[None], service: Service) -> None:
 
     async def portfolio_summary() -> str:
         try:
-            found = await to_thread.run_sync(PortfolioTools(service).compliance_overview)
+            summary = await to_thread.run_sync(PortfolioTools(service).compliance_overview)
         except ToolError as refused:  # as before the first snapshot: the resource is there and says so
             return json.dumps({"message": str(refused)})
-        return found.model_dump_json(by_alias=True)
+        return summary.model_dump_json(by_alias=True)
 
     def prepare_quarterly_review(
         quarter: Annotated[str, Field(description="Such as 2026-Q3; the last one where left out.")] = "",

@@ -69,10 +69,10 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 def hosts(settings: Settings) -> list[str]:
     """Return the values that `Host` may have: the base address, and where that is a loopback name, all of these."""
     base = urlsplit(settings.base_url)
-    named = [base.netloc]
+    names = [base.netloc]
     if base.hostname in ("127.0.0.1", "localhost", "::1"):
-        named += [f"{name}:{base.port}" if base.port else name for name in _LOOPBACK]
-    return list(dict.fromkeys(named))
+        names += [f"{name}:{base.port}" if base.port else name for name in _LOOPBACK]
+    return list(dict.fromkeys(names))
 
 
 def origins(settings: Settings) -> list[str]:

@@ -64,8 +64,8 @@ def signing_secrets(seal: Seal, hook: Hook, now: datetime) -> tuple[bytes, ...]:
     sealed = [hook.secret]
     if hook.old_secret is not None and hook.old_secret_until is not None and now < hook.old_secret_until:
         sealed.append(hook.old_secret)
-    opened = [seal.unseal(each, bound_to(hook.id)) for each in sealed]
-    return tuple(each for each in opened if each is not None)
+    opened = [seal.unseal(secret, bound_to(hook.id)) for secret in sealed]
+    return tuple(secret for secret in opened if secret is not None)
 
 
 ANSWER_SECONDS: Final = 10.0
@@ -125,10 +125,10 @@ class Sender:
     async def _post(self, url: SplitResult, address: Address, port: int, message: Notice, now: datetime) -> int:
         target = f"{url.scheme}://{place_of(address)}:{port}{url.path or '/'}" + (f"?{url.query}" if url.query else "")
         headers = {"Host": url.netloc, "Content-Type": "application/json", **signed(message, now)}
-        named = {"sni_hostname": url.hostname} if url.scheme == "https" else {}
+        extensions = {"sni_hostname": url.hostname} if url.scheme == "https" else {}
         async with (
             httpx2.AsyncClient(verify=self._trust, trust_env=False, follow_redirects=False, timeout=None) as client,
-            client.stream("POST", target, content=message.body, headers=headers, extensions=named) as answer,
+            client.stream("POST", target, content=message.body, headers=headers, extensions=extensions) as answer,
         ):
             return answer.status_code
 
@@ -203,7 +203,7 @@ def _take(conn: Connection, company_id: UUID, sender: Sender, now: datetime) -> 
 
     A receiver that took nothing last is sent one message, until it takes one.
     """
-    found, unsigned = list[Attempt](), list[Hook]()
+    attempts, unsigned = list[Attempt](), list[Hook]()
     for hook in webhooks.due(conn, now):
         _enqueue(conn, company_id, hook, now)
         opened = signing_secrets(sender.seal, hook, now)
@@ -211,10 +211,10 @@ def _take(conn: Connection, company_id: UUID, sender: Sender, now: datetime) -> 
             unsigned.append(hook)
             continue
         first = webhooks.first(conn, hook.id, now, limit=1 if hook.failures else AT_ONCE)
-        found += [Attempt(hook, each, Notice(hook.url, each.change_id, each.body, opened)) for each in first]
+        attempts += [Attempt(hook, change, Notice(hook.url, change.change_id, change.body, opened)) for change in first]
     for hook in unsigned:
         _disable(conn, company_id, hook, "restored", now)
-    return found
+    return attempts
 
 
 def _enqueue(conn: Connection, company_id: UUID, hook: Hook, now: datetime) -> None:
@@ -265,7 +265,9 @@ def _record(
     for attempt, result in zip(round_of, results, strict=True):
         outcomes[_record_one(conn, attempt.delivery, result, now)] += 1
         of_hooks.setdefault(attempt.hook.id, (attempt.hook, []))[1].append(result)
-    given_up = [(hook, reason) for hook, found in of_hooks.values() if (reason := _record_hook(conn, hook, found, now))]
+    given_up = [
+        (hook, reason) for hook, outcomes in of_hooks.values() if (reason := _record_hook(conn, hook, outcomes, now))
+    ]
     for hook, reason in given_up:  # last, as the ledger's lock comes after every webhook's
         _disable(conn, company_id, hook, reason, now)
     return outcomes
@@ -285,12 +287,12 @@ def _record_one(conn: Connection, delivery: Delivery, result: Outcome, now: date
     return "tried"
 
 
-def _record_hook(conn: Connection, hook: Hook, found: Sequence[Outcome], now: datetime) -> str | None:
+def _record_hook(conn: Connection, hook: Hook, outcomes: Sequence[Outcome], now: datetime) -> str | None:
     """Record whether a webhook's receiver took anything; return the reason for which it is to be disabled."""
-    fault = next((result.fault for result in found if result.fault is not None), None)
-    if any(result.status == GONE for result in found):
+    fault = next((result.fault for result in outcomes if result.fault is not None), None)
+    if any(result.status == GONE for result in outcomes):
         return "gone"
-    if any(result.fault is None for result in found):
+    if any(result.fault is None for result in outcomes):
         reset = {"failures": 0, "failing_since": None, "next_at": None}
         webhooks.change(conn, hook.id, {**reset, "fault": fault, "delivered_at": now}, is_active=True)
         return None

@@ -33,7 +33,8 @@ from pipelines.engine import tags
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.jobs import execution_params, run_config
 from pipelines.engine.resources import Resources, open_resources
-from pipelines.engine.tags import CODE_LOCATION, PARTITION, USER, name_of, partition_of
+from pipelines.engine.runs import name_of, partition_of
+from pipelines.engine.tags import CODE_LOCATION, PARTITION, USER
 from pipelines.figures import CompanyFigures, are_behind, as_dict, up_to_date_snapshot
 from schemas.json_values import JsonObject
 from warehouse import rules

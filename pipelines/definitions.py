@@ -22,13 +22,13 @@ def _from_top(spec: dg.AssetSpec) -> dg.AssetSpec:
     if not isinstance(links := spec.metadata.get(_LINKS), dg.CodeReferencesMetadataValue):
         return spec
     top = Path(__file__).parent.parent
-    named: list[dg.LocalFileCodeReference | dg.UrlCodeReference] = [
+    references: list[dg.LocalFileCodeReference | dg.UrlCodeReference] = [
         dg.LocalFileCodeReference(file_path=str(Path(link.file_path).relative_to(top)), line_number=link.line_number)
         for link in links.code_references
         if isinstance(link, dg.LocalFileCodeReference)
     ]
     return spec.replace_attributes(
-        metadata={**spec.metadata, _LINKS: dg.CodeReferencesMetadataValue(code_references=named)}
+        metadata={**spec.metadata, _LINKS: dg.CodeReferencesMetadataValue(code_references=references)}
     )
 
 
@@ -39,7 +39,7 @@ def _linked(assets: Sequence[object]) -> list[dg.AssetsDefinition | dg.AssetSpec
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         linked = dg.with_source_code_references([asset for asset in once if isinstance(asset, dg.AssetsDefinition)])
-        made = [each.map_asset_specs(_from_top) for each in linked if isinstance(each, dg.AssetsDefinition)]
+        made = [asset.map_asset_specs(_from_top) for asset in linked if isinstance(asset, dg.AssetsDefinition)]
     return [*made, *outside]
 
 

@@ -15,7 +15,8 @@ import dagster as dg
 
 from pipelines.engine import tags
 from pipelines.engine.jobs import import_config, run_config
-from pipelines.engine.tags import PARTITION, company_partitions
+from pipelines.engine.runs import company_partitions, is_terminated
+from pipelines.engine.tags import PARTITION
 from pipelines.figures import are_behind, are_damaged
 from pipelines.imports import endings
 from warehouse import exports, rules, suppliers
@@ -294,7 +295,7 @@ def import_request(instance: dg.DagsterInstance, pool: Pool, clock: Clock, waiti
     for record in records:
         if _is_worked_on(record) and not _is_hung(instance, pool, clock, waiting, record.dagster_run):
             return None
-    if records and tags.is_terminated(last := records[0].dagster_run):  # the newest comes first
+    if records and is_terminated(last := records[0].dagster_run):  # the newest comes first
         endings.end_by_operator(pool, clock, waiting.company_id, waiting.id, last.run_id)
         return None
     if _waits(records):

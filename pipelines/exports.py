@@ -101,10 +101,10 @@ def _workbook(folder: Path, parts: Iterator[Tables]) -> Path:
         sheets = {name: Sheet(book, name) for name in Tables._fields}
         for at, part in enumerate(parts):
             for name, frame in part._asdict().items():
-                shown = cells(frame)
+                texts = cells(frame)
                 if not at:
-                    sheets[name].begin(shown.columns)
-                for row in shown.with_columns(_as_cells(shown)).iter_rows():
+                    sheets[name].begin(texts.columns)
+                for row in texts.with_columns(_as_cells(texts)).iter_rows():
                     sheets[name].add(enumerate(row))
     return target
 

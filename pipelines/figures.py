@@ -68,12 +68,12 @@ def compute_figures(
 ) -> Figures:
     """Compute the figures of all blocks; `proceed` is called before each, and raises where the process has to end."""
 
-    def each() -> Iterable[Figures]:
+    def compute_blocks() -> Iterable[Figures]:
         for portfolio in portfolios:
             proceed()
             yield rollup(portfolio, entries, rules)
 
-    return combine_blocks(each())
+    return combine_blocks(compute_blocks())
 
 
 def compute_obligations(figures: Figures) -> pl.DataFrame:
@@ -97,18 +97,18 @@ _GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
 
 
 def publish_figures(
-    data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdicts: pl.DataFrame
+    data_dir: Path, company_id: UUID, origin: Basis, figures: Figures, verdicts: pl.DataFrame
 ) -> StoredFigures:
     """Make these the company's figures; those of a later snapshot stay where there are any."""
-    tonnes = with_tonnes(found.tonnes)
+    tonnes = with_tonnes(figures.tonnes)
     changed = count_changed_rows(current_tonnes(data_dir, company_id), tonnes)
     frames = {
         **{
-            name: with_halves(rows, found)
+            name: with_halves(rows, figures)
             for name, rows in (
                 ("tonnes", tonnes),
-                ("uncounted", found.uncounted),
-                ("scope_missing", found.scope_missing),
+                ("uncounted", figures.uncounted),
+                ("scope_missing", figures.scope_missing),
             )
         },
         "obligations": verdicts,
@@ -123,14 +123,14 @@ def with_tonnes(tonnes: pl.DataFrame) -> pl.DataFrame:
     return tonnes.with_columns(pl.col("basis").cast(pl.String), *rounded)
 
 
-def with_halves(rows: pl.DataFrame, found: Figures) -> pl.DataFrame:
+def with_halves(rows: pl.DataFrame, figures: Figures) -> pl.DataFrame:
     """Return rows of figures with `halves` behind `half`, as a declaration of the market and period names them."""
     periods = rows.select(PERIOD).unique()
-    halves = [halves_there(found, *period) for period in periods.iter_rows()]
-    named = periods.with_columns(pl.Series("halves", halves, dtype=pl.List(pl.Int8)))
+    halves = [halves_there(figures, *period) for period in periods.iter_rows()]
+    with_halves_of_rows = periods.with_columns(pl.Series("halves", halves, dtype=pl.List(pl.Int8)))
     columns = list(rows.columns)
     columns.insert(columns.index("half") + 1, "halves")
-    return rows.join(named, on=PERIOD, how="left", maintain_order="left").select(columns)
+    return rows.join(with_halves_of_rows, on=PERIOD, how="left", maintain_order="left").select(columns)
 
 
 def current_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
@@ -149,10 +149,13 @@ def are_behind(data_dir: Path, company_id: UUID) -> bool:
     return snapshot is not None and (stored_figures is None or stored_figures.origin.snapshot != snapshot.path)
 
 
-def are_damaged(data_dir: Path, known: Published) -> bool:
+def are_damaged(data_dir: Path, published: Published) -> bool:
     """Return whether a file of a company's published snapshot or of its figures is lost or cut off."""
-    snapshot, stored_figures = snapshots.current(data_dir, known.company_id), stored.current(data_dir, known.company_id)
-    return (known.name is not None and (snapshot is None or not snapshot.is_whole())) or (
+    snapshot, stored_figures = (
+        snapshots.current(data_dir, published.company_id),
+        stored.current(data_dir, published.company_id),
+    )
+    return (published.name is not None and (snapshot is None or not snapshot.is_whole())) or (
         stored_figures is not None and not stored_figures.is_whole()
     )
 

@@ -70,14 +70,14 @@ class Inputs:
 def declared_market(inputs: Inputs, market: str, half: int) -> str:
     """Return the market in the form in which it is declared. Raises `Refused`."""
     try:
-        found = market_of(market, inputs.jurisdictions)
+        code = market_of(market, inputs.jurisdictions)
     except ValueError:
         raise not_declarable(
             f"unknown_market: there is no jurisdiction {market}; GET /api/v1/jurisdictions lists them."
         ) from None
-    if half != YEAR and found not in HALF_YEARLY:
-        raise not_declarable(f"{found} is declared by the year: leave --half out. Only GB has halves.")
-    return found
+    if half != YEAR and code not in HALF_YEARLY:
+        raise not_declarable(f"{code} is declared by the year: leave --half out. Only GB has halves.")
+    return code
 
 
 def figures(inputs: Inputs, market: str, year: int) -> Figures:
@@ -94,14 +94,14 @@ def halves(inputs: Inputs, market: str, year: int, half: int) -> list[int] | Non
         return None
     volumes = pl.scan_parquet(inputs.snapshot.volumes).filter(pl.col("year") == year).collect()
     rows = volume_rows(volumes.rename({"sku_code": "sku"}), inputs.jurisdictions).filter(pl.col("market") == market)
-    found = halves_of(recorded_halves(rows, market), market, year)
-    return list(found.there) if found else None
+    halves = halves_of(recorded_halves(rows, market), market, year)
+    return list(halves.there) if halves else None
 
 
 def uk_file(inputs: Inputs, statements: Statements) -> PackagingFile:
     """Return the packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
     period = submission(statements.producer, statements.year, statements.half)
-    lines = (found for _, found in uk_lines(inputs, statements))
+    lines = (lines_of_half for _, lines_of_half in uk_lines(inputs, statements))
     return packaging_file(sum_blocks(lines), statements.producer, period)
 
 
@@ -139,12 +139,12 @@ class Filing(NamedTuple):
     @classmethod
     def of(cls, name: str) -> Self:
         """Return the filing of a name. Raises `Refused`."""
-        if (found := _NAME.fullmatch(name)) is None:
+        if (match := _NAME.fullmatch(name)) is None:
             raise not_declarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")
-        market, half = found["market"], int(found["half"] or YEAR)
+        market, half = match["market"], int(match["half"] or YEAR)
         if half != YEAR and market not in HALF_YEARLY:
             raise not_declarable(f"{market} is declared by the year. Only GB has halves.")
-        return cls(market, int(found["year"]), half)
+        return cls(market, int(match["year"]), half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +167,8 @@ class ComputedFiling:
 
 def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
     """Return the filings for which there are figures or uncounted SKUs, by market and period."""
-    found = pl.concat([frame.select(_PERIOD) for frame in (tonnes, uncounted)]).unique().sort(_PERIOD)
-    return [Filing(*row) for row in found.iter_rows()]
+    periods = pl.concat([frame.select(_PERIOD) for frame in (tonnes, uncounted)]).unique().sort(_PERIOD)
+    return [Filing(*row) for row in periods.iter_rows()]
 
 
 def compute_filings(figures: StoredFigures) -> list[ComputedFiling]:
@@ -189,13 +189,13 @@ def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
             f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}."
         )
     not_stored = (pl.DataFrame(schema=schema) for schema in (STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA))
-    found = Figures(tonnes, uncounted, missing, *not_stored)
+    figures_of_filing = Figures(tonnes, uncounted, missing, *not_stored)
     verdicts = pl.read_parquet(figures.obligations)
     return ComputedFiling(
         filing,
         figures.origin,
-        list(document.tonnes_rows(found, market, year, half)),
-        document.totals(found, market, year, half),
+        list(document.tonnes_rows(figures_of_filing, market, year, half)),
+        document.totals(figures_of_filing, market, year, half),
         next(iter(pl.concat([tonnes.select("halves"), uncounted.select("halves")])["halves"].to_list()), None),
         list(document.uncounted_rows(uncounted)),
         list(document.missing_rows(missing)),
@@ -203,22 +203,22 @@ def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
     )
 
 
-def tonnes_by_period(found: Figures, this_year: int) -> dict[str, float]:
+def tonnes_by_period(figures: Figures, this_year: int) -> dict[str, float]:
     """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
     return {
-        Filing(each["market"], each["year"], each["half"]).name: float(each["tonnes"])
-        for each in totals_by_period(of_latest_years(found.tonnes, this_year))
+        Filing(totals["market"], totals["year"], totals["half"]).name: float(totals["tonnes"])
+        for totals in totals_by_period(of_latest_years(figures.tonnes, this_year))
     }
 
 
-def halves_by_year(found: Figures) -> dict[str, list[int]]:
+def halves_by_year(figures: Figures) -> dict[str, list[int]]:
     """Return the halves that are there, of each calendar year of a half-yearly market: of one half a lower bound."""
-    years = found.halves.select("market", "year").iter_rows()
-    return {Filing(market, year, 0).name: halves_there(found, market, year, 0) or [] for market, year in years}
+    years = figures.halves.select("market", "year").iter_rows()
+    return {Filing(market, year, 0).name: halves_there(figures, market, year, 0) or [] for market, year in years}
 
 
-def tonnes_of_latest_years(found: Figures, this_year: int) -> float:
+def tonnes_of_latest_years(figures: Figures, this_year: int) -> float:
     """Sum the latest years of all markets, each year once: halves count only where there is no whole year."""
-    latest = of_latest_years(found.tonnes, this_year)
+    latest = of_latest_years(figures.tonnes, this_year)
     whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
     return float(written_tonnes(sum(whole["grams"], Decimal(0))))

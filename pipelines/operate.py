@@ -214,7 +214,7 @@ def read(file: Path, company_id: UUID, public_key: str) -> tuple[datetime, Head]
             "with --public-key."
         )
     statement = signed["statement"]
-    for found in statement["heads"]:
-        if found["company_id"] == str(company_id):
-            return datetime.fromisoformat(statement["at"]), Head(**found)
+    for head in statement["heads"]:
+        if head["company_id"] == str(company_id):
+            return datetime.fromisoformat(statement["at"]), Head(**head)
     raise HeadsError(f"{file} has no head of the company {company_id}.")

@@ -43,12 +43,12 @@ async def resolved(host: str, port: int, may_reach: Callable[[Address], bool]) -
     waits for its threads when it is closed.
     """
     ask = partial(anyio.run, anyio.getaddrinfo, host, port)
-    found = [
+    addresses = [
         ip_address(entry[4][0].partition("%")[0]) for entry in await to_thread.run_sync(ask, abandon_on_cancel=True)
     ]
-    if not found or not all(may_reach(address) for address in found):
+    if not addresses or not all(may_reach(address) for address in addresses):
         raise Unreachable
-    return found[0]
+    return addresses[0]
 
 
 def place_of(address: Address) -> str:

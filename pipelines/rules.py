@@ -53,8 +53,8 @@ def lock_changed_rows(conn: Connection, rows: Table, rulesets: Rulesets, done: R
 
 
 def _answers(conn: Connection, rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
-    known = {name: _load_ruleset(conn, rulesets, name) for name in set(rows["ruleset_version"])}
-    graded_by = [known[name] for name in rows["ruleset_version"]]
+    rule_sets = {name: _load_ruleset(conn, rulesets, name) for name in set(rows["ruleset_version"])}
+    graded_by = [rule_sets[name] for name in rows["ruleset_version"]]
     return regrade_many(list(rows.rows(GRADED_INPUTS)), list(rows.rows(_GRADE)), graded_by, rulesets.of(conn, version))
 
 

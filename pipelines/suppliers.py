@@ -164,7 +164,7 @@ def write(kind: str, enquiry: SupplierEnquiryDetail, company: str, address: str,
         paragraphs.append(Message("Please answer by {day}.", day=day(due_on, lang)))
     last_day = day((enquiry["expires_at"] - timedelta(days=1)).date(), lang)
     paragraphs.append(Message("The link works until {day} (UTC). Whoever has it can answer for you.", day=last_day))
-    texts = [translate(each, lang) if isinstance(each, Message) else each for each in paragraphs]
+    texts = [translate(paragraph, lang) if isinstance(paragraph, Message) else paragraph for paragraph in paragraphs]
     return {"subject": translate(subject, lang), "text": "\n\n".join(texts) + "\n"}
 
 

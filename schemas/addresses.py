@@ -28,12 +28,12 @@ def network_of(address: str) -> str:
 
     An IPv4 address counts by itself, also where it is written as IPv6. Text that is no address is its own network.
     """
-    found = _address(address)
-    match found:
+    ip = _address(address)
+    match ip:
         case IPv6Address(ipv4_mapped=None):
-            return str(ip_network((int(found) >> 64 << 64, 64)))
+            return str(ip_network((int(ip) >> 64 << 64, 64)))
         case IPv6Address():
-            return str(found.ipv4_mapped)
+            return str(ip.ipv4_mapped)
     return address
 
 
@@ -53,8 +53,8 @@ def coarse_network_of(address: str) -> str | None:
 
 def is_loopback(host: str) -> bool:
     """Return whether a host's name or address leads to this machine alone."""
-    found = _address(host.strip("[]"))
-    return host == "localhost" if found is None else (getattr(found, "ipv4_mapped", None) or found).is_loopback
+    ip = _address(host.strip("[]"))
+    return host == "localhost" if ip is None else (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
 
 
 @lru_cache(maxsize=4096)

@@ -38,6 +38,6 @@ def too_large(body: object) -> Issue | None:
 
 def first_hundred(issues: Sequence[Issue]) -> list[Issue]:
     """Return the first hundred faults, and an entry with the number of the others."""
-    found = [issue for issue in issues if issue.count is None]
-    hidden = sum(issue.count or 0 for issue in issues) + max(len(found) - MAX_FAULTS, 0)
-    return [*islice(found, MAX_FAULTS), *([more(hidden)] if hidden else [])]
+    uncounted = [issue for issue in issues if issue.count is None]
+    hidden = sum(issue.count or 0 for issue in issues) + max(len(uncounted) - MAX_FAULTS, 0)
+    return [*islice(uncounted, MAX_FAULTS), *([more(hidden)] if hidden else [])]

@@ -149,7 +149,7 @@ _Types = Annotated[
         min_length=1,
         description="Types of the changes that are sent, as `GET /changes` has them; null for all, also those to come.",
     ),
-    AfterValidator(_optional(lambda given: [name for name in CHANGE_TYPES if name in given])),
+    AfterValidator(_optional(lambda names: [name for name in CHANGE_TYPES if name in names])),
 ]
 
 

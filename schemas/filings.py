@@ -108,8 +108,8 @@ def _contradictions(wanted: DeclarationInput) -> Iterator[Issue]:
     """Yield each entry that says something else about the same than an entry before it."""
     rated: dict[tuple[str, str], str] = {}
     answered: dict[str, bool] = {}
-    for place, each in enumerate(wanted.uk.ratings if wanted.uk else ()):
-        if rated.setdefault((each.sku_code, each.component_type), each.rating) != each.rating:
+    for place, rating in enumerate(wanted.uk.ratings if wanted.uk else ()):
+        if rated.setdefault((rating.sku_code, rating.component_type), rating.rating) != rating.rating:
             yield Issue("invalid_format", _CONTRADICTS, f"uk.ratings[{place}]")
     for place, answer in enumerate(wanted.uk.drinks if wanted.uk else ()):
         if answered.setdefault(answer.sku_code, answer.drinks_container) != answer.drinks_container:

@@ -59,10 +59,10 @@ def _shown() -> Mapping[tuple[str, str, str], str]:
 @cache
 def _first(file: str, group: str, name: str, text: str) -> Mapping[tuple[str, str, str], str]:
     """Return the first text of each (group, name, language) of a table."""
-    found: dict[tuple[str, str, str], str] = {}
+    templates: dict[tuple[str, str, str], str] = {}
     for row in table_rows(file):
-        found.setdefault((row[group], row[name], row["lang"]), row[text])
-    return found
+        templates.setdefault((row[group], row[name], row["lang"]), row[text])
+    return templates
 
 
 ORIGINAL: Final = LANGUAGES[0]
@@ -123,10 +123,10 @@ def translate(text: str, lang: str) -> str:
     if lang == ORIGINAL:
         return text
     message = message_of(text)
-    found = _templates(lang).get(message.template)
-    if found is None:
+    template = _templates(lang).get(message.template)
+    if template is None:
         return text
-    return found.format_map({name: _filled(value, lang) for name, value in message.parameters.items()})
+    return template.format_map({name: _filled(value, lang) for name, value in message.parameters.items()})
 
 
 def _changed(value: object, change: Callable[[str], str]) -> object:
@@ -245,8 +245,8 @@ def _group_mark(lang: str) -> str:
 
 def day(value: date | str, lang: str) -> str:
     """Write a day, or the text `2026-11-01` of one, in words: `1 November 2026`, `1. November 2026`."""
-    known = date.fromisoformat(value) if isinstance(value, str) else value
-    return format_date(known, "long", _locale(lang))
+    date_of_value = date.fromisoformat(value) if isinstance(value, str) else value
+    return format_date(date_of_value, "long", _locale(lang))
 
 
 def is_one(count: int, lang: str) -> bool:

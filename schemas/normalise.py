@@ -85,8 +85,8 @@ def place(value: str) -> str:
     code = re.sub(r"[_\s]+", "-", texts.code(value).upper())
     country, _, rest = code.partition("-")
     country = "GB" if country == "UK" else country
-    known = pycountry.countries.get(alpha_2=country) is not None
-    if not known or (rest and not _SUBDIVISION.fullmatch(f"{country}-{rest}")):
+    is_country = pycountry.countries.get(alpha_2=country) is not None
+    if not is_country or (rest and not _SUBDIVISION.fullmatch(f"{country}-{rest}")):
         raise Unfit(
             "unknown_market",
             Message(
@@ -144,12 +144,12 @@ def measured_ppm(value: float) -> float:
 
 def attested_ppm(value: str) -> str:
     """Return a heavy-metals attestation `<N` without measurement; N is at most the limit, 100 mg/kg (Article 5(4))."""
-    found = re.fullmatch(r"\s*<\s*(\d{1,3}(?:\.\d{1,6})?)\s*", value)
-    if not found:
+    match = re.fullmatch(r"\s*<\s*(\d{1,3}(?:\.\d{1,6})?)\s*", value)
+    if not match:
         raise Unfit(
             "invalid_format",
             Message('{value} is neither a number nor an attestation such as "<100".', value=shown(value)),
         )
-    if float(found[1]) > 100:
+    if float(match[1]) > 100:
         raise Unfit("out_of_range", Message("An attestation names the limit of 100 mg/kg or a lower bound."))
-    return f"<{found[1]}"
+    return f"<{match[1]}"

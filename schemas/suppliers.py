@@ -139,13 +139,13 @@ def _day(value: str) -> str:
 def _address(value: str) -> str:
     """Return the address as it is written in a mail: its domain in ASCII (RFC 5890)."""
     try:
-        found = validate_email(value.strip(), check_deliverability=False, allow_smtputf8=False).ascii_email
+        address = validate_email(value.strip(), check_deliverability=False, allow_smtputf8=False).ascii_email
     except EmailNotValidError:
-        found = None
-    if found is None:
+        address = None
+    if address is None:
         sentence = Message("{value} is no email address.", value=normalise.shown(value))
         raise normalise.Unfit("invalid_format", sentence)
-    return found
+    return address
 
 
 def _optional(check: Any) -> Any:

@@ -38,13 +38,13 @@ UNUSUAL: Final = rf"[^\x00-\u{{2ff}}]|[{INVISIBLE[0]}]"
 
 def control_in(text: str) -> Message | None:
     """Return a sentence with the first control character and its position, counted from 1; None without one."""
-    if (found := _CONTROL.search(text)) is None:
+    if (match := _CONTROL.search(text)) is None:
         return None
     return Message(
         "The text holds the control character {character} as its character {place}; "
         "send it without. Tab and line ends are taken.",
-        character=f"U+{ord(found[0]):04X}",
-        place=found.start() + 1,
+        character=f"U+{ord(match[0]):04X}",
+        place=match.start() + 1,
     )
 
 

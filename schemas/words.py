@@ -66,8 +66,8 @@ def _headers() -> Mapping[str, Mapping[str, str]]:
     own = [("sku", field.name, field.name) for field in SKU_FIELDS]
     own += [("component", field.name, field.name) for field in COMPONENT_FIELDS]
     listed = [(row["table"], row["field"], row["header"]) for row in table_rows("headers.csv")]
-    named = [(table, field, field) for table, field, _ in listed]
-    return index([*own, *named, *listed])
+    headers = [(table, field, field) for table, field, _ in listed]
+    return index([*own, *headers, *listed])
 
 
 @cache
@@ -84,11 +84,11 @@ def index(entries: Iterable[tuple[str, str, str]]) -> Mapping[str, Mapping[str, 
     """
     tables: dict[str, dict[str, str]] = {}
     for table, meaning, text in entries:
-        known = tables.setdefault(table, {})
-        before = known.setdefault(fold(text), meaning)
+        words_of_table = tables.setdefault(table, {})
+        before = words_of_table.setdefault(fold(text), meaning)
         if before != meaning:
             raise WordCollisionError(f"In {table}, “{text}” stands for both {before} and {meaning}.")
-    return MappingProxyType({table: MappingProxyType(known) for table, known in tables.items()})
+    return MappingProxyType({table: MappingProxyType(words_of_table) for table, words_of_table in tables.items()})
 
 
 _NEAREST: Final = 3
@@ -132,9 +132,9 @@ def markets_named(text: str) -> list[str]:
 
 
 def _unknown(text: str) -> Unfit:
-    known = words("market")
-    alike = get_close_matches(fold(text[:_LONGEST]), known, n=2 * _NEAREST, cutoff=0)
-    codes = list(dict.fromkeys(known[name] for name in alike))[:_NEAREST]
+    markets = words("market")
+    alike = get_close_matches(fold(text[:_LONGEST]), markets, n=2 * _NEAREST, cutoff=0)
+    codes = list(dict.fromkeys(markets[name] for name in alike))[:_NEAREST]
     sentence = Message(
         "{value} is no known market; the nearest are: {names}. Write the name of a country, or a code such as FR or "
         "US-CA.",

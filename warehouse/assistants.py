@@ -130,29 +130,33 @@ class Tokens:
 
 
 def authorise(
-    connection: Connection, company_id: UUID, user_id: UUID, asked: AuthorizationRequest, at: datetime
+    connection: Connection, company_id: UUID, user_id: UUID, request: AuthorizationRequest, at: datetime
 ) -> UUID:
     """Return the person's connection with the application; adds it where there is none."""
     row = {
         "id": UUID(str(uuid7())),
         "company_id": company_id,
         "user_id": user_id,
-        "client_id": asked.client.id,
+        "client_id": request.client.id,
         "at": at,
     }
-    found = connection.execute(_AUTHORISE, row | {"scopes": list(asked.scopes)}).fetchone()
-    assert found is not None, "it was made or found"
-    return found[0]  # type: ignore[no-any-return]
+    stored = connection.execute(_AUTHORISE, row | {"scopes": list(request.scopes)}).fetchone()
+    assert stored is not None, "it was made or found"
+    return stored[0]  # type: ignore[no-any-return]
 
 
 def hold_code(
-    connection: Connection, company_id: UUID, connection_id: UUID, asked: AuthorizationRequest, at: datetime
+    connection: Connection, company_id: UUID, connection_id: UUID, request: AuthorizationRequest, at: datetime
 ) -> str:
     """Make a code of a connection and store its digest; the code itself is only returned."""
     code = f"sac_{secrets.token_urlsafe(32)}"
     row = {"hash": digest(code), "company_id": company_id, "connection_id": connection_id}
-    row |= {"redirect_uri": asked.redirect_uri, "code_challenge": asked.code_challenge, "resource": asked.resource}
-    connection.execute(_HOLD_CODE, row | {"scopes": list(asked.scopes), "expires_at": at + CODE_LIFETIME})
+    row |= {
+        "redirect_uri": request.redirect_uri,
+        "code_challenge": request.code_challenge,
+        "resource": request.resource,
+    }
+    connection.execute(_HOLD_CODE, row | {"scopes": list(request.scopes), "expires_at": at + CODE_LIFETIME})
     return code
 
 
@@ -160,8 +164,8 @@ async def admit(
     connection: AsyncConnection, token: str, *, resource: str, counted_as: str | None, at: datetime
 ) -> Admitted | None:
     """Return the live connection of an access token, counted as a call, an answer or not; None for an invalid token."""
-    asked = {"presented": digest(token), "resource": resource, "counted_as": counted_as, "at": at}
-    row = await (await connection.execute(_ADMIT, asked)).fetchone()
+    parameters = {"presented": digest(token), "resource": resource, "counted_as": counted_as, "at": at}
+    row = await (await connection.execute(_ADMIT, parameters)).fetchone()
     return None if row is None else Admitted(*row)
 
 
@@ -188,14 +192,14 @@ def redeem(
     at: datetime,
 ) -> Tokens | None:
     """Exchange a code for its first tokens; None for any fault. The code is used up either way."""
-    given = {
+    parameters = {
         "presented": digest(code),
         "client": client_id,
         "redirect_uri": redirect_uri,
         "challenge": challenge,
         "resource": resource,
     }
-    return _exchanged(connection, _REDEEM, given, at)
+    return _exchanged(connection, _REDEEM, parameters, at)
 
 
 def rotate(
@@ -205,13 +209,13 @@ def rotate(
 
     None for any fault, tokens without scopes where it lacks those wanted.
     """
-    given = {
+    parameters = {
         "presented": digest(refresh),
         "client": client_id,
         "resource": resource,
         "scopes": None if scopes is None else list(scopes),
     }
-    return _exchanged(connection, _ROTATE, given, at)
+    return _exchanged(connection, _ROTATE, parameters, at)
 
 
 def revoke_token(connection: Connection, token: str, client_id: str, at: datetime) -> tuple[UUID, UUID] | None:
@@ -219,11 +223,11 @@ def revoke_token(connection: Connection, token: str, client_id: str, at: datetim
 
     Return the connection and its company where it was the connection's last token.
     """
-    asked = [digest(token), client_id, at]
-    return connection.execute("SELECT * FROM pcds_revoke_token(%s, %s, %s)", asked).fetchone()
+    parameters = [digest(token), client_id, at]
+    return connection.execute("SELECT * FROM pcds_revoke_token(%s, %s, %s)", parameters).fetchone()
 
 
-def _exchanged(connection: Connection, statement: str, given: Mapping[str, object], at: datetime) -> Tokens | None:
+def _exchanged(connection: Connection, statement: str, parameters: Mapping[str, object], at: datetime) -> Tokens | None:
     access, refresh = f"sct_{secrets.token_urlsafe(32)}", f"srt_{secrets.token_urlsafe(32)}"
     new = {
         "access": digest(access),
@@ -232,7 +236,7 @@ def _exchanged(connection: Connection, statement: str, given: Mapping[str, objec
         "refresh_until": at + REFRESH_LIFETIME,
         "at": at,
     }
-    row = connection.execute(statement, {**given, **new}).fetchone()
+    row = connection.execute(statement, {**parameters, **new}).fetchone()
     return None if row is None or row[0] is None else Tokens(access, refresh, row[0])
 
 
@@ -261,8 +265,8 @@ def hold(connection: Connection, client: Client) -> None:
 
 def seconds_to_wait(connection: Connection, address: str, at: datetime) -> int:
     """Count a registration from an address; return 0, or the seconds until it may register again."""
-    asked = [address, PER_ADDRESS, at]
-    row = connection.execute("SELECT pcds_take_registration(%s, %s, %s)", asked).fetchone()
+    parameters = [address, PER_ADDRESS, at]
+    row = connection.execute("SELECT pcds_take_registration(%s, %s, %s)", parameters).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return int(row[0])
 

@@ -66,8 +66,8 @@ SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expire
     docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
 FROM docs{_SKU} WHERE {_ENDS} ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
     with connection.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(query, {"today": today, "days": days, "limit": limit}).fetchall()
-    return found, found[0]["total"] if found else 0
+        rows = cursor.execute(query, {"today": today, "days": days, "limit": limit}).fetchall()
+    return rows, rows[0]["total"] if rows else 0
 
 
 def page(today: date, limit: int, offset: int) -> Listing[DocListItem]:
@@ -263,7 +263,7 @@ def page_of_register(
     A declaration that a valid one renews is none of those that end. The first to end comes first, else the newest.
     """
     order = f"CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, {_NEWEST}"
-    found = f"""
+    query = f"""
 FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
     AND (%(state)s::text IS NULL OR {_STATE} = %(state)s::text)
     AND (%(days)s::integer IS NULL OR {_ENDS} AND NOT EXISTS (SELECT {_NEWER}))"""
@@ -273,8 +273,8 @@ FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {found})",
+        rows=f"SELECT * {query} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {query})",
         beside=_SKU,
         parameters={"today": today, "sku_id": sku_id, "state": state, "days": ends_within},
     )

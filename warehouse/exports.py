@@ -95,8 +95,8 @@ def file_of(connection: Connection, export_id: UUID, now: datetime) -> ExportFil
 
 def open_ones(connection: Connection) -> int:
     """Return how many exports of the session's company have not ended."""
-    (found,) = connection.execute(_OPEN).fetchone() or (0,)
-    return int(found)
+    (count,) = connection.execute(_OPEN).fetchone() or (0,)
+    return int(count)
 
 
 def expired(connection: Connection, now: datetime, *, most: int) -> list[tuple[UUID, str]]:

@@ -143,10 +143,10 @@ def first_like(
 
     Of a producer only organisation and subsidiary count (decisions §13). Older databases may have several: the oldest.
     """
-    asked = {"market": market, "year": year, "half": half, "format": form}
-    asked |= {name: (producer or {}).get(name) for name in ("organisation_id", "subsidiary_id")}
+    parameters = {"market": market, "year": year, "half": half, "format": form}
+    parameters |= {name: (producer or {}).get(name) for name in ("organisation_id", "subsidiary_id")}
     with conn.cursor(row_factory=dict_row) as cursor:
-        return cast(Declaration | None, cursor.execute(_FIRST, asked).fetchone())
+        return cast(Declaration | None, cursor.execute(_FIRST, parameters).fetchone())
 
 
 def doubles(conn: Connection) -> list[tuple[str, int, int, str, list[UUID]]]:
@@ -157,8 +157,8 @@ def doubles(conn: Connection) -> list[tuple[str, int, int, str, list[UUID]]]:
 def standing(conn: Connection) -> list[Standing]:
     """Return the declarations of the session's company that nothing corrects, the oldest first."""
     with conn.cursor(row_factory=class_row(Standing)) as cursor:
-        found = cursor.execute(_STANDING).fetchall()
-    return sorted(found, key=lambda each: (each.created_at, each.id))
+        rows = cursor.execute(_STANDING).fetchall()
+    return sorted(rows, key=lambda row: (row.created_at, row.id))
 
 
 def by_id(conn: Connection, declaration_id: UUID) -> Declaration | None:
@@ -169,7 +169,7 @@ def by_id(conn: Connection, declaration_id: UUID) -> Declaration | None:
 
 def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
     """Return the newest declaration of each market, year and half."""
-    return {(market, year, half): found for market, year, half, found in conn.execute(_LATEST)}
+    return {(market, year, half): filing for market, year, half, filing in conn.execute(_LATEST)}
 
 
 def files_of(conn: Connection, declaration_id: UUID | None) -> tuple[str, bytes, bytes | None] | None:

@@ -128,10 +128,10 @@ def first_names(connection: Connection, resource: str, most: int) -> list[tuple[
 
 def labels(connection: Connection, resource: str) -> list[tuple[str, str, list[str]]]:
     """Return id, label and the names in small letters of each record that a person may name, in the order of labels."""
-    named = "code || ' (' || name || ')'" if resource == "library_component" else "name"
+    label = "code || ' (' || name || ')'" if resource == "library_component" else "name"
     names = "ARRAY[lower(code), lower(name)]" if resource == "library_component" else "ARRAY[lower(name)]"
     query = (
-        f'SELECT id::text, {named} AS label, {names} FROM {TABLES[resource].name} ORDER BY ({named}) COLLATE "C", id'
+        f'SELECT id::text, {label} AS label, {names} FROM {TABLES[resource].name} ORDER BY ({label}) COLLATE "C", id'
     )
     return connection.execute(query).fetchall()
 
@@ -176,8 +176,8 @@ def named(connection: Connection, resource: str, name: str) -> dict[str, object]
 
 def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
     """Return whether the session's company has this record."""
-    found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
-    return found.rowcount == 1
+    row = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
+    return row.rowcount == 1
 
 
 def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, LibraryPart]:
@@ -186,17 +186,17 @@ def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dic
     Ids are texts, in the argument and in the result.
     """
     columns = [_BY_NAME[table].c[name] for name in ("id", *_TAKEN_OVER.get(table, ()))]
-    shown = ", ".join(
-        f"{each.name}::text AS {each.name}" if isinstance(each.type, Uuid) else each.name for each in columns
+    columns_shown = ", ".join(
+        f"{column.name}::text AS {column.name}" if isinstance(column.type, Uuid) else column.name for column in columns
     )
     with connection.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(f"SELECT {shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
-    return {row["id"]: cast(LibraryPart, row) for row in found}
+        rows = cursor.execute(f"SELECT {columns_shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
+    return {row["id"]: cast(LibraryPart, row) for row in rows}
 
 
 def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:
     """Return the names of those records that the session's company has, by id."""
     if not ids:
         return {}
-    found = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])
-    return {str(record_id): name for record_id, name in found}
+    rows = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])
+    return {str(record_id): name for record_id, name in rows}

@@ -139,7 +139,9 @@ class Decision:
 
 
 _OF_ENTRY: Final = frozenset(field.name for field in fields(Entry))
-_COLUMNS: Final = ", ".join(f"review_entries.{each.name}" for each in review_entries.columns if each.name in _OF_ENTRY)
+_COLUMNS: Final = ", ".join(
+    f"review_entries.{column.name}" for column in review_entries.columns if column.name in _OF_ENTRY
+)
 _SELECT: Final = f"""
 SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name
 FROM {{rows}} AS review_entries
@@ -182,10 +184,10 @@ def _page(
     rows = f"(SELECT * FROM review_entries WHERE {condition} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
     filters = {"sku_id": sku_id}
     with connection.cursor(row_factory=class_row(Entry)) as cursor:
-        found = cursor.execute(f"{_SELECT.format(rows=rows)} ORDER BY {order}", filters).fetchall()
+        entries = cursor.execute(f"{_SELECT.format(rows=rows)} ORDER BY {order}", filters).fetchall()
     counted = connection.execute(f"SELECT count(*) FROM review_entries WHERE {condition}", filters).fetchone()
     assert counted is not None, "a count is one row"
-    return found, counted[0]
+    return entries, counted[0]
 
 
 def lock_filing(connection: Connection, company_id: UUID, filing_key: bytes) -> None:

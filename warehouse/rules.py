@@ -85,12 +85,12 @@ class Rulesets:
 
     def active(self, conn: Connection) -> RuleSet:
         """Return the rule-set to grade with in this transaction: the one activated last, else the release's newest."""
-        found, asked_at = self.lately(), time.monotonic()
-        if found is not None:
-            return found
-        found = self.of(conn, active(conn) or ruleset.versions()[-1])
-        self._active = found, asked_at
-        return found
+        rules, asked_at = self.lately(), time.monotonic()
+        if rules is not None:
+            return rules
+        rules = self.of(conn, active(conn) or ruleset.versions()[-1])
+        self._active = rules, asked_at
+        return rules
 
     def lately(self) -> RuleSet | None:
         """Return the same without a query; None where the last answer is too old."""
@@ -100,10 +100,10 @@ class Rulesets:
 
     def of(self, conn: Connection, version: str) -> RuleSet:
         """Return the rule-set of a version, read once. Raises `TableError` where neither has it."""
-        found = self.known(version)
-        if found is None:
-            found = self._known[version] = _read(conn, version)
-        return found
+        rules = self.known(version)
+        if rules is None:
+            rules = self._known[version] = _read(conn, version)
+        return rules
 
     def known(self, version: str) -> RuleSet | None:
         """Return the rule-set of a version that was read before, without a query."""
@@ -217,13 +217,13 @@ def request_lacking(pool: Pool, company_ids: Iterable[UUID], version: str, now: 
 
     An activation requests regrades itself. A release with a newer version is not activated.
     """
-    asked = 0
+    count = 0
     for company_id in company_ids:
         with pool.company(company_id) as conn:
             if conn.execute(_LACKS, {"version": version}).fetchone() == (True,):
                 request(conn, company_id, version, now)
-                asked += 1
-    return asked
+                count += 1
+    return count
 
 
 class Asked(NamedTuple):

@@ -167,8 +167,8 @@ class Linked(NamedTuple):
 async def admit(connection: AsyncConnection, token: str, *, address: str, at: datetime) -> Admitted:
     """Count a use of a request's token and of the address, on a connection of no company; return the request."""
     query = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
-    asked = {"presented": digest(token), "address": address, "ceiling": ANSWERS_PER_MINUTE, "at": at}
-    row = await (await connection.execute(query, asked)).fetchone()
+    parameters = {"presented": digest(token), "address": address, "ceiling": ANSWERS_PER_MINUTE, "at": at}
+    row = await (await connection.execute(query, parameters)).fetchone()
     assert row is not None, "the statement answers one row whoever asks"
     return Admitted(*row)
 
@@ -194,7 +194,7 @@ def derived_token(key: bytes, record_id: UUID) -> str:
 
 def add_request(connection: Connection, request: Mapping[str, object], token: str) -> None:
     """Store a new request in a session of its company, without the token itself; `request` has every other column."""
-    asked = orjson.dumps(request["asked"]).decode()
+    questions = orjson.dumps(request["asked"]).decode()
     connection.execute(
         """
 INSERT INTO supplier_requests
@@ -202,7 +202,7 @@ INSERT INTO supplier_requests
     expires_at, asked)
 VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(component_ids)s, %(supplier_name)s, %(token_hash)s, 'open', %(at)s,
     %(at)s, %(enquiry_id)s, %(expires_at)s, %(asked)s::json)""",
-        {**request, "asked": asked, "token_hash": digest(token)},
+        {**request, "asked": questions, "token_hash": digest(token)},
     )
 
 
@@ -285,8 +285,8 @@ FROM ({_FOUND}) AS requests{_SKU} WHERE shown IN ('open', 'rejected') GROUP BY l
 
 def suppliers_page(now: datetime, limit: int, offset: int) -> Listing[AskedSupplier]:
     """Return the question for a page of suppliers by name, each with its numbers of requests."""
-    asked = {"now": now, "supplier_name": None, "state": None}
-    return _grouped(_SUPPLIERS, "lower(supplier_name), last_asked_at", limit, offset, asked)
+    parameters = {"now": now, "supplier_name": None, "state": None}
+    return _grouped(_SUPPLIERS, "lower(supplier_name), last_asked_at", limit, offset, parameters)
 
 
 def awaited_page(
@@ -296,11 +296,11 @@ def awaited_page(
 
     Each has at most so many codes of the SKUs that were asked about. A rejected answer is awaited again.
     """
-    asked = {"now": now, "supplier_name": supplier_name, "state": None, "codes": codes}
-    return _grouped(_AWAITED, "waiting_since, lower(supplier_name)", limit, offset, asked)
+    parameters = {"now": now, "supplier_name": supplier_name, "state": None, "codes": codes}
+    return _grouped(_AWAITED, "waiting_since, lower(supplier_name)", limit, offset, parameters)
 
 
-def _grouped(query: str, order: str, limit: int, offset: int, asked: Mapping[str, object]) -> Listing[Any]:
+def _grouped(query: str, order: str, limit: int, offset: int, parameters: Mapping[str, object]) -> Listing[Any]:
     return pages.listing(
         "suppliers.*",
         "suppliers",
@@ -309,7 +309,7 @@ def _grouped(query: str, order: str, limit: int, offset: int, asked: Mapping[str
         offset=offset,
         rows=f"SELECT * FROM ({query}) AS suppliers ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) FROM ({query}) AS suppliers)",
-        parameters=asked,
+        parameters=parameters,
     )
 
 
@@ -332,7 +332,7 @@ def enquiries_page(
 ) -> Listing[SupplierEnquiry]:
     """Return the question for a page of enquiries, newest first: all of them, or those to one supplier."""
     order = "created_at DESC, id"
-    found = (
+    query = (
         "FROM supplier_enquiries WHERE "
         "(%(supplier_name)s::text IS NULL OR lower(supplier_name) = lower(%(supplier_name)s::text))"
     )
@@ -342,8 +342,8 @@ def enquiries_page(
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {found})",
+        rows=f"SELECT * {query} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {query})",
         beside=_COUNTED,
         parameters={"now": now, "supplier_name": supplier_name},
     )
@@ -360,15 +360,15 @@ def find_enquiry(
     connection: Connection, enquiry_id: UUID, now: datetime, *, locking: bool = False
 ) -> SupplierEnquiryDetail | None:
     """Return an enquiry of the session's company, its items sorted by sku_code; with `locking` others wait for it."""
-    asked = {"id": enquiry_id, "now": now}
+    parameters = {"id": enquiry_id, "now": now}
     with connection.cursor(row_factory=dict_row) as cursor:
         if locking:
-            cursor.execute("SELECT FROM supplier_enquiries WHERE id = %(id)s FOR UPDATE", asked)
-        found = cursor.execute(f"SELECT {_LISTED} FROM supplier_enquiries{_COUNTED} WHERE id = %(id)s", asked)
-        if (enquiry := found.fetchone()) is None:
+            cursor.execute("SELECT FROM supplier_enquiries WHERE id = %(id)s FOR UPDATE", parameters)
+        row = cursor.execute(f"SELECT {_LISTED} FROM supplier_enquiries{_COUNTED} WHERE id = %(id)s", parameters)
+        if (enquiry := row.fetchone()) is None:
             return None
-        items = cursor.execute(_ITEMS, asked).fetchall()
-        mails = cursor.execute(f"{_MAILS} ORDER BY due_at, id", asked).fetchall()
+        items = cursor.execute(_ITEMS, parameters).fetchall()
+        mails = cursor.execute(f"{_MAILS} ORDER BY due_at, id", parameters).fetchall()
     return cast(SupplierEnquiryDetail, {**enquiry, "items": items, "mails": mails})
 
 

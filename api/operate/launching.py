@@ -16,6 +16,7 @@ import orjson
 import structlog
 
 from api.staff.access import Upstream
+from pipelines.engine import tags
 from pipelines.engine.jobs import REPOSITORY, execution_params, import_config, run_config
 from schemas.json_values import JsonObject
 from warehouse.imports.claims import SMALL_ROWS
@@ -31,8 +32,6 @@ mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams
 }
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
-_TRACEPARENT: Final = ".dagster/pcds_traceparent"
-"""The tag by which the run continues the request's trace (`pipelines.engine.steps`)."""
 
 log = structlog.get_logger(__name__)
 
@@ -59,8 +58,8 @@ class Launch:
 
     def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
-        tags = {"pcds/import_id": str(self.import_id), "pcds/filename": self.filename}
-        return _variables(self, "import_file", import_config(self.import_id), tags, large=self.rows > SMALL_ROWS)
+        named = tags.of_import(self.import_id, self.company_id, self.filename)
+        return _variables(self, "import_file", import_config(self.import_id), named, large=self.rows > SMALL_ROWS)
 
     def named(self) -> dict[str, str]:
         """Return what the log says of it where the request fails."""
@@ -90,15 +89,15 @@ def _variables(
 ) -> JsonObject:
     """Return the variables of the mutation for a run of a company, with the tags of `pipelines.engine.tags`."""
     traceparent = tracing.here()
-    tags = {
-        "dagster/partition": launch.slug,
-        "pcds/company_id": str(launch.company_id),
-        "user": dagster_home.SERVICE,
+    of_run = {
+        tags.PARTITION: launch.slug,
+        tags.COMPANY: str(launch.company_id),
+        **tags.PCDS,
         **more,
-        **({".dagster/pcds_size": "large"} if large else {}),
-        **({} if traceparent is None else {_TRACEPARENT: traceparent}),
+        **(tags.LARGE if large else {}),
+        **({} if traceparent is None else {tags.TRACEPARENT: traceparent}),
     }
-    return {"partition": launch.slug, "where": REPOSITORY, "run": execution_params(job, config, tags)}
+    return {"partition": launch.slug, "where": REPOSITORY, "run": execution_params(job, config, of_run)}
 
 
 class Launching:

@@ -159,15 +159,15 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
         "question": question(figures, market, year, half),
         "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
         "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
-        "obligations": [obligation(each) for each in obligations(market, quantities(figures, market, year))],
+        "obligations": [obligation(entry) for entry in obligations(market, quantities(figures, market, year))],
     }
 
 
 def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[TonnesRow]:
     """Yield one row for each category with tonnes, by its code."""
     for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
-        found = {**row, **scoped_tonnes(row), "units": int(row["units"])}
-        yield cast(TonnesRow, {name: found[name] for name in TONNES_COLUMNS})
+        with_tonnes = {**row, **scoped_tonnes(row), "units": int(row["units"])}
+        yield cast(TonnesRow, {name: with_tonnes[name] for name in TONNES_COLUMNS})
 
 
 def scoped_tonnes(row: Mapping[str, Decimal]) -> ScopedTonnes:
@@ -193,14 +193,12 @@ def halves_there(figures: Figures, market: str, year: int, half: int) -> list[in
 def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
     """Return the tonnes of a whole declaration, by what its categories are about."""
     rows = figures.tonnes.filter(_asked(market, year, half))
-    found = scoped_tonnes(
-        {name: sum(rows[name], Decimal(0)) for name in ("grams", "in_scope_grams", "undecided_grams")}
-    )
+    sums = scoped_tonnes({name: sum(rows[name], Decimal(0)) for name in ("grams", "in_scope_grams", "undecided_grams")})
     return {
-        "in_scope_tonnes": found["in_scope_tonnes"],
-        "undecided_tonnes": found["undecided_tonnes"],
-        "out_of_scope_tonnes": found["out_of_scope_tonnes"],
-        "total_tonnes": found["tonnes"],
+        "in_scope_tonnes": sums["in_scope_tonnes"],
+        "undecided_tonnes": sums["undecided_tonnes"],
+        "out_of_scope_tonnes": sums["out_of_scope_tonnes"],
+        "total_tonnes": sums["tonnes"],
     }
 
 
@@ -214,8 +212,8 @@ def question(figures: Figures, market: str, year: int, half: int) -> Question | 
     field = max(waiting, key=lambda name: waiting[name])
     if not waiting[field]:
         return None
-    asked = figures.scope_missing.filter(_asked(market, year, half) & pl.col("fields").list.contains(field))
-    return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": asked["sku_code"].n_unique()}
+    missing = figures.scope_missing.filter(_asked(market, year, half) & pl.col("fields").list.contains(field))
+    return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": missing["sku_code"].n_unique()}
 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:
@@ -235,21 +233,21 @@ def _marked(row: Mapping[str, object]) -> Mapping[str, object]:
     return row if row[ARCHIVED] else {name: value for name, value in row.items() if name != ARCHIVED}
 
 
-def obligation(each: Obligation) -> dict[str, object]:
+def obligation(entry: Obligation) -> dict[str, object]:
     """Return one answer with its rule, its source and its confidence."""
-    rule = each.rule
+    rule = entry.rule
     return {
         "obligation": rule.obligation,
         "material": rule.material,
         "operator": rule.operator or None,
         "threshold_tonnes": rule.threshold_tonnes,
-        "tonnes": None if each.tonnes is None else rounded(each.tonnes),
-        "tonnes_upper": None if each.tonnes_upper is None else rounded(each.tonnes_upper),
-        "verdict": each.verdict,
-        "reason": each.reason,
-        "fields": list(each.fields),
+        "tonnes": None if entry.tonnes is None else rounded(entry.tonnes),
+        "tonnes_upper": None if entry.tonnes_upper is None else rounded(entry.tonnes_upper),
+        "verdict": entry.verdict,
+        "reason": entry.reason,
+        "fields": list(entry.fields),
         "group": rule.group,
-        "group_verdict": each.group_verdict,
+        "group_verdict": entry.group_verdict,
         "source_url": rule.source_url,
         "confidence": rule.confidence,
         "scope_key": rule.scope_key,

@@ -84,15 +84,15 @@ def sku_score(scores: Sequence[Score]) -> Score:
     """Return the SKU's score from its units' scores, the body's first (step 7d)."""
     if len(scores) == 1 or scores[0].grade == "not_assessed":
         return scores[0]
-    assessed = [found for found in scores if found.grade != "not_assessed"]
+    assessed = [unit_score for unit_score in scores if unit_score.grade != "not_assessed"]
     worst = min(assessed, key=badness)
     return worst if len(assessed) == len(scores) or worst.grade == "not_recyclable" else NOT_ASSESSED
 
 
-def badness(found: Score) -> tuple[int, float]:
+def badness(unit_score: Score) -> tuple[int, float]:
     """Return a sort key for scores of assessed units, the worst first."""
-    assert found.score is not None
-    return ORDER[found.grade], found.score
+    assert unit_score.score is not None
+    return ORDER[unit_score.grade], unit_score.score
 
 
 def rounded_score(percent: float | None) -> float | None:
@@ -116,11 +116,11 @@ class UnitAssessment:
 
     def effects(self) -> list[Effect]:
         """Return the effects of the parts, in their order."""
-        return [found.effect for found in self.outcomes]
+        return [outcome.effect for outcome in self.outcomes]
 
     def unlisted(self, rules: RuleSet) -> Rule | None:
         """Return the row that applies to every part that no row lists; None where all are listed."""
-        grams = [g for g, found in zip(self.unit.grams, self.outcomes, strict=False) if found.effect.unlisted]
+        grams = [g for g, outcome in zip(self.unit.grams, self.outcomes, strict=False) if outcome.effect.unlisted]
         return unlisted_rule(sum(grams), self.total, rules) if grams else None
 
 
@@ -141,10 +141,10 @@ def assess(record: Sku, rules: RuleSet) -> Assessment:
         return Assessment(NOT_ASSESSED, missing=["material"])
     if lines(record) and not any(w.part.component_type == "body" for w in weighed):
         return Assessment(NOT_ASSESSED, missing=["components"])
-    found = packaging_format(record, rules)
-    if why := outside_article_6(record, found):
+    pack_format = packaging_format(record, rules)
+    if why := outside_article_6(record, pack_format):
         return Assessment(NOT_ASSESSED, why_none=why)
-    return conclude(record, [assess_unit(unit, rules) for unit in units(weighed, found)], rules)
+    return conclude(record, [assess_unit(unit, rules) for unit in units(weighed, pack_format)], rules)
 
 
 def conclude(record: Sku, assessed: Sequence[UnitAssessment], rules: RuleSet) -> Assessment:
@@ -161,7 +161,7 @@ def _asked_for(assessed: UnitAssessment, rules: RuleSet) -> list[str]:
     if rule is None or rule.effect != "not_assessed":
         return assessed.missing
     members = zip(assessed.unit.members, assessed.outcomes, strict=False)
-    return [*assessed.missing, *(m.field("polymer_or_grade") for m, found in members if found.effect.unlisted)]
+    return [*assessed.missing, *(m.field("polymer_or_grade") for m, outcome in members if outcome.effect.unlisted)]
 
 
 def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:
@@ -181,5 +181,5 @@ def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:
     ]
     bands = shares_held(unit, faces, total, rules)
     outcomes = [outcome(rules, seen, answer) for seen, answer in zip(faces, bands, strict=True)]
-    result = score([found.effect for found in outcomes], unit.grams, total, rules)
+    result = score([outcome.effect for outcome in outcomes], unit.grams, total, rules)
     return UnitAssessment(unit, result, group, row.stream, [], total, faces, bands, outcomes)

@@ -175,15 +175,15 @@ def facts_of(unit: Unit) -> Facts:
         if matched == "body":
             if (colour := part.fields.get("colour")) is not None:
                 colours = (colours or frozenset()) | {str(colour)}
-            if (given := part.fields.get("additives")) is not None:
-                assert isinstance(given, frozenset)
-                additives = given if additives is None else additives | given
+            if (entries := part.fields.get("additives")) is not None:
+                assert isinstance(entries, frozenset)
+                additives = entries if additives is None else additives | entries
     return Facts(unit.form, unit.layers_recorded(), colours, additives)
 
 
 def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet) -> list[tuple[bool, ...]]:
     """Return, for each face, whether the share of each of its bounded rows lies within the row's bounds."""
-    known: dict[tuple[Rule, object], bool] = {}
+    shares: dict[tuple[Rule, object], bool] = {}
     answers: list[tuple[bool, ...]] = []
     for seen in faces:
         rows = seen.rows
@@ -191,10 +191,10 @@ def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet)
         for rule, by_analogy in rows.bounded:
             scope = CLASS_OF[rows.component_type] if by_analogy else None
             key = (rule, (scope, rows.material) if rule.share_basis == "code" else scope)
-            in_band = known.get(key)
+            in_band = shares.get(key)
             if in_band is None:
                 share = 100 * weight_counted(rule, unit, rows, by_analogy, rules) / total
-                in_band = known[key] = rule.low <= share < rule.high
+                in_band = shares[key] = rule.low <= share < rule.high
             answer.append(in_band)
         answers.append(tuple(answer))
     return answers
@@ -317,8 +317,8 @@ def _effect(standing: tuple[Rule, ...], component_type: str, *, unlisted: bool) 
 
 
 @lru_cache(maxsize=_CACHED)
-def open_fields(rules: RuleSet, found: Outcome, component_type: str) -> tuple[frozenset[str], frozenset[str]]:
+def open_fields(rules: RuleSet, result: Outcome, component_type: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the open attributes that can make a grade provisional: the part's own, and the body's."""
-    relevant = [rule for rule in found.open if rule.field in rules.makes_provisional]
+    relevant = [rule for rule in result.open if rule.field in rules.makes_provisional]
     body = frozenset(rule.field for rule in relevant if is_body_wide(rule, component_type))
     return frozenset(rule.field for rule in relevant if not is_body_wide(rule, component_type)), body

@@ -50,11 +50,11 @@ def is_provisional(record: Sku, assessed: Assessment, rules: RuleSet) -> bool:
     """
     if assessed.result.grade == "not_assessed":
         return False
-    asked = asked_units(assessed)
-    if any(True for place in asked for _ in readings(assessed.units[place])):
+    units_to_ask = asked_units(assessed)
+    if any(True for place in units_to_ask for _ in readings(assessed.units[place])):
         return True
     trials = Trials(record, assessed, rules)
-    return any(_could_change(trials, assessed, place, rules) for place in asked)
+    return any(_could_change(trials, assessed, place, rules) for place in units_to_ask)
 
 
 def asked_units(assessed: Assessment) -> list[int]:
@@ -68,8 +68,8 @@ def readings(assessed: UnitAssessment) -> Iterator[tuple[str, Weighed | None]]:
     These are the material of a part that is graded by analogy, is listed nowhere, or has a text read as its generic
     kind; and the `components` of the SKU (no member) where a material hides layers that are not recorded.
     """
-    for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
-        if found.by_analogy or found.effect.unlisted:
+    for owner, result in zip(assessed.unit.owners, assessed.outcomes, strict=False):
+        if result.by_analogy or result.effect.unlisted:
             yield "polymer_or_grade", assessed.unit.members[owner]
     for member in assessed.unit.members:
         material = member.part.material
@@ -104,8 +104,8 @@ def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str,
     """Yield each open attribute of the whole body with the effects of one of its values, by the place of the part."""
     body_wide = {
         field
-        for seen, found in zip(assessed.faces, assessed.outcomes, strict=True)
-        for field in open_fields(rules, found, seen.rows.component_type)[1]
+        for seen, result in zip(assessed.faces, assessed.outcomes, strict=True)
+        for field in open_fields(rules, result, seen.rows.component_type)[1]
     }
     for name in sorted(body_wide):
         assert assessed.stream
@@ -127,11 +127,11 @@ def alternatives_of(assessed: UnitAssessment, rules: RuleSet) -> Iterator["Alter
         yield alternatives(rules, seen, bands)
 
 
-def other_parts(part: Part, found: "Alternatives", rules: RuleSet) -> Iterator[tuple[str, Part]]:
+def other_parts(part: Part, choices: "Alternatives", rules: RuleSet) -> Iterator[tuple[str, Part]]:
     """Yield the open facts that would change more than the part's effect, each with the changed part."""
-    for name, value in found.fields:
+    for name, value in choices.fields:
         yield name, part.with_field(name, value, rules)
-    for code in found.codes:
+    for code in choices.codes:
         yield "polymer_or_grade", part.with_code(code, rules)
 
 
@@ -154,16 +154,16 @@ def alternatives(rules: RuleSet, seen: Face, bands: tuple[bool, ...]) -> Alterna
     rows = seen.rows
     if rows.is_carried:
         return Alternatives()
-    found = outcome(rules, seen, bands)
+    result = outcome(rules, seen, bands)
     by_field: dict[str, set[Effect]] = {}
     fields = []
-    for name in sorted(open_fields(rules, found, rows.component_type)[0]):
+    for name in sorted(open_fields(rules, result, rows.component_type)[0]):
         for value in trial_values(rules, rows.stream, name):
             if _changes_material(rules, seen, name, value):
                 fields.append((name, value))
             else:
                 effect = outcome(rules, seen.with_answer(name, value, of_unit=False), bands).effect
-                if effect != found.effect:
+                if effect != result.effect:
                     by_field.setdefault(name, set()).add(effect)
     effects = dict.fromkeys(effect for tried in by_field.values() for effect in tried)
     return Alternatives(
@@ -275,11 +275,11 @@ def _tried(trials: Trials, assessed: Assessment, place: int, rules: RuleSet) -> 
     for name, trial in body_trials(unit, rules):
         yield _fact(name, members[body], types[body]), with_effects(trial)
     with_part = trials.with_part(place)
-    for at, found in enumerate(alternatives_of(unit, rules)):
-        for name, effects in found.by_field:
+    for at, choices in enumerate(alternatives_of(unit, rules)):
+        for name, effects in choices.by_field:
             for effect in effects:
                 yield _fact(name, members[at], types[at]), with_effects({at: effect})
-        for name, part in other_parts(unit.unit.parts[at], found, rules):
+        for name, part in other_parts(unit.unit.parts[at], choices, rules):
             yield _fact(name, members[at], types[at]), with_part(at, part)
     for name, member in readings(unit):
         yield (
@@ -296,11 +296,11 @@ def _fact(name: str, member: Weighed, matched: str) -> OpenFact:
 
 def _effect(now: Score, reached: list[Score]) -> tuple[float, float]:
     """Return the distances of grades and of points as a sort key: the greatest first."""
-    steps = [_STEPS.get(each.grade, 0) for each in (now, *reached)]
-    points = [each.score or 0.0 for each in (now, *reached)]
+    steps = [_STEPS.get(reached_score.grade, 0) for reached_score in (now, *reached)]
+    points = [reached_score.score or 0.0 for reached_score in (now, *reached)]
     return min(steps) - max(steps), min(points) - max(points)
 
 
 def _grades(reached: list[Score]) -> tuple[str, ...]:
-    found = {each.grade for each in reached}
-    return tuple(grade for grade in GRADES if grade in found)
+    grades = {reached_score.grade for reached_score in reached}
+    return tuple(grade for grade in GRADES if grade in grades)

@@ -42,7 +42,7 @@ def _unit(assessed: UnitAssessment, rules: RuleSet) -> Hashable:
             (member.index, member.part.component_type, member.part.material.code if member.part.material else None)
             for member in assessed.unit.members
         ),
-        tuple(_outcome(found) for found in assessed.outcomes),
+        tuple(_outcome(result) for result in assessed.outcomes),
         tuple(_asked(assessed, rules)),
     )
 
@@ -51,23 +51,23 @@ def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
     """Yield the assumptions: for open attributes, and for facts that no record has."""
     if assessed.stream is None:
         return
-    for found in assessed.outcomes:
-        yield _open(found, rules)
+    for result in assessed.outcomes:
+        yield _open(result, rules)
     for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
         assert part.material is not None
         yield _unrecordable(rules, assessed.stream, matched, part.material)
 
 
-def told_of_part(rules: RuleSet, found: Outcome, rows: Rows) -> tuple[Hashable, ...]:
+def told_of_part(rules: RuleSet, result: Outcome, rows: Rows) -> tuple[Hashable, ...]:
     """Return all that a trace says of one part whatever its weight, and its effect."""
     return (
         rows.stream,
         rows.component_type,
         rows.material.code,
-        found.effect,
-        found.by_analogy,
-        _outcome(found),
-        _open(found, rules),
+        result.effect,
+        result.by_analogy,
+        _outcome(result),
+        _open(result, rules),
         _unrecordable(rules, rows.stream, rows.component_type, rows.material),
     )
 
@@ -78,13 +78,13 @@ def told_of_unlisted(rules: RuleSet) -> Hashable:
     return tuple((_rule(rule), rule.low, rule.high, rule.removed) for rule in (few, many))
 
 
-def _open(found: Outcome, rules: RuleSet) -> Hashable:
-    return tuple((rule.field, rule.rule_id, rule.field in rules.makes_provisional) for rule in found.open)
+def _open(result: Outcome, rules: RuleSet) -> Hashable:
+    return tuple((rule.field, rule.rule_id, rule.field in rules.makes_provisional) for rule in result.open)
 
 
 @lru_cache(maxsize=_CACHED)
-def _outcome(found: Outcome) -> Hashable:
-    return (tuple(map(_rule, found.standing)), tuple(map(_rule, found.overruled)), found.effect.unlisted)
+def _outcome(result: Outcome) -> Hashable:
+    return (tuple(map(_rule, result.standing)), tuple(map(_rule, result.overruled)), result.effect.unlisted)
 
 
 @lru_cache(maxsize=_CACHED)
@@ -176,7 +176,7 @@ def _says_the_same(row: Inputs, was: RuleSet, rules: RuleSet) -> bool:
     record, now = record_of(row), _judged(row, rules)
     then = assess(record, was)
     if explanation(then, was) != explanation(now.assessment, rules):
-        before, after = (traced_but_open(_judged(row, each), record, each, rules) for each in (was, rules))
+        before, after = (traced_but_open(_judged(row, rule_set), record, rule_set, rules) for rule_set in (was, rules))
         if {**before, "ruleset_version": None} != {**after, "ruleset_version": None}:
             return False
     return not now.provisional or open_facts(record, then, was) == open_facts(record, now.assessment, rules)
@@ -215,10 +215,10 @@ def fired_rules(rows: Iterable[Inputs], rules: RuleSet) -> list[list[str]]:
 
 @lru_cache(maxsize=32_768)
 def _fired(row: Inputs, rules: RuleSet) -> tuple[str, ...]:
-    found = set[str]()
+    fired = set[str]()
     for unit in assess(record_of(row), rules).units:
         for part in unit.outcomes:
-            found.update(rule.rule_id for rule in part.standing)
+            fired.update(rule.rule_id for rule in part.standing)
         if (unlisted := unit.unlisted(rules)) is not None:
-            found.add(unlisted.rule_id)
-    return tuple(sorted(found))
+            fired.add(unlisted.rule_id)
+    return tuple(sorted(fired))

@@ -63,8 +63,8 @@ def toward(record: Sku, rules: RuleSet, target: str) -> list[Reached]:
     """
     if _place(assess(record, rules).result.grade) <= _place(target):
         return []
-    found = [way for first in ((), *_of_one_plastic(record)) for way in _ways(record, rules, target, first)]
-    return sorted(found, key=lambda way: (len(way.steps), _place(way.grade), -(way.score or 0)))[:_MOST_WAYS]
+    ways = [way for first in ((), *_of_one_plastic(record)) for way in _ways(record, rules, target, first)]
+    return sorted(ways, key=lambda way: (len(way.steps), _place(way.grade), -(way.score or 0)))[:_MOST_WAYS]
 
 
 def _ways(record: Sku, rules: RuleSet, target: str, first: tuple[Step, ...]) -> list[Reached]:
@@ -84,7 +84,7 @@ def _ways(record: Sku, rules: RuleSet, target: str, first: tuple[Step, ...]) -> 
         ]
         if reached:
             return reached
-        best_step, best = min(tried, key=lambda each: _worth(each[1]), default=(None, now))
+        best_step, best = min(tried, key=lambda way: _worth(way[1]), default=(None, now))
         if best_step is None or _worth(best) >= _worth(now):
             return []
         record, steps, now = _applied(record, best_step), (*steps, best_step), best
@@ -164,9 +164,9 @@ class Trials:
         self._ungraded: list[int] = []
         if len(assessed.units) > 1:
             apart = [(unit.result, at) for at, unit in enumerate(assessed.units) if at]
-            graded = [(badness(found), at) for found, at in apart if found.grade != "not_assessed"]
+            graded = [(badness(unit_score), at) for unit_score, at in apart if unit_score.grade != "not_assessed"]
             self._worst_two = [at for _, at in sorted(graded)[:2]]
-            self._ungraded = [at for found, at in apart if found.grade == "not_assessed"][:2]
+            self._ungraded = [at for unit_score, at in apart if unit_score.grade == "not_assessed"][:2]
 
     def with_effects(self, place: int) -> Callable[[Mapping[int, Effect]], Score]:
         """Return a function of the SKU's score if some parts of a unit had other effects, by the place of the part."""
@@ -191,9 +191,9 @@ class Trials:
         beside = self._beside(place)
 
         def tried(at: int, part: Part) -> Score:
-            found = assess_unit(replaced(at, part), self._rules)
-            group = found.group if place == 0 else self._units[0].group
-            return NOT_ASSESSED if lightweight_exemption(self._record, group) else beside(found.result)
+            unit_score = assess_unit(replaced(at, part), self._rules)
+            group = unit_score.group if place == 0 else self._units[0].group
+            return NOT_ASSESSED if lightweight_exemption(self._record, group) else beside(unit_score.result)
 
         return tried
 
@@ -203,12 +203,12 @@ class Trials:
         Of the other units only the worst one, and one without a grade, count.
         """
         if len(self._units) == 1:
-            return lambda found: found
+            return lambda unit_score: unit_score
         worst = [at for at in self._worst_two if at != place][:1]
         ungraded = [at for at in self._ungraded if at != place][:1]
         others = [self._units[at].result for at in (*worst, *ungraded)]
         first = [self._units[0].result] if place else []
-        return lambda found: sku_score([*first, found, *others])
+        return lambda unit_score: sku_score([*first, unit_score, *others])
 
 
 def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
@@ -234,22 +234,22 @@ def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
     return replaced
 
 
-def _summed(each: Iterable[tuple[_Key, float]]) -> _Sums[_Key]:
-    found: _Sums[_Key] = {}
-    for key, grams in each:
-        count, sum_of = found.get(key, (0, Fraction(0)))
-        found[key] = count + 1, sum_of + Fraction(grams)
-    return found
+def _summed(pairs: Iterable[tuple[_Key, float]]) -> _Sums[_Key]:
+    sums: _Sums[_Key] = {}
+    for key, grams in pairs:
+        count, sum_of = sums.get(key, (0, Fraction(0)))
+        sums[key] = count + 1, sum_of + Fraction(grams)
+    return sums
 
 
 def _with(sums: _Sums[_Key], moved: Iterable[tuple[_Key, _Key, float]]) -> _Sums[_Key]:
     """Return the sums after each weight has moved from one kind to another; a kind without parts is dropped."""
-    found = dict(sums)
+    totals = dict(sums)
     for old, new, grams in moved:
         for key, step, weight in ((old, -1, -Fraction(grams)), (new, 1, Fraction(grams))):
-            count, sum_of = found.get(key, (0, Fraction(0)))
-            found[key] = count + step, sum_of + weight
-    return {key: values for key, values in found.items() if values[0]}
+            count, sum_of = totals.get(key, (0, Fraction(0)))
+            totals[key] = count + step, sum_of + weight
+    return {key: values for key, values in totals.items() if values[0]}
 
 
 def _lists(sums: _Sums[_Key]) -> tuple[Sequence[_Key], Sequence[float]]:

@@ -66,24 +66,24 @@ class Part(NamedTuple):
 
     def with_field(self, field: str, value: Value, rules: RuleSet) -> "Part":
         """Return the part as if the caller gave one more attribute."""
-        given = {**self.given, field: value}
+        fields = {**self.given, field: value}
         material = self.material
         if not self.coded_by_text:
-            code = code_without_text(rules, self.component_type, self.family, given)
+            code = code_without_text(rules, self.component_type, self.family, fields)
             material = rules.materials[code] if code else None
-        return self._of(material, given, rules)
+        return self._of(material, fields, rules)
 
     def with_code(self, code: str, rules: RuleSet) -> "Part":
         """Return the part as if its material text meant this code."""
         return self._replace(coded_by_text=True)._of(rules.materials[code], self.given, rules)
 
-    def _of(self, material: Material | None, given: Mapping[str, Value], rules: RuleSet) -> "Part":
+    def _of(self, material: Material | None, fields: Mapping[str, Value], rules: RuleSet) -> "Part":
         return make_part(
             rules,
             self.component_type,
             family=self.family,
             material=material,
-            given=given,
+            given=fields,
             separable=self.separable,
             coded_by_text=self.coded_by_text,
             generic=self.generic,
@@ -127,17 +127,17 @@ def code_without_text(
     return GENERIC.get(family or "")
 
 
-def _carried(rules: RuleSet, component_type: str, given: Mapping[str, Value]) -> tuple[Part, ...]:
+def _carried(rules: RuleSet, component_type: str, values: Mapping[str, Value]) -> tuple[Part, ...]:
     """Step 2d: return the weightless adhesive, ink and coating that attributes of this part imply."""
-    found = []
+    parts = []
     for carried_type, fields, proper_to in CARRIED:
-        own = {field: given[field] for field in fields if given.get(field) not in (None, False)}
+        own = {field: values[field] for field in fields if values.get(field) not in (None, False)}
         if own and component_type not in proper_to:
             code = code_without_text(rules, carried_type, None, own)
             assert code is not None
             material = rules.materials[code]
-            found.append(Part(carried_type, None, material, own, own, False, False, False, True, (), True))
-    return tuple(found)
+            parts.append(Part(carried_type, None, material, own, own, False, False, False, True, (), True))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,27 +197,27 @@ def part_of(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
     A colour or a metallisation that only the material's text names is given by it (decisions §13).
     """
     component_type, family = line["component_type"], line.get("material_family")
-    given: dict[str, Value] = {field: v for field in _ATTRIBUTES if (v := line.get(field)) is not None}
+    fields: dict[str, Value] = {field: v for field in _ATTRIBUTES if (v := line.get(field)) is not None}
     for field in _NUMBERS:
         if (number := line.get(field)) is not None:
-            given[field] = rules.band(field, number)
+            fields[field] = rules.band(field, number)
     if (additives := line.get("additives")) is not None:
-        given["additives"] = frozenset(additives)
+        fields["additives"] = frozenset(additives)
     substances = line.get("substances")
     svhc = _status(substances.get("svhc")) if substances else None
     if declared := sku_svhc if sku_svhc == "above_limit" else svhc or sku_svhc:
-        given["svhc"] = declared
+        fields["svhc"] = declared
     text = line.get("polymer_or_grade")
     code = _text_code(text, rules) if text else None
     for name, said in material_of(text, rules).facts.items() if text else ():
-        given.setdefault(name, said)
-    material_code = code or code_without_text(rules, component_type, family, given)
+        fields.setdefault(name, said)
+    material_code = code or code_without_text(rules, component_type, family, fields)
     return make_part(
         rules,
         component_type,
         family=family,
         material=rules.materials[material_code] if material_code else None,
-        given=given,
+        given=fields,
         separable=line.get("separable") is True,
         coded_by_text=code is not None,
         generic=code is None and material_code is not None and _is_generic(component_type, text, rules),
@@ -308,7 +308,7 @@ def packaging_format(record: Sku, rules: RuleSet) -> Format | None:
     return resolve_format(str(text), rules) if text else None
 
 
-def outside_article_6(record: Sku, found: Format | None) -> Message | None:
+def outside_article_6(record: Sku, pack_format: Format | None) -> Message | None:
     """Return the sentence that says why the pack needs no recyclability grade at all, or None (step 3)."""
     contexts = record.get("use_contexts") or ()
     assert isinstance(contexts, Sequence)
@@ -318,7 +318,7 @@ def outside_article_6(record: Sku, found: Format | None) -> Message | None:
         return Message(
             "Packaging of medicinal products is exempt: Article 6(11)(a) and (d) of Regulation (EU) 2025/40."
         )
-    if found and "compostable_art_9" in found.flags:
+    if pack_format and "compostable_art_9" in pack_format.flags:
         return Message("This format must be compostable instead: Article 9(1) of Regulation (EU) 2025/40.")
     return None
 
@@ -333,11 +333,11 @@ def lightweight_exemption(record: Sku, group: str | None) -> Message | None:
     return None
 
 
-def units(weighed: Sequence[Weighed], found: Format | None) -> list[Unit]:
+def units(weighed: Sequence[Weighed], pack_format: Format | None) -> list[Unit]:
     """Return the body's unit first, then one for each part that comes off as a separate component (step 4a, d)."""
     separate = [w for w in weighed if _comes_off(w.part)]
     together = [w for w in weighed if not _comes_off(w.part)] if separate else weighed
-    first = Unit.of(together, found.form if found else None, separate=False)
+    first = Unit.of(together, pack_format.form if pack_format else None, separate=False)
     return [
         first,
         *(Unit.of([w], "film" if w.part.component_type in _FILM_PARTS else "rigid", separate=True) for w in separate),

@@ -63,8 +63,8 @@ class SchemeRow:
 
 def fits(pattern: str, path: str) -> bool:
     """Return whether each segment of the pattern is `*` or the path's, and the pattern is not longer than the path."""
-    wanted, given = pattern.split("/"), path.split("/")
-    return len(wanted) <= len(given) and all(w in ("*", g) for w, g in zip(wanted, given, strict=False))
+    wanted, steps = pattern.split("/"), path.split("/")
+    return len(wanted) <= len(steps) and all(w in ("*", g) for w, g in zip(wanted, steps, strict=False))
 
 
 def fixed_segments(pattern: str) -> int:
@@ -114,11 +114,11 @@ def _category_of_set(path: str, jurisdiction: Jurisdiction) -> Category | None:
         ]
         if made_for_it:
             return made_for_it[0].as_category(basis)
-    found = [category(kind, jurisdiction) for kind in _kinds(path)]
-    shared = [each for each in found if each is not None]
-    if len(shared) < len(found) or len({each.code for each in shared}) > 1:
+    categories = [category(kind, jurisdiction) for kind in _kinds(path)]
+    shared = [category_of_kind for category_of_kind in categories if category_of_kind is not None]
+    if len(shared) < len(categories) or len({category_of_kind.code for category_of_kind in shared}) > 1:
         return None
-    return max(shared, key=lambda each: BASES.index(each.basis))
+    return max(shared, key=lambda category_of_kind: BASES.index(category_of_kind.basis))
 
 
 def _kinds(path: str) -> list[str]:
@@ -164,7 +164,7 @@ def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
     duplicate category, two rows that fit one path equally well.
     """
     table = rows(path)
-    found: dict[str, tuple[SchemeRow, ...]] = {}
+    rows_by_code: dict[str, tuple[SchemeRow, ...]] = {}
     for row in table:
         scheme_row = record_of_row(
             SchemeRow,
@@ -173,11 +173,11 @@ def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
             name=row["category_name"],
             patterns=words(row["maps_from"]),
         )
-        found[row["code"]] = (*found.get(row["code"], ()), scheme_row)
+        rows_by_code[row["code"]] = (*rows_by_code.get(row["code"], ()), scheme_row)
     faults = [f"{row['code']} {row['category_code']}: {fault}." for row in table for fault in _row_faults(row)]
-    faults += [fault for code, level in found.items() for fault in _level_faults(code, level)]
+    faults += [fault for code, level in rows_by_code.items() for fault in _level_faults(code, level)]
     refuse(path.name, faults)
-    return found
+    return rows_by_code
 
 
 def _row_faults(row: Row) -> Iterator[str]:
@@ -218,35 +218,35 @@ class Standings(NamedTuple):
 def standings(skus: pl.DataFrame, rules: RuleSet) -> Standings:
     """Return the standings of numbered SKUs (`skus` is the portfolio's, in the order of their numbers)."""
     keys = {text: _key(text, rules) for text in skus["packaging_format"].unique()}
-    given = skus.select(
+    columns = skus.select(
         "sku",
         *_FACE[:3],
         pl.col("packaging_format").replace_strict(keys, return_dtype=pl.String).alias(_FACE[3]),
         pl.col("use_contexts").list.join("|").fill_null("").alias(_FACE[4]),
     )
-    faces = given.select(_FACE).unique()
+    faces = columns.select(_FACE).unique()
     answered = [
         standing_of(Face(level, reusable, deposit, key, tuple(filter(None, uses.split("|")))))
         for level, reusable, deposit, key, uses in faces.iter_rows()
     ]
-    known = {standing: number for number, standing in enumerate(dict.fromkeys(answered))}
-    numbers = pl.Series("standing", [known[standing] for standing in answered], dtype=NUMBER)
-    of_sku = given.join(faces.with_columns(numbers), on=_FACE, how="left", nulls_equal=True, maintain_order="left")
-    return Standings(tuple(known), of_sku.select("sku", "standing"))
+    number_of = {standing: number for number, standing in enumerate(dict.fromkeys(answered))}
+    numbers = pl.Series("standing", [number_of[standing] for standing in answered], dtype=NUMBER)
+    of_sku = columns.join(faces.with_columns(numbers), on=_FACE, how="left", nulls_equal=True, maintain_order="left")
+    return Standings(tuple(number_of), of_sku.select("sku", "standing"))
 
 
 @lru_cache(maxsize=256)
-def judgements(known: tuple[Standing, ...], scope_keys: tuple[str, ...]) -> pl.DataFrame:
+def judgements(answered: tuple[Standing, ...], scope_keys: tuple[str, ...]) -> pl.DataFrame:
     """Return `standing`, `scope_key`, `verdict` (in, out, ask), `fields`: each scope's judgement of each standing."""
-    found = [
+    judged = [
         (number, key, verdict, list(fields))
-        for number, standing in enumerate(known)
+        for number, standing in enumerate(answered)
         for key in scope_keys
         for verdict, fields, _ in (judge_scope(key, standing),)
     ]
-    return pl.DataFrame(found, schema=_JUDGED, orient="row")
+    return pl.DataFrame(judged, schema=_JUDGED, orient="row")
 
 
 def _key(text: str | None, rules: RuleSet) -> str | None:
-    found = resolve_format(text, rules) if text else None
-    return found.key if found else None
+    format_row = resolve_format(text, rules) if text else None
+    return format_row.key if format_row else None

@@ -280,20 +280,20 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     counted = with_riders(lines.filter(has_category), riders)
     beyond = beyond_reach(counted, counting)
     listed = pl.concat([_listed(pl.concat([gaps, unspecified]), periods), _impossible(beyond)])
-    named = listed.with_columns(ready.skus[name].gather(listed["sku"]) for name in ("sku_code", "archived"))
+    with_codes = listed.with_columns(ready.skus[name].gather(listed["sku"]) for name in ("sku_code", "archived"))
     return MarketLines(
         lines=counted,
         counting=counting if beyond.is_empty() else counting.join(beyond, on=["sku", "year", "half"], how="anti"),
-        uncounted=named.select(pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]),
+        uncounted=with_codes.select(pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]),
     )
 
 
 @lru_cache(maxsize=1024)
 def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
     """Return the category (`_CATEGORY_SCHEMA` and its `bit`) of every path that has one in the jurisdiction."""
-    found = [(path, *each) for path in material_paths() if (each := category(path, jurisdiction))]
-    bits = {code: 1 << place for place, code in enumerate(sorted({code for _, code, *_ in found}))}
-    return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row").with_columns(
+    rows = [(path, *entry) for path in material_paths() if (entry := category(path, jurisdiction))]
+    bits = {code: 1 << place for place, code in enumerate(sorted({code for _, code, *_ in rows}))}
+    return pl.DataFrame(rows, schema=_CATEGORY_SCHEMA, orient="row").with_columns(
         pl.col("category_code").replace_strict(bits, return_dtype=BIT).alias("bit")
     )
 
@@ -320,10 +320,10 @@ def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
         schema={"path": PATH, "name": pl.String},
         orient="row",
     )
-    named = lines.join(missing, on="path", how="inner").join(
+    with_names = lines.join(missing, on="path", how="inner").join(
         own.with_columns(pl.lit(value=True).alias("is_own")), on="sku", how="left"
     )
-    return named.with_columns(pl.col("is_own").fill_null(value=False), pl.col("line").alias("position")).select(
+    return with_names.with_columns(pl.col("is_own").fill_null(value=False), pl.col("line").alias("position")).select(
         "sku",
         pl.lit("material_unspecified").alias("reason"),
         "position",

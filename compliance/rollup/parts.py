@@ -91,13 +91,13 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
     riders = riders.join(only_riders, on="sku", how="anti")
     weighed = others.filter(pl.col("grams").is_not_null())
     with_path = _with_paths(weighed, rules)
-    known = with_path.filter(pl.col("path").is_not_null())
+    of_path = with_path.filter(pl.col("path").is_not_null())
     is_layer = (pl.col("component_type") == "body") | (
         pl.col("component_type").is_in(LAYERS) & pl.col("separable").ne_missing(pl.lit(value=True))
     )
     return Parts(
-        layers=known.filter(is_layer).select(_PART),
-        units=known.filter(~is_layer).select(_PART),
+        layers=of_path.filter(is_layer).select(_PART),
+        units=of_path.filter(~is_layer).select(_PART),
         riders=riders.filter(pl.col("grams") > 0).group_by("sku").agg(pl.col("grams").sum()),
         gaps=pl.concat(
             [
@@ -123,13 +123,13 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
 
 def field_of(of_component: str, of_sku: str) -> pl.Expr:
     """Return the name of a part's fact in the caller's body: `components[1].weight_g`, or a field of the SKU."""
-    named = pl.format("components[{}]." + of_component, pl.col("position"))
-    return pl.when(pl.col("is_own")).then(pl.lit(of_sku)).otherwise(named)
+    field = pl.format("components[{}]." + of_component, pl.col("position"))
+    return pl.when(pl.col("is_own")).then(pl.lit(of_sku)).otherwise(field)
 
 
 def _graph(components: pl.DataFrame, skus: pl.DataFrame) -> pl.DataFrame:
-    found = components.join(skus.select("sku", "sku_code", "packaging_format"), on="sku_code", how="inner")
-    return found.select(
+    lines = components.join(skus.select("sku", "sku_code", "packaging_format"), on="sku_code", how="inner")
+    return lines.select(
         "sku",
         pl.col("position").cast(pl.UInt32),
         "component_type",

@@ -46,9 +46,9 @@ def market_of(code: str, jurisdictions: Mapping[str, Jurisdiction]) -> str:
 
 def volume_rows(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
     """Return volume rows (`sku`, `market`, `year`, `half`, `units`) with normalised markets, without null units."""
-    found = volumes.filter(pl.col("units_placed").is_not_null())
-    markets = {code: market_of(code, jurisdictions) for code in found["market"].unique()}
-    found = found.select(
+    placed = volumes.filter(pl.col("units_placed").is_not_null())
+    markets = {code: market_of(code, jurisdictions) for code in placed["market"].unique()}
+    placed = placed.select(
         "sku",
         pl.col("market").replace_strict(markets, return_dtype=pl.String),
         "year",
@@ -56,8 +56,8 @@ def volume_rows(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]
         pl.col("units_placed").cast(pl.Int64).alias("units"),
     )
     if len(set(markets.values())) < len(markets):
-        found = found.group_by("sku", "market", "year", "half").agg(pl.col("units").sum())
-    return found
+        placed = placed.group_by("sku", "market", "year", "half").agg(pl.col("units").sum())
+    return placed
 
 
 def units_placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
@@ -70,10 +70,10 @@ def units_placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
     if market not in HALF_YEARLY:
         years = rows.filter((pl.col("half") == 0) & (pl.col("units") > 0))
         return years.select("sku", "year", _half(0), "units", *_NO_REASON)
-    each = rows.group_by("sku", "year").agg(
+    sums = rows.group_by("sku", "year").agg(
         *(pl.col("units").filter(pl.col("half") == half).first().alias(f"half_{half}") for half in (0, 1, 2))
     )
-    return pl.concat([_year(each), *(_asked_half(each, half) for half in (1, 2))]).filter(
+    return pl.concat([_year(sums), *(_asked_half(sums, half) for half in (1, 2))]).filter(
         (pl.col("units") > 0) | pl.col("reason").is_not_null()
     )
 
@@ -118,14 +118,14 @@ def halves_of(recorded: pl.DataFrame, market: str, year: int) -> Halves | None:
     return Halves(there, missing)
 
 
-def _year(each: pl.DataFrame) -> pl.DataFrame:
+def _year(rows: pl.DataFrame) -> pl.DataFrame:
     year, first, second = pl.col("half_0"), pl.col("half_1"), pl.col("half_2")
     one = pl.coalesce(first, second)
     both = first + second  # null unless both have a value
     conflict = pl.when(both.is_not_null()).then(year != both).otherwise(year < one)
     missing = year.is_null() & both.is_null() & (one != 0)
     halves = pl.coalesce(both, one)
-    return each.select(
+    return rows.select(
         "sku",
         "year",
         _half(0),
@@ -139,10 +139,10 @@ def _year(each: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _asked_half(each: pl.DataFrame, half: int) -> pl.DataFrame:
+def _asked_half(rows: pl.DataFrame, half: int) -> pl.DataFrame:
     units = pl.col(f"half_{half}")
     missing = units.is_null() & pl.col("half_0").is_not_null()
-    return each.select(
+    return rows.select(
         "sku",
         "year",
         _half(half),

@@ -48,12 +48,12 @@ QUESTION_SCHEMA: Final = pl.Schema({**PERIOD_COLUMNS, "fields": pl.List(pl.Strin
 _YEAR: Final = 0
 
 
-def category_grams(grams: pl.DataFrame, judged: pl.DataFrame, known: Sequence[Standing]) -> pl.DataFrame:
+def category_grams(grams: pl.DataFrame, judged: pl.DataFrame, answered: Sequence[Standing]) -> pl.DataFrame:
     """Return, by period and category: all grams, those of single use, in scope and undecided; the least sure basis.
 
     `judged` are the `judgements` of the known standings by the scopes of the market's categories.
     """
-    single_use = [number for number, standing in enumerate(known) if standing.is_single_use]
+    single_use = [number for number, standing in enumerate(answered) if standing.is_single_use]
     verdict = pl.col("verdict")
     return (
         grams.join(judged.select("standing", "scope_key", "verdict"), on=["standing", "scope_key"], how="inner")
@@ -68,9 +68,9 @@ def category_grams(grams: pl.DataFrame, judged: pl.DataFrame, known: Sequence[St
     )
 
 
-def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) -> pl.DataFrame:
+def standing_grams(market: str, grams: pl.DataFrame, answered: Sequence[Standing]) -> pl.DataFrame:
     """Return grams of the calendar years by category and standing, in rows that are still to be summed."""
-    names = {number: standing.code for number, standing in enumerate(known)}
+    names = {number: standing.code for number, standing in enumerate(answered)}
     return grams.filter(pl.col("half") == _YEAR).select(
         pl.lit(market).alias("market"),
         "year",
@@ -82,8 +82,8 @@ def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) 
 
 def question_grams(market: str, grams: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Return the undecided grams of each period by the facts that they lack, in rows that are still to be summed."""
-    asked = judged.filter(pl.col("verdict") == ASK).select("standing", "scope_key", "fields")
-    return grams.join(asked, on=["standing", "scope_key"], how="inner").select(
+    questions = judged.filter(pl.col("verdict") == ASK).select("standing", "scope_key", "fields")
+    return grams.join(questions, on=["standing", "scope_key"], how="inner").select(
         pl.lit(market).alias("market"), *list(QUESTION_SCHEMA)[1:]
     )
 
@@ -215,13 +215,13 @@ def _figures(market: str, ready: Prepared) -> Figures:
     counting = counting.with_columns(ready.standings.of_sku["standing"].gather(counting["sku"]))
     grams = _grams(lines, counting, category_of)
     placed = counting.join(_held(lines, jurisdiction), on="sku", how="inner")
-    found = (
+    figures = (
         category_grams(grams, judged, ready.standings.known)
         .join(_units(placed, by_code), on=[*_PERIOD, "category_code"], how="inner")
         .join(by_code.select("category_code", *_NAMED), on="category_code", how="inner")
     )
     return Figures(
-        found.with_columns(pl.lit(market).alias("market")).select(
+        figures.with_columns(pl.lit(market).alias("market")).select(
             pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items()
         ),
         uncounted,

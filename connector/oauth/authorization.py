@@ -20,15 +20,15 @@ def requested_scopes(scope: str | None) -> list[str] | None:
     """Return the scopes of a parameter, None without one. Raises `OAuthRefused` for an unknown scope."""
     if scope is None:
         return None
-    named = scope.split(" ")
-    if not set(named) <= set(SCOPES):
+    scopes = scope.split(" ")
+    if not set(scopes) <= set(SCOPES):
         raise OAuthRefused("invalid_scope", "The scope is unknown; valid are read and write.")
-    return [one for one in SCOPES if one in named]
+    return [one for one in SCOPES if one in scopes]
 
 
-def check_resource(named: list[str], ours: str) -> None:
+def check_resource(resources: list[str], ours: str) -> None:
     """Raise `OAuthRefused` where a request names a resource other than ours (RFC 8707, section 2)."""
-    if any(one != ours for one in named):
+    if any(one != ours for one in resources):
         raise OAuthRefused("invalid_target", "Tokens are for the resource of this service alone.")
 
 
@@ -139,15 +139,15 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 in base64url without padding (RFC 7636, section 4.2)."""
 
 
-def redirect_of(client: Client, named: str | None) -> str | None:
+def redirect_of(client: Client, uri: str | None) -> str | None:
     """Return the redirect address; None where the one named is not registered, or none of several is named.
 
     The registered addresses are checked again, so that a stricter rule applies to earlier registrations too.
     """
-    if named is None and len(client.redirect_uris) == 1:
-        named = client.redirect_uris[0]
-    is_ours = named is not None and is_registered(named, client.redirect_uris) and is_allowed(named)
-    return named if is_ours else None
+    if uri is None and len(client.redirect_uris) == 1:
+        uri = client.redirect_uris[0]
+    is_ours = uri is not None and is_registered(uri, client.redirect_uris) and is_allowed(uri)
+    return uri if is_ours else None
 
 
 def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> AuthorizationRequest:

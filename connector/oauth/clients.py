@@ -48,8 +48,8 @@ class Metadata(BaseModel):
     @property
     def name(self) -> str:
         """Return the displayed name: the application's own without invisible characters, else its redirect's host."""
-        named = "".join(letter for letter in self.client_name or "" if letter.isprintable()).strip()
-        return named or authorization.host(self.redirect_uris[0])
+        printable = "".join(letter for letter in self.client_name or "" if letter.isprintable()).strip()
+        return printable or authorization.host(self.redirect_uris[0])
 
 
 def metadata(document: object) -> Metadata:
@@ -208,14 +208,14 @@ def hold(service: Service, client: Client) -> None:
         assistants.hold(connection, client)
 
 
-def authenticate(service: Service, shown: Credentials) -> Client:
+def authenticate(service: Service, credentials: Credentials) -> Client:
     """Return the credentials' application. Raises the same `OAuthRefused` for an unknown one and a wrong secret."""
-    client = find_client(service, shown.client_id)
+    client = find_client(service, credentials.client_id)
     if client is None:
         raise invalid_client()
     if client.secret_hash is None:
-        if shown.secret:
+        if credentials.secret:
             raise invalid_client()
-    elif not hmac.compare_digest(digest(shown.secret), bytes(client.secret_hash)):
+    elif not hmac.compare_digest(digest(credentials.secret), bytes(client.secret_hash)):
         raise invalid_client()
     return client

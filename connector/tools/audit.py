@@ -51,31 +51,34 @@ class HistoryTools(ToolSet):
             if sku_code is not None or id is not None:
                 sku_id = item_id(conn, id, sku_code)
                 code = str(skus.code_of(conn, sku_id))
-                found = audit.changes_of_sku(conn, sku_id, code, begin, field, limit=limit, offset=offset)
+                changes = audit.changes_of_sku(conn, sku_id, code, begin, field, limit=limit, offset=offset)
             else:
-                found = audit.changes(conn, begin, field, limit=limit, offset=offset)
-            if found is None:
+                changes = audit.changes(conn, begin, field, limit=limit, offset=offset)
+            if changes is None:
                 return self._without_log(conn, begin, limit, offset)
-        end = offset + len(found.page)
+        end = offset + len(changes.page)
         answer: JsonObject = {
-            "changes": [_change(change) for change in found.page],
-            "total": found.total,
-            "next_offset": end if end < found.total else None,
+            "changes": [_change(change) for change in changes.page],
+            "total": changes.total,
+            "next_offset": end if end < changes.total else None,
         }
         next_step = (
-            f"Call again with offset {end} for more of {found.total}." if end < found.total else "Name who and when."
+            f"Call again with offset {end} for more of {changes.total}."
+            if end < changes.total
+            else "Name who and when."
         )
-        if found.back_to is not None:
-            answer["looked_back_to"] = instant(found.back_to)
+        if changes.back_to is not None:
+            answer["looked_back_to"] = instant(changes.back_to)
             next_step += (
-                f" Only changes since {instant(found.back_to)} were looked at; ask for one item, or with a later since."
+                f" Only changes since {instant(changes.back_to)} were looked at; ask for one item, or with a later "
+                "since."
             )
         return Found(as_of=self._service.clock.now(), sources=[_SOURCE], next_step=next_step, answer=answer)
 
     def _without_log(self, conn: Connection, begin: datetime | None, limit: int, offset: int) -> Found:
         now = self._service.clock.now()
-        asked = Search(updated_since=begin, sort="-updated_at")
-        page = search.page(asked, limit, offset, now).read(conn)
+        since_begin = Search(updated_since=begin, sort="-updated_at")
+        page = search.page(since_begin, limit, offset, now).read(conn)
         items = [{name: item[name] for name in ("sku_code", "name", "updated_at")} for item in page["data"]]
         return Found(
             as_of=now,
@@ -98,15 +101,15 @@ class HistoryTools(ToolSet):
         listing = suppliers.awaited_page(now, limit, offset, supplier_name=supplier, codes=_CODES)
         with self._service.writes.company(current_principal().company_id) as conn:
             page = listing.read(conn)
-        found, total = page["data"], page["pagination"]["total"]
-        end = offset + len(found)
+        requests, total = page["data"], page["pagination"]["total"]
+        end = offset + len(requests)
         return Found(
             as_of=now,
             sources=["The company's requests to suppliers in this service"],
             next_step=f"Call again with offset {end} for more of {total}."
             if end < total
             else "A reminder is sent on the website, under suppliers; no tool sends one.",
-            answer={"waiting": found, "total": total, "next_offset": end if end < total else None},
+            answer={"waiting": requests, "total": total, "next_offset": end if end < total else None},
         )
 
 
@@ -116,10 +119,10 @@ def _instant(text: str | None) -> datetime | None:
     try:
         if len(text) == len("2026-01-01"):
             return datetime.combine(date.fromisoformat(text), time(), UTC)
-        found = datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text)
     except ValueError:
         raise refusal("invalid_format", "since: Send a day such as 2026-11-16, or an instant in ISO 8601.") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 def _change(change: Change) -> JsonObject:
@@ -127,7 +130,7 @@ def _change(change: Change) -> JsonObject:
     entry: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
     if change.reason:
         entry["reason"] = change.reason
-    entry["fields"] = [each._asdict() for each in change.fields[:_MOST_FIELDS]]
+    entry["fields"] = [field._asdict() for field in change.fields[:_MOST_FIELDS]]
     if len(change.fields) > _MOST_FIELDS:
         entry["more_fields"] = len(change.fields) - _MOST_FIELDS
     return entry

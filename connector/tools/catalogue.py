@@ -83,13 +83,13 @@ class FactTools(ToolSet):
         own data use the other tools.
         """
         service_facts = facts.load("service")
-        shown = service_facts[offset : offset + limit]
-        page = Page.of({"limit": limit, "offset": offset, "total": len(service_facts)}, len(shown))
+        page_of_facts = service_facts[offset : offset + limit]
+        page = Page.of({"limit": limit, "offset": offset, "total": len(service_facts)}, len(page_of_facts))
         return Facts(
             as_of=self._service.clock.now(),
             sources=[_PLANS],
             next_step=page.way_on("Call check_pricing_statement to check a sentence before you say it."),
-            facts=[_entry(fact.as_dict()) for fact in shown],
+            facts=[_entry(fact.as_dict()) for fact in page_of_facts],
             page=page,
         )
 

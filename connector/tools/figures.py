@@ -102,7 +102,7 @@ class PortfolioTools(ToolSet):
         """
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
-        found = overview.overview(snapshot, now, stored)
+        answer = overview.overview(snapshot, now, stored)
         company_id = current_principal().company_id
         with self._service.writes.company(company_id) as conn:
             held = queries.skus(conn, company_id)
@@ -110,7 +110,7 @@ class PortfolioTools(ToolSet):
         left = None if held.limit is None else max(held.limit - held.held, 0)  # null is no limit
         plan = {"sku_limit": held.limit, "skus_held": held.held, "skus_left": left}
         next_step = "Call check_market_readiness with the code of a market for what stands in the way there."
-        return _answer(now.head(snapshot), {**found, "plan": plan}, next_step)
+        return _answer(now.head(snapshot), {**answer, "plan": plan}, next_step)
 
     def check_market_readiness(
         self,
@@ -129,11 +129,14 @@ class PortfolioTools(ToolSet):
         snapshot, now = newest_snapshot(self._service)
         try:
             stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
-            found = market_figures.readiness(snapshot, market, now, stored)
-            answer: JsonObject = _without_empty(found)
+            readiness = market_figures.readiness(snapshot, market, now, stored)
+            answer: JsonObject = _without_empty(readiness)
             if state is not None:
                 items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
-                answer = {name: value for name, value in found.items() if name in _OF_ITEMS} | {"state": state, **items}
+                answer = {name: value for name, value in readiness.items() if name in _OF_ITEMS} | {
+                    "state": state,
+                    **items,
+                }
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
         return _answer(now.head(snapshot), answer, "Call check_missing_data for an item to see what to complete first.")
@@ -156,34 +159,36 @@ class PortfolioTools(ToolSet):
             with self._service.writes.company(current_principal().company_id) as conn:
                 code = skus.code_of(conn, item_id(conn, id, sku_code))
         snapshot, now = newest_snapshot(self._service)
-        found = gaps.missing(snapshot, now, sku_code=code, limit=limit, offset=offset)
-        if code is not None and not found["items"]:
+        gaps_page = gaps.missing(snapshot, now, sku_code=code, limit=limit, offset=offset)
+        if code is not None and not gaps_page["items"]:
             raise refusal("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
         with self._service.writes.company(current_principal().company_id) as conn:
-            items = overview.with_asked(conn, found["items"], self._service.rulesets, ORIGINAL)
-        end, total = offset + len(items), found["pagination"]["total"]
+            items = overview.with_asked(conn, gaps_page["items"], self._service.rulesets, ORIGINAL)
+        end, total = offset + len(items), gaps_page["pagination"]["total"]
         more = f"Call again with offset {end} for more of {total} items." if end < total else ""
         next_step = more or "Call propose_sku_update with the missing facts, once the user knows them."
-        answer = {**found, "items": [_incomplete(item, alone=code is not None) for item in items]}
+        answer = {**gaps_page, "items": [_incomplete(item, alone=code is not None) for item in items]}
         if code is None:
             answer["count_note"] = _COUNT_NOTE
         return _answer(now.head(snapshot), answer, next_step)
 
 
-def _without_empty(found: MarketReadiness) -> JsonObject:
+def _without_empty(readiness: MarketReadiness) -> JsonObject:
     """Return a market's readiness without the empty members of its figures' rows, and without notes on sources."""
     figures: JsonObject | None = None
-    if found["figures"] is not None:
-        rows = {"tonnes": found["figures"]["tonnes"], "obligations": found["figures"]["obligations"]}
-        figures = {**found["figures"], **{name: list(map(_stated, table)) for name, table in rows.items()}}
-    missing = [{name: value for name, value in finding.items() if name in _OF_MISSING} for finding in found["missing"]]
+    if readiness["figures"] is not None:
+        rows = {"tonnes": readiness["figures"]["tonnes"], "obligations": readiness["figures"]["obligations"]}
+        figures = {**readiness["figures"], **{name: list(map(_stated, table)) for name, table in rows.items()}}
+    missing = [
+        {name: value for name, value in finding.items() if name in _OF_MISSING} for finding in readiness["missing"]
+    ]
     return {
-        **found,
+        **readiness,
         "figures": figures,
         "missing": list(map(_with_few_examples, missing)),
-        "upcoming": list(map(_with_few_examples, found["upcoming"])),
-        "jurisdiction": _without_notes(found["jurisdiction"]),
-        "coverage": _without_notes(found["coverage"]),
+        "upcoming": list(map(_with_few_examples, readiness["upcoming"])),
+        "jurisdiction": _without_notes(readiness["jurisdiction"]),
+        "coverage": _without_notes(readiness["coverage"]),
     }
 
 
@@ -225,7 +230,7 @@ def newest_snapshot(service: Service) -> tuple[Snapshot, Now]:
         return snapshot, Now.read(conn, service.clock)
 
 
-def _answer(head: Head, found: Mapping[str, object], next_step: str) -> Portfolio:
+def _answer(head: Head, answer: Mapping[str, object], next_step: str) -> Portfolio:
     """The answer: what was found, without what every answer begins with."""
     newer = head["newer_writes"]
     return Portfolio(
@@ -233,7 +238,7 @@ def _answer(head: Head, found: Mapping[str, object], next_step: str) -> Portfoli
         newer_writes=newer,
         sources=[_PORTFOLIO_SOURCE, _CATALOGUE],
         next_step=(_NEWER.format(newer) if newer else "") + next_step,
-        answer={name: value for name, value in found.items() if name not in head},
+        answer={name: value for name, value in answer.items() if name not in head},
     )
 
 
@@ -286,7 +291,7 @@ class FigureTools(ToolSet):
             {"materials": sorted(families_of(row["category_code"], entries[code])) if code in entries else [], **row}
             for row in placed.tonnes
         ]
-        shown = [row for row in rows if material is None or material in row["materials"]]
+        listed = [row for row in rows if material is None or material in row["materials"]]
         answer = {
             "market": code,
             "year": placed.year,
@@ -294,9 +299,9 @@ class FigureTools(ToolSet):
             "halves": placed.halves,
             "half_note": _half_note(code, placed.year) if half and not held else None,
             "unit": "tonnes",
-            "total_tonnes": _sum(placed, shown),
+            "total_tonnes": _sum(placed, listed),
             "by_material": _by_material(placed, rows),
-            "by_category": [{name: row[name] for name in _OF_CATEGORY} | {"units": int(row["units"])} for row in shown],
+            "by_category": [{n: row[n] for n in _OF_CATEGORY} | {"units": int(row["units"])} for row in listed],
             "obligations": [
                 _stated(row)
                 for row in placed.obligations
@@ -309,7 +314,7 @@ class FigureTools(ToolSet):
                 "next_offset": offset + limit if offset + limit < len(placed.uncounted) else None,
             },
             "items_with_undecided_scope": placed.scope_missing,
-            "periods": [{"year": each, "half": part} for each, part in placed.periods],
+            "periods": [{"year": year, "half": part} for year, part in placed.periods],
         }
         return Found(
             as_of=stored.origin.as_of,
@@ -333,16 +338,22 @@ class FigureTools(ToolSet):
         Each with its total in scope, who kept it when, corrections, and items that could not be counted. For tonnes not
         declared yet use get_market_figures; for declarations of conformity list_declarations.
         """
-        given = {"market": None if market is None else market_code(market), "year": year, "half": half}
-        wanted = {name: value for name, value in given.items() if value is not None}
+        filters = {"market": None if market is None else market_code(market), "year": year, "half": half}
+        wanted = {name: value for name, value in filters.items() if value is not None}
         with self._service.writes.company(current_principal().company_id) as conn:
-            found = filings.page(limit, offset, wanted).read(conn)
-            left_out = {each["id"]: files.first_uncounted(conn, each["id"]) for each in found["data"]}
+            page = filings.page(limit, offset, wanted).read(conn)
+            left_out = {
+                declaration["id"]: files.first_uncounted(conn, declaration["id"]) for declaration in page["data"]
+            }
         declarations = [
-            {**_filed(each), "uncounted_items": each["uncounted"], "uncounted_first": left_out[each["id"]]}
-            for each in found["data"]
+            {
+                **_filed(declaration),
+                "uncounted_items": declaration["uncounted"],
+                "uncounted_first": left_out[declaration["id"]],
+            }
+            for declaration in page["data"]
         ]
-        end, total = offset + len(declarations), found["pagination"]["total"]
+        end, total = offset + len(declarations), page["pagination"]["total"]
         nothing = "Nothing is filed for this; call get_market_figures for the tonnes that would be declared."
         more = f"Call again with offset {end} for more of {total}." if end < total else _QUOTE
         return Found(
@@ -359,10 +370,10 @@ def _sum(placed: Placed, rows: Iterable[JsonMapping]) -> float:
 
 
 def _by_material(placed: Placed, rows: Iterable[JsonMapping]) -> dict[str, float]:
-    found = defaultdict[str, list[JsonMapping]](list)
+    rows_by_material = defaultdict[str, list[JsonMapping]](list)
     for row in rows:
-        found["/".join(row["materials"]) or row["category_name"]].append(row)
-    return {name: _sum(placed, of_material) for name, of_material in sorted(found.items())}
+        rows_by_material["/".join(row["materials"]) or row["category_name"]].append(row)
+    return {name: _sum(placed, of_material) for name, of_material in sorted(rows_by_material.items())}
 
 
 def _half_note(market: str, year: int) -> str:

@@ -102,7 +102,7 @@ class RowTools:
         Or check rows or a pasted CSV table as a dry run: how many items would be created, updated or rejected, and each
         fault. Nothing is created. Send one of the three.
         """
-        if sum(given is not None for given in (import_id, rows, csv)) != 1:
+        if sum(argument is not None for argument in (import_id, rows, csv)) != 1:
             raise refusal("invalid_body", "Send exactly one of import_id, rows and csv.")
         if import_id is not None:
             if mapping is not None:
@@ -114,18 +114,18 @@ class RowTools:
         return await self._preview(rows, csv, mapping, limit, offset)
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
-        named, recent = uuid_of(import_id), list[dict[str, object]]()
+        wanted_id, recent = uuid_of(import_id), list[dict[str, object]]()
         with self._service.writes.company(current_principal().company_id) as conn:
             if import_id == "latest":
                 newest = queries.recent(_RECENT).read(conn)["data"]
-                recent = [_in_short(each) for each in newest]
-                named = newest[0]["id"] if newest else None
-            found = named and queries.status(conn, named, limit=limit, offset=offset)
-        if not found:
+                recent = [_in_short(run) for run in newest]
+                wanted_id = newest[0]["id"] if newest else None
+            report = wanted_id and queries.status(conn, wanted_id, limit=limit, offset=offset)
+        if not report:
             raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
-        page = Page.of(found["pagination"], len(found["errors"]))
+        page = Page.of(report["pagination"], len(report["errors"]))
         beside = {"recent": recent} if recent else {}
-        return self._answer(found, page, f"The import is {found['status']}.", limit=limit, beside=beside)
+        return self._answer(report, page, f"The import is {report['status']}.", limit=limit, beside=beside)
 
     async def _preview(
         self,
@@ -150,18 +150,18 @@ class RowTools:
 
     def _previewed(self, actor: Actor, read: tuple[Upload, TypedRows], limit: int, offset: int) -> BulkCheck:
         with self._service.writes.company(actor.company_id) as conn:
-            found = submissions.preview(conn, actor, *read, self._service.rulesets)
-        errors = found["errors"]
-        found["errors"] = errors[offset : offset + limit]
-        page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
+            preview = submissions.preview(conn, actor, *read, self._service.rulesets)
+        errors = preview["errors"]
+        preview["errors"] = errors[offset : offset + limit]
+        page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(preview["errors"]))
         beside = {"status": "not_sent", "dry_run": True}
-        return self._answer(found, page, "Nothing was created.", limit=limit, beside=beside)
+        return self._answer(preview, page, "Nothing was created.", limit=limit, beside=beside)
 
     def _answer(
-        self, found: PolledReport | ImportPreview, page: Page, state: str, *, limit: int, beside: Mapping[str, object]
+        self, report: PolledReport | ImportPreview, page: Page, state: str, *, limit: int, beside: Mapping[str, object]
     ) -> BulkCheck:
         """Return the answer with as many warnings as errors; `warning_counts` counts all of them."""
-        questions = len(found["source"].get("asked", ()))
+        questions = len(report["source"].get("asked", ()))
         if questions:
             are_open = "1 question is open" if questions == 1 else f"{questions} questions are open"
             state += (
@@ -178,14 +178,14 @@ class RowTools:
             sources=["The import's own reading of the rows"],
             next_step=f"{state} {page.way_on(done)}",
             page=page,
-            **{"import": {**beside, **found, "warnings": found["warnings"][:limit]}},
+            **{"import": {**beside, **report, "warnings": report["warnings"][:limit]}},
         )
 
 
 def _in_short(recent: RecentImport) -> dict[str, object]:
     """Return an import of the list without its progress; its counts stand beside its name."""
-    named: dict[str, object] = {name: recent[name] for name in ("id", "status", "dry_run", "filename", "created_at")}
-    return named | {name: number for name, number in recent["counts"].items() if name != "total"}
+    in_short: dict[str, object] = {name: recent[name] for name in ("id", "status", "dry_run", "filename", "created_at")}
+    return in_short | {name: number for name, number in recent["counts"].items() if name != "total"}
 
 
 def _csv_of(rows: list[dict[str, Any]]) -> str:

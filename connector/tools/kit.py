@@ -86,10 +86,10 @@ class Page(BaseModel):
     next_offset: int | None
 
     @classmethod
-    def of(cls, page: Pagination, shown: int) -> "Page":
+    def of(cls, page: Pagination, count: int) -> "Page":
         """Return the page of a list's `pagination`, of which `shown` items are shown."""
-        end = page["offset"] + shown
-        return cls(**page, next_offset=end if shown and end < page["total"] else None)
+        end = page["offset"] + count
+        return cls(**page, next_offset=end if count and end < page["total"] else None)
 
     def way_on(self, otherwise: str) -> str:
         """Return the next step: the next page where there is one, else `otherwise`."""
@@ -180,10 +180,10 @@ def uuid_of(text: str) -> UUID | None:
 def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # noqa: A002
     """Return the id of the company's item that a call names. Raises the tool's refusal where there is none."""
     require_one(id, sku_code)
-    named = uuid_of(id) if id is not None else skus.id_of(conn, texts.code(str(sku_code)))
-    if named is None or skus.code_of(conn, named) is None:
+    sku_id = uuid_of(id) if id is not None else skus.id_of(conn, texts.code(str(sku_code)))
+    if sku_id is None or skus.code_of(conn, sku_id) is None:
         raise refusal("not_found", UNKNOWN_ITEM)
-    return named
+    return sku_id
 
 
 async def page_of(service: Service, company_id: UUID, listing: Listing[T]) -> ListPage[T]:

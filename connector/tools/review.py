@@ -59,8 +59,8 @@ def _with_market_codes(changes: object) -> object:
     """Return the changes with the codes of markets that are named; what names none is left to the field's own check."""
     if not isinstance(changes, dict) or not isinstance(markets := changes.get("markets"), list):
         return changes
-    named = [market_named(each) if isinstance(each, str) else each for each in markets]
-    return {**changes, "markets": named}
+    codes = [market_named(market) if isinstance(market, str) else market for market in markets]
+    return {**changes, "markets": codes}
 
 
 SkuChanges: Any = Annotated[_Fields, BeforeValidator(validator(_with_market_codes))]
@@ -97,12 +97,12 @@ def given(changes: Strict | None) -> JsonObject:
 
 def given_lines(changes: list[Strict] | None) -> list[JsonObject]:
     """Return the changes of lines that a caller sent. Raise the tool's refusal where one line is named twice."""
-    found = [given(change) for change in changes or ()]
-    if len({change["id"] for change in found}) < len(found):
+    lines = [given(change) for change in changes or ()]
+    if len({change["id"] for change in lines}) < len(lines):
         raise refusal("invalid_body", "component_changes names a line twice; send its fields in one entry.")
-    if any(len(change) == 1 for change in found):
+    if any(len(change) == 1 for change in lines):
         raise refusal("invalid_body", "component_changes has an entry without a field to change.")
-    return found
+    return lines
 
 
 def check_together(changes: JsonObject, lines: list[JsonObject]) -> None:
@@ -132,7 +132,7 @@ def doc_draft(
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
         prepared = documents.prepare(conn, sku_id, reference=reference, lang=lang, now=now, rulesets=service.rulesets)
-    drafted, code, named = prepared.draft.as_dict(), prepared.sku_code, prepared.draft.reference
+    drafted, code, number = prepared.draft.as_dict(), prepared.sku_code, prepared.draft.reference
 
     def file(conn: Connection, key: bytes) -> Entry:
         return documents.file(conn, Actor(who.company_id, who.origin, now), prepared, filing_key=key)
@@ -140,7 +140,7 @@ def doc_draft(
     arguments = {"sku_id": str(sku_id), "reference": reference, "lang": lang}
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
     question = (
-        f"File a draft EU declaration of conformity “{named}” for the packaging item “{code}” in your review queue? "
+        f"File a draft EU declaration of conformity “{number}” for the packaging item “{code}” in your review queue? "
         f"{len(prepared.draft.missing)} of its points are to be completed. Nothing is issued or signed."
     )
     return Filing("generate_doc_draft", arguments, would_file, file), question
@@ -164,8 +164,8 @@ def sku_update(
         code = str(skus.code_of(conn, sku_id))
         if fields.get("sku_code", code) != code:
             raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
-        named = {**fields, "sku_code": code}
-        entry = what_if.unfiled(sku_id, named, lines, by=(str(who.connection_id), who.client_name), now=now)
+        fields_and_code = {**fields, "sku_code": code}
+        entry = what_if.unfiled(sku_id, fields_and_code, lines, by=(str(who.connection_id), who.client_name), now=now)
         compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
     if compared.refused is not None:
         raise refusal("invalid_body", compared.refused)
@@ -193,8 +193,8 @@ def effect(compared: Comparison) -> dict[str, object]:
 
 def _asking(code: str, compared: Comparison) -> str:
     """Return the question: it names every component that would go or is addressed, and the first of the changes."""
-    named = [f"{change.field}: {change.now} → {change.then}" for change in compared.changes[:_MOST_NAMED]]
-    more = len(compared.changes) - len(named)
+    texts_of_changes = [f"{change.field}: {change.now} → {change.then}" for change in compared.changes[:_MOST_NAMED]]
+    more = len(compared.changes) - len(texts_of_changes)
     gone = ", ".join(described(facts_of(line)) for line in compared.removed)
     about = ", ".join(described(part.now) for part in compared.asked if part.now)
     grades = f"{compared.before and compared.before.grade} → {compared.after and compared.after.grade}"
@@ -202,7 +202,7 @@ def _asking(code: str, compared: Comparison) -> str:
         f"File this proposal for the packaging item “{code}” in your review queue? "
         f"{f'It REMOVES {len(compared.removed)} of its components: {gone}. ' if gone else ''}"
         f"{f'It is about {about}. ' if about else ''}"
-        f"{'; '.join(named)}{f'; and {more} more fields' if more else ''}. Grade (indicative): {grades}. "
+        f"{'; '.join(texts_of_changes)}{f'; and {more} more fields' if more else ''}. Grade (indicative): {grades}. "
         "The record stays as it is until a person accepts."
     )
 
@@ -260,7 +260,7 @@ async def supplier_document(
         actor = Actor(who.company_id, who.origin, service.clock.now())
         entry = entries.file(conn, actor, "supplier_document", about, sku_id=sku_id, filing_key=key)
         if filed_before := review.of_entry(conn, entry.id):
-            if all(each.id != file.id for each in filed_before):  # the document of then stays
+            if all(document.id != file.id for document in filed_before):  # the document of then stays
                 after_commit(conn, lambda: service.objects.remove(object_key))
             return entry
         try:

@@ -44,9 +44,9 @@ class RuleTools(ToolSet):
         Recycled plastic content beside the minimum of 2030; bisphenol A (BPA) statements of food packaging; format bans
         of Annex V, affected or depending on facts; the French Triman mark: who needs it and lacks it in our records.
         """
-        known = search.STATES if rule == "triman_mark" else STATES[rule]
-        if state is not None and state not in known:
-            raise refusal("not_in_vocabulary", f"state: the states of {rule} are {', '.join(known)}.")
+        states = search.STATES if rule == "triman_mark" else STATES[rule]
+        if state is not None and state not in states:
+            raise refusal("not_in_vocabulary", f"state: the states of {rule} are {', '.join(states)}.")
         company_id = current_principal().company_id
         if rule == "triman_mark":
             with self._service.writes.company(company_id) as conn:
@@ -77,12 +77,12 @@ class RuleTools(ToolSet):
 
     def _with_open_facts(self, company_id: UUID, items: list[JsonObject], rules: RuleSet) -> list[JsonObject]:
         """Return the items with the facts on which each ban depends, by their records as they stand now."""
-        today, found = self._service.clock.today(), list[JsonObject]()
+        today, rows = self._service.clock.today(), list[JsonObject]()
         with self._service.writes.company(company_id) as conn:
             for item in items:
                 row = queries.of(conn, skus.id_of(conn, item["sku_code"]), today)
                 flags = annex_v.flags(detail_skus.record(row), rules, today=today) if row else []
                 facts = {flag["code"]: flag["depends_on"] for flag in flags}
                 bans = [{**ban, "depends_on": facts.get(ban["code"], [])} for ban in item["bans"]]
-                found.append({**item, "bans": bans})
-        return found
+                rows.append({**item, "bans": bans})
+        return rows

@@ -75,7 +75,7 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
         trace["missing"],
         trace["open"],
         trace["assumptions"],
-        *(each["open"] for each in schemes),
+        *(scheme["open"] for scheme in schemes),
     )
     total = max(map(len, lists))
     components = item["components"][offset:end]
@@ -86,27 +86,27 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
         "assumptions": trace["assumptions"][offset:end],
         "units": _units(trace["units"], components),
     }
-    shown: SkuDetail = {
+    answer: SkuDetail = {
         **item,
         "components": components,
         "volumes": item["volumes"][offset:end],
         "compliance": {
             **compliance,
             "grade_trace": cut,
-            "schemes": [{**each, "open": each["open"][offset:end]} for each in schemes],
+            "schemes": [{**scheme, "open": scheme["open"][offset:end]} for scheme in schemes],
         },
     }
-    return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
+    return answer, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 
 
 def _units(units: Sequence[GradeUnit], components: Sequence[Component]) -> list[GradeUnit]:
     """Return the units of these components, or that of an item without any, without other components in them."""
-    shown: set[str | None] = {None, *(component["id"] for component in components)}
+    ids_shown: set[str | None] = {None, *(component["id"] for component in components)}
     cut: list[GradeUnit] = [
         {
             **unit,
-            "components": [part for part in unit["components"] if part["component_id"] in shown],
-            "component_ids": [named for named in unit["component_ids"] if named in shown],
+            "components": [part for part in unit["components"] if part["component_id"] in ids_shown],
+            "component_ids": [component_id for component_id in unit["component_ids"] if component_id in ids_shown],
         }
         for unit in units
     ]
@@ -163,10 +163,10 @@ def asked_search(
         raise refusal("out_of_range", f"search: at most {MOST_WORDS} words are searched at once.")
     family, polymer = _material(material)
     ids = [
-        named.id
+        record.id
         for text, kind in ((supplier, "supplier"), (component, "library_component"))
         if text
-        for named in named_records(conn, kind, text)
+        for record in named_records(conn, kind, text)
     ]
     if supplier and component:
         raise refusal("invalid_body", "Send supplier or component, not both.")
@@ -192,16 +192,16 @@ def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]
     folded = text.casefold().strip()
     exact = [Named(id_, label) for id_, label, names in every if folded in names]
     words = folded.split()
-    found = exact or [
+    records = exact or [
         Named(id_, label) for id_, label, names in every if all(word in " ".join(names) for word in words)
     ]
-    if not found:
-        known = "; ".join(label for _, label, _ in every[:_NEAREST]) or "none"
+    if not records:
+        nearest = "; ".join(label for _, label, _ in every[:_NEAREST]) or "none"
         what = "supplier" if resource == "supplier" else "shared component"
         raise refusal(
-            "not_found", f"No {what} of the library has “{text}” in its code or name. The first are: {known}."
+            "not_found", f"No {what} of the library has “{text}” in its code or name. The first are: {nearest}."
         )
-    return found
+    return records
 
 
 def _material(text: str | None) -> tuple[str | None, str | None]:
@@ -291,7 +291,7 @@ class ItemTools:
         Filters narrow it, and page.total counts what fits: items with PVC (material), of one supplier, that use a
         shared component or cap, with a gap (plastic parts without their polymer: polymer_missing), with a format ban.
         """
-        asked = partial(
+        ask = partial(
             asked_search,
             search=search,
             market=market,
@@ -303,23 +303,23 @@ class ItemTools:
             material=material,
             component=component,
         )
-        return await to_thread.run_sync(self._list, asked, limit, offset)
+        return await to_thread.run_sync(self._list, ask, limit, offset)
 
-    def _list(self, asked: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
+    def _list(self, search: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
         service, company_id = self._service, current_principal().company_id
         place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
         with service.writes.company(company_id) as conn:
-            wanted = asked(conn)
+            wanted = search(conn)
         try:
-            found = listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset)
+            answer = listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset)
         except Refused as refused:
             [issue] = refused.issues
             raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
-            provisional = queries.provisional(conn, [item["id"] for item in found["data"]])
-        page = Page.of(found["pagination"], len(found["data"]))
-        snapshot_at: datetime | None = cast(JsonObject, found).get("findings_as_of")
-        items: Sequence[JsonObject] = cast(list[JsonObject], found["data"])
+            provisional = queries.provisional(conn, [item["id"] for item in answer["data"]])
+        page = Page.of(answer["pagination"], len(answer["data"]))
+        snapshot_at: datetime | None = cast(JsonObject, answer).get("findings_as_of")
+        items: Sequence[JsonObject] = cast(list[JsonObject], answer["data"])
         return Items(
             as_of=snapshot_at or service.clock.now(),
             sources=[_SOURCE, _GRADES],
@@ -344,8 +344,10 @@ class ItemTools:
         require_one(id, sku_code)
         today = self._service.clock.today()
         by_id = {"id": uuid_of(id)} if id is not None else None
-        query, named = (queries.BY_ID, by_id) if by_id else (queries.BY_CODE, {"sku_code": texts.code(str(sku_code))})
-        found = await kit.row(self._service, current_principal().company_id, query, {**named, "today": today})
+        query, parameters = (
+            (queries.BY_ID, by_id) if by_id else (queries.BY_CODE, {"sku_code": texts.code(str(sku_code))})
+        )
+        found = await kit.row(self._service, current_principal().company_id, query, {**parameters, "today": today})
         if found is None:
             raise refusal("not_found", UNKNOWN_ITEM)
         row = queries.row_of(found)
@@ -353,14 +355,14 @@ class ItemTools:
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
-            shown, page = cut_to_window(item, size, offset)
+            window, page = cut_to_window(item, size, offset)
             answer = ItemDetail(
                 as_of=self._service.clock.now(),
                 sources=sources,
                 next_step=page.way_on(
                     "Call check_missing_data with this sku_code for what is missing, the worst first."
                 ),
-                item={**shown},
+                item={**window},
                 page=page,
             )
             if len(answer.model_dump_json()) <= SHORT:
@@ -429,15 +431,15 @@ class WhatIfTools:
     def _of_component(self, component: str, fields: JsonObject, limit: int, offset: int) -> Found:
         service, company_id = self._service, current_principal().company_id
         with service.writes.company(company_id) as conn:
-            named = named_records(conn, "library_component", component)
-            ids = [each.id for each in named]
-            asked = Search(refers_to=ids, sort="sku_code")
-            page = search.page(asked, min(limit, _MOST_ITEMS), offset, service.clock.now()).read(conn)
+            records = named_records(conn, "library_component", component)
+            ids = [record.id for record in records]
+            holders = Search(refers_to=ids, sort="sku_code")
+            page = search.page(holders, min(limit, _MOST_ITEMS), offset, service.clock.now()).read(conn)
             items = [self._item(conn, company_id, item, ids, fields) for item in page["data"]]
         total, end = page["pagination"]["total"], offset + len(items)
         return self._answer(
             {
-                "component": [each.label for each in named],
+                "component": [record.label for record in records],
                 "change": fields,
                 "items": items,
                 "total": total,
@@ -499,12 +501,12 @@ def _way(code: str, target: str, way: Way) -> JsonObject:
         "changes_that_reach_it": [
             {
                 "changes": [
-                    {**step._asdict(), "send": {"id": step.component_id, step.field: step.then}} for step in each.steps
+                    {**step._asdict(), "send": {"id": step.component_id, step.field: step.then}} for step in score.steps
                 ],
-                "grade": each.grade,
-                "score": each.score,
+                "grade": score.grade,
+                "score": score.score,
             }
-            for each in way.reached
+            for score in way.reached
         ],
         "note": "Changes of the packaging itself are tried one field at a time, by the rules alone; whether they are "
         "feasible is for a person to say. Facts are what is not recorded yet.",

@@ -17,7 +17,7 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets
-from pipelines.engine.tags import company_of, company_partitions
+from pipelines.engine.runs import company_of, company_partitions
 from pipelines.metadata.tables import Metadata, frame_table
 from warehouse.operate.sessions import Pool
 from warehouse.rules import Rulesets

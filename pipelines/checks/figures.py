@@ -32,18 +32,18 @@ _FILED: Final = {"filing": pl.String(), **FILING_SCHEMA}
 
 def current_snapshot(folder: Path, company_id: UUID) -> Snapshot:
     """Return the company's current snapshot. Raises `dagster.Failure` where there is none."""
-    found = snapshots.current(folder, company_id)
-    if found is None:
+    snapshot = snapshots.current(folder, company_id)
+    if snapshot is None:
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
-    return found
+    return snapshot
 
 
 def current_figures(folder: Path, company_id: UUID) -> StoredFigures:
     """Return the company's published figures. Raises `dagster.Failure` where there are none."""
-    found = stored_files.current(folder, company_id)
-    if found is None:
+    stored = stored_files.current(folder, company_id)
+    if stored is None:
         raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
-    return found
+    return stored
 
 
 def _tables(stored: Stored) -> Frames:
@@ -104,11 +104,11 @@ def _tonnes(stored: Stored) -> Frames:
 
 
 def _add_up(stored: Stored) -> dg.AssetCheckResult:
-    found: Figures = stored.value
+    figures_of_company: Figures = stored.value
     with stored.pool.company(stored.company) as conn:
         by_code = {entry.code: entry for entry in figures.loaded_catalogue(conn).entries}
-    differing = figures.differences(current_snapshot(stored.folder, stored.company), found, by_code)
-    periods = found.tonnes.select(figures.PERIOD).n_unique()
+    differing = figures.differences(current_snapshot(stored.folder, stored.company), figures_of_company, by_code)
+    periods = figures_of_company.tonnes.select(figures.PERIOD).n_unique()
     return verdict(differing.is_empty(), {"periods": periods, "differing": frame_table(differing)})
 
 

@@ -18,8 +18,8 @@ from pipelines.defs import asset, spec
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.rules import regraded_skus
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
+from pipelines.engine.runs import company_of, company_of_run, company_partitions
 from pipelines.engine.steps import interruptible
-from pipelines.engine.tags import company_of, company_of_run, company_partitions
 from pipelines.figures import blocks
 from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata
@@ -70,13 +70,13 @@ def portfolio_snapshot(
 ) -> dg.MaterializeResult[None]:
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
     started = time.perf_counter()
-    company_id, named = company_of_run(context, postgres)
+    company_id, about = company_of_run(context, postgres)
     with interruptible(context, shutdown) as proceed:
         snapshot = snapshots.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
     spent = round(time.perf_counter() - started, 3)
     with postgres.company(company_id) as conn:
         made = metadata.portfolio_snapshot(conn, snapshot, imports(snapshot))
-    return dg.MaterializeResult(metadata={**named, **made, "seconds": spent, **columns.metadata("portfolio_snapshot")})
+    return dg.MaterializeResult(metadata={**about, **made, "seconds": spent, **columns.metadata("portfolio_snapshot")})
 
 
 @asset(
@@ -90,11 +90,11 @@ def portfolio_overview(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
     """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants read them."""
-    company_id, named = company_of_run(context, postgres)
+    company_id, about = company_of_run(context, postgres)
     snapshot = current_snapshot(portfolios, company_id)
     with postgres.company(company_id) as conn:
         now = Now.read(conn, clock)
-    return dg.MaterializeResult(metadata={**named, **metadata.portfolio_overview(snapshot, overview(snapshot, now))})
+    return dg.MaterializeResult(metadata={**about, **metadata.portfolio_overview(snapshot, overview(snapshot, now))})
 
 
 portfolio_snapshot_checks: Final = checks_of("portfolio_snapshot", *checks.SNAPSHOT)
@@ -115,9 +115,9 @@ def portfolio(
     context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
-    company_id, named = company_of_run(context, postgres)
+    company_id, about = company_of_run(context, postgres)
     snapshot = metadata.portfolio(current_snapshot(portfolios, company_id))
-    return dg.MaterializeResult(metadata={**named, **snapshot, **columns.metadata("portfolio")})
+    return dg.MaterializeResult(metadata={**about, **snapshot, **columns.metadata("portfolio")})
 
 
 portfolio_checks: Final = checks_of("portfolio", checks.PORTFOLIO)
@@ -165,27 +165,27 @@ def company_figures(
     Chosen alone, the figures or their checks are computed and shown, and nothing is published.
     """
     started = time.perf_counter()
-    company_id, named = company_of_run(context, postgres)
+    company_id, about = company_of_run(context, postgres)
     snapshot = current_snapshot(portfolios, company_id)
     with postgres.company(company_id) as conn:
         catalogue, rules = figures.loaded_catalogue(conn), rule_sets.active(conn)
     with interruptible(context, shutdown) as proceed:
-        found = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
+        figures_of_company = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     spent = {"seconds": round(time.perf_counter() - started, 3)}
-    stored = Stored(postgres, portfolios, rule_sets, company_id, found)
+    stored = Stored(postgres, portfolios, rule_sets, company_id, figures_of_company)
     verdicts = [*results_of("figures", checks.FIGURES, stored)]
-    shown_of = {**named, **metadata.figures(found, origin), **spent, **columns.metadata("figures")}
+    shown_of = {**about, **metadata.figures(figures_of_company, origin), **spent, **columns.metadata("figures")}
     computed = dg.MaterializeResult[None](asset_key="figures", metadata=shown_of, check_results=verdicts)
     yield from chosen(context, computed)
     if OBLIGATIONS not in context.selected_asset_keys:
         return
     if not all(verdict.passed for verdict in verdicts):
         raise dg.Failure("The figures fail a check, so they are not published.", allow_retries=False)
-    judged = figures.compute_obligations(found)
+    judged = figures.compute_obligations(figures_of_company)
     refuse_broken("The verdicts break their contract.", {"obligations": (checks.VERDICTS, judged)})
-    published = figures.publish_figures(portfolios, company_id, origin, found, judged)
-    shown_of = {**named, **metadata.obligations(published, judged), **columns.metadata("obligations")}
+    published = figures.publish_figures(portfolios, company_id, origin, figures_of_company, judged)
+    shown_of = {**about, **metadata.obligations(published, judged), **columns.metadata("obligations")}
     yield dg.MaterializeResult(asset_key=OBLIGATIONS, metadata=shown_of)
 
 

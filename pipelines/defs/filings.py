@@ -12,7 +12,7 @@ from pipelines.checks.factory import checks_of
 from pipelines.checks.figures import DECLARATIONS, current_figures
 from pipelines.defs import asset
 from pipelines.engine.resources import Portfolios, Postgres
-from pipelines.engine.tags import company_of_run, company_partitions
+from pipelines.engine.runs import company_of_run, company_partitions
 from pipelines.filings import Filing, compute_filing, compute_filings
 from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata
@@ -35,14 +35,14 @@ def declarations(
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """
-    company_id, named = company_of_run(context, postgres)
+    company_id, about = company_of_run(context, postgres)
     held = current_figures(portfolios, company_id)
     try:
-        found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
+        filings_computed = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
     except Refused as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
-    computed = metadata.declarations(found, held.origin)
-    return dg.MaterializeResult(metadata={**named, **computed, **columns.metadata("declarations")})
+    computed = metadata.declarations(filings_computed, held.origin)
+    return dg.MaterializeResult(metadata={**about, **computed, **columns.metadata("declarations")})
 
 
 declarations_checks: Final = checks_of("declarations", DECLARATIONS)

@@ -22,7 +22,7 @@ from pipelines.defs import spec
 from pipelines.engine import steps, tags
 from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.resources import Resources
-from pipelines.engine.tags import company_of, company_partitions
+from pipelines.engine.runs import company_of, company_partitions, is_terminated
 from pipelines.imports import endings, process, report
 from pipelines.imports.process import RunTotals, rows_due
 from pipelines.imports.report import Work
@@ -120,7 +120,7 @@ def claim_import(
         if is_passing(error):
             endings.give_back(pool, claim, resources.shutdown)
         run = context.instance.get_run_by_id(context.run.run_id)
-        if run is not None and tags.is_terminated(run):
+        if run is not None and is_terminated(run):
             endings.end_by_operator(pool, clock, company_id, sent.id, run.run_id)
         else:
             endings.release(pool, clock, claim, sent, error, outside=dg.Failure)
@@ -214,8 +214,8 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
     """
     resources: Resources = context.resources
     company_id = company_of(resources.postgres, context.partition_key)
-    named = config.import_id or context.run.tags.get(tags.IMPORT)
-    wanted = named or report.next_waiting(resources.postgres, company_id, resources.clock.now())
+    import_id = config.import_id or context.run.tags.get(tags.IMPORT)
+    wanted = import_id or report.next_waiting(resources.postgres, company_id, resources.clock.now())
     if wanted is None:
         context.log.info("Nothing to do: no file of this company waits.")
         return

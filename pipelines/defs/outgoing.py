@@ -14,17 +14,17 @@ from pipelines import changes, exports, suppliers
 from pipelines.changes import TurnTaken
 from pipelines.defs import op
 from pipelines.engine.resources import Resources
-from pipelines.engine.tags import company_of_run, company_partitions
+from pipelines.engine.runs import company_of_run, company_partitions
 from pipelines.operate import Proceed
 
 
 @op("postgres", "object_store", "clock", "portfolios")
 def waiting_exports(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Write the files of the company's waiting exports; a run that finds none has nothing to do."""
-    company_id, named = company_of_run(context, resources.postgres)
+    company_id, about = company_of_run(context, resources.postgres)
     place = exports.Place(resources.postgres, resources.object_store, resources.clock, resources.portfolios, company_id)
     outcomes = exports.export_waiting(place, UUID(context.run.run_id), proceed)
-    return {**named, **{f"exports_{outcome}": count for outcome, count in outcomes.items()}}
+    return {**about, **{f"exports_{outcome}": count for outcome, count in outcomes.items()}}
 
 
 @op("postgres", "clock", "settings")
@@ -33,24 +33,24 @@ def due_mails(context: dg.OpExecutionContext, resources: Resources, proceed: Pro
 
     Where no mail server is set, as a person may start this by hand, the run says so and the mails stay due.
     """
-    company_id, named = company_of_run(context, resources.postgres)
+    company_id, about = company_of_run(context, resources.postgres)
     post = suppliers.Post.of(resources.settings)
     if post is None:
-        return {**named, "nothing_sent": "Nothing is mailed: PCDS_SMTP_URL is not set."}
+        return {**about, "nothing_sent": "Nothing is mailed: PCDS_SMTP_URL is not set."}
     outcomes = suppliers.send_due(resources.postgres, company_id, post, resources.clock, proceed)
-    return {**named, **{f"mails_{outcome}": count for outcome, count in outcomes.items()}}
+    return {**about, **{f"mails_{outcome}": count for outcome, count in outcomes.items()}}
 
 
 @op("postgres", "clock", "settings")
 def due_deliveries(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Send what is due; what a receiver does not take is tried again later, by another run."""
-    company_id, named = company_of_run(context, resources.postgres)
+    company_id, about = company_of_run(context, resources.postgres)
     sender = changes.Sender.of(resources.settings)
     try:
         outcomes = changes.deliver_due(resources.postgres, company_id, sender, resources.clock, proceed)
     except TurnTaken:
         raise dg.Failure("Another run sends for this company; this one is requested again.") from None
-    return {**named, **{f"messages_{outcome}": count for outcome, count in outcomes.items()}}
+    return {**about, **{f"messages_{outcome}": count for outcome, count in outcomes.items()}}
 
 
 export_portfolio: Final = dg.GraphDefinition("export_portfolio", node_defs=[waiting_exports]).to_job(

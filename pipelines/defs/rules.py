@@ -16,8 +16,8 @@ from pipelines.defs import asset
 from pipelines.defs.catalogue import rule_set
 from pipelines.engine import tags
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
+from pipelines.engine.runs import company_of_run, company_partitions
 from pipelines.engine.steps import interruptible
-from pipelines.engine.tags import company_of_run, company_partitions
 from pipelines.metadata import columns
 from pipelines.metadata.tables import table
 from warehouse import rules as rules_warehouse
@@ -50,7 +50,7 @@ def regraded_skus(
     waits until no write by an older rule-set is under way, and continues where an earlier run stopped.
     """
     started = time.perf_counter()
-    company_id, named = company_of_run(context, postgres)
+    company_id, about = company_of_run(context, postgres)
     if not config.only_open:
         with postgres.company(company_id) as conn:
             rules_warehouse.request(conn, company_id, rule_sets.active(conn).version, clock.now())
@@ -64,7 +64,7 @@ def regraded_skus(
     return dg.MaterializeResult(
         data_version=dg.DataVersion(str(links)),  # a regrade that changed nothing leaves the snapshot up to date
         metadata={
-            **named,
+            **about,
             "dagster/row_count": done.skus,
             "skus": done.skus,
             "skus_changed": done.changed,

@@ -53,8 +53,8 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
     """Request one run per open import without a run; the run key counts the runs it has had."""
     with postgres.system() as conn:
         waiting = open_imports(conn, clock.now(), asked_for=due.ASKED_FOR)
-    found = (due.import_request(context.instance, postgres, clock, waits) for waits in waiting)
-    requests = [request for request in found if request is not None]
+    run_requests = (due.import_request(context.instance, postgres, clock, waits) for waits in waiting)
+    requests = [request for request in run_requests if request is not None]
     idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
     return dg.SensorResult(
         run_requests=requests,

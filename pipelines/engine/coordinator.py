@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 import dagster as dg
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
-from pipelines.engine.tags import PARTITION, PRIORITY, TERMINATED, name_actor
+from pipelines.engine.runs import name_actor
+from pipelines.engine.tags import PARTITION, PRIORITY, TERMINATED
 
 Statuses: TypeAlias = list[dg.DagsterRunStatus]
 _BEGUN: Final = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]

@@ -87,8 +87,8 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
         """Report whether a worker still has the run, by the lock that each worker takes."""
         with self._connection() as connection:
-            found = launches.state(connection, run.run_id)
-        return CheckRunHealthResult(_STATUS[found], found or "never launched")
+            state = launches.state(connection, run.run_id)
+        return CheckRunHealthResult(_STATUS[state], state or "never launched")
 
     @property
     def supports_resume_run(self) -> bool:

@@ -144,8 +144,8 @@ class Worker:
             elif state is None and Clock().now().timestamp() - record.update_timestamp.timestamp() > _LOST_RUNS_SECONDS:
                 launches.adopt(connection, run.run_id, company=run.tags.get(PARTITION))
         for run_id in launches.lost(connection):
-            found = self._instance.get_run_by_id(run_id)
-            if found is None or found.is_finished:
+            lost = self._instance.get_run_by_id(run_id)
+            if lost is None or lost.is_finished:
                 launches.close(connection, run_id)
 
 

@@ -155,14 +155,14 @@ def together(first: ForeseenGrades | None, then: ForeseenGrades) -> ForeseenGrad
     if first is None:
         return then
     counts: Counter[_Change] = Counter()
-    for each in (*first["grades"], *then["grades"]):
-        counts[each["before"], each["after"]] += each["skus"]
+    for entry in (*first["grades"], *then["grades"]):
+        counts[entry["before"], entry["after"]] += entry["skus"]
     return {"grades": _listed(counts), "changed": [*first["changed"], *then["changed"]][:MOST_NAMED]}
 
 
 def _listed(counts: Counter[_Change]) -> list[GradeChange]:
     """Return the counts as they are published: new SKUs first, then by grade."""
-    ordered = sorted(counts.items(), key=lambda each: (each[0][0] or "", each[0][1] or ""))
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0][0] or "", pair[0][1] or ""))
     return [{"before": before, "after": after, "skus": skus} for (before, after), skus in ordered]
 
 
@@ -382,9 +382,9 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
                 ahead=ahead,
                 keep_archived=work.keep_archived,
             )
-        found = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
+        faults = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
-        report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
+        report.store(conn, work, pl.concat([chunk.faults.select(faults.columns), unnamed, faults]))
         warned = list(warnings_of(outcome))
         report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
@@ -444,15 +444,15 @@ def held_back(typed: TypedRows, before: TypedRows, rejected: Collection[str]) ->
     written = before.values.filter(~pl.col("sku_code").is_in(list(rejected)))
     flags = before.given.filter(~before.values["sku_code"].is_in(list(rejected)))
     names = [name for name in typed.given.columns if name != "sku_code"]
-    known = [name for name in names if name in written.columns]
-    was = codes.join(written.select("sku_code", *known), on="sku_code", how="left", maintain_order="left")
+    written_names = [name for name in names if name in written.columns]
+    was = codes.join(written.select("sku_code", *written_names), on="sku_code", how="left", maintain_order="left")
     was_given = codes.join(
-        flags.select(known).with_columns(written["sku_code"]), on="sku_code", how="left", maintain_order="left"
+        flags.select(written_names).with_columns(written["sku_code"]), on="sku_code", how="left", maintain_order="left"
     )
     values, given = typed.values, typed.given
     fresh: dict[str, pl.Series] = {}
     for name in names:
-        if name not in known:
+        if name not in written_names:
             fresh[name] = given[name]
             continue
         old = was[name].cast(values[name].dtype, strict=False)
@@ -485,15 +485,15 @@ def _whole_substances(fresh: Mapping[str, pl.Series], given: pl.DataFrame) -> di
 
 def _new_units(texts: pl.Series, before: pl.Series) -> pl.Series:
     """Return the units by market and period that were not read before; null where there are none."""
-    found = [_other_units(text, old) for text, old in zip(texts, before, strict=True)]
-    return pl.Series(texts.name, found, dtype=pl.String)
+    units = [_other_units(text, old) for text, old in zip(texts, before, strict=True)]
+    return pl.Series(texts.name, units, dtype=pl.String)
 
 
 def _other_units(text: str | None, before: str | None) -> str | None:
     if text is None or before is None or text == before:
         return None if text == before else text
-    known = loads(before)
-    new = {key: units for key, units in loads(text).items() if key not in known or known[key] != units}
+    units_before = loads(before)
+    new = {key: units for key, units in loads(text).items() if key not in units_before or units_before[key] != units}
     return dumps(new, sort_keys=True, separators=(",", ":")) if new else None
 
 

@@ -83,7 +83,7 @@ class Sheet:
         kept = self.grid.lines.is_in(list(lines))
         kinds = None if self.grid.kinds is None else self.grid.kinds.filter(kept)
         part = Grid(self.grid.cells.filter(kept), self.grid.lines.filter(kept), kinds=kinds)
-        found: dict[int, list[Cell]] = {}
+        cells_by_line: dict[int, list[Cell]] = {}
         for index, line in enumerate(part.lines):
             texts = part.row(index)
             cells: list[Cell] = list(texts[: self.grid.widths.get(line, len(texts))])
@@ -92,8 +92,8 @@ class Sheet:
                     text = texts[at] if part.kinds[f"c{at}"][index] == NUMBER else None
                     if text is not None and _PLAIN_NUMBER.fullmatch(text):  # no percentage, unit or day
                         cells[at] = Decimal(text)
-            found[line] = cells
-        return dict(sorted((found | self._no_records(lines)).items()))
+            cells_by_line[line] = cells
+        return dict(sorted((cells_by_line | self._no_records(lines)).items()))
 
     def _no_records(self, wanted: set[int]) -> dict[int, list[Cell]]:
         """Cut the lines among these that are no record at the delimiter; one with lost bytes can still be a record."""
@@ -101,13 +101,13 @@ class Sheet:
         if self.text is None or not faults:
             return {}
         lines, mark = list(io.StringIO(self.text, newline="")), self.delimiter
-        found: dict[int, list[Cell]] = {}
+        cells_by_line: dict[int, list[Cell]] = {}
         for fault in faults:
             if fault.code == "undecodable":
-                found[fault.line] = list(next(csv.reader(lines[fault.line - 1 :], delimiter=mark)))
+                cells_by_line[fault.line] = list(next(csv.reader(lines[fault.line - 1 :], delimiter=mark)))
             else:
-                found[fault.line] = list(lines[fault.line - 1].rstrip("\r\n").split(mark))
-        return found
+                cells_by_line[fault.line] = list(lines[fault.line - 1].rstrip("\r\n").split(mark))
+        return cells_by_line
 
 
 def of_text(data: bytes, source: ImportSource) -> Sheet:
@@ -374,8 +374,8 @@ def headers(tables: Iterable[Table]) -> list[RejectedHeader]:
 
 def rows(tables: Iterable[Table], offset: int, limit: int) -> list[RejectedHeader]:
     """Return a page of the rejected rows of all tables."""
-    found = [(table, line, cells) for table in tables for line, cells in table.rejected()]
-    return [_row(table, line, cells[: table.width]) for table, line, cells in found[offset : offset + limit]]
+    lines = [(table, line, cells) for table in tables for line, cells in table.rejected()]
+    return [_row(table, line, cells[: table.width]) for table, line, cells in lines[offset : offset + limit]]
 
 
 def with_edits(tables: Sequence[Table], edits: Sequence[Edit]) -> list[Table]:
@@ -454,8 +454,8 @@ def as_workbook(tables: Iterable[Table]) -> bytes:
         for table in tables:
             written = WrittenSheet(book, table.name or _SHEET_OF_TEXTS)
             for line, cells in table.rows:
-                shown = (harmless(cell) if isinstance(cell, str) else cell for cell in cells)
-                written.put(line - 1, enumerate(shown), bold if line == table.header_row else None)
+                texts = (harmless(cell) if isinstance(cell, str) else cell for cell in cells)
+                written.put(line - 1, enumerate(texts), bold if line == table.header_row else None)
             sheet = written.worksheet
             if ADDED[0] in table.header:
                 for at, width in enumerate(_WIDTHS, table.header.index(ADDED[0])):
@@ -505,7 +505,7 @@ def taken_codes(
         if fault["code"] == "duplicate_sku_code" and source["layout"] != "long"
     }
     counted = {*earlier, *(code for table in before if table.name in names for code in table.others)}
-    found: dict[str, None] = {}
+    codes: dict[str, None] = {}
     free: set[str] = set()
     for own, edited in zip(before, after, strict=True):
         if own.name not in names:
@@ -514,10 +514,10 @@ def taken_codes(
             if code is None:
                 continue
             if code in counted or ((own.name, line) in repeated and code == was):
-                found |= {} if code in free else {code: None}
+                codes |= {} if code in free else {code: None}
             else:
                 free.add(code)
-    return list(found)
+    return list(codes)
 
 
 def _codes(table: Table, at: int) -> list[str | None]:

@@ -133,15 +133,15 @@ def reader_faults(typed: TypedRows, work: Work) -> pl.DataFrame:
 def with_sheet(frame: pl.DataFrame, work: Work) -> pl.DataFrame:
     """Return a frame with `sheet` and its `sheet_position`, counted from 0: a components sheet of its own is last."""
     sheets = _sheets(work)
-    known = pl.col("sheet").replace_strict(sheets, range(len(sheets)), default=0, return_dtype=pl.Int64)
-    return frame.with_columns(sheet_position=known if len(sheets) > 1 else pl.lit(0, pl.Int64))
+    place = pl.col("sheet").replace_strict(sheets, range(len(sheets)), default=0, return_dtype=pl.Int64)
+    return frame.with_columns(sheet_position=place if len(sheets) > 1 else pl.lit(0, pl.Int64))
 
 
 def _sheets(work: Work) -> list[str | None]:
     """Return the sheets of the SKUs, then that of the components where it is apart."""
     several = work.source.get("sheets")
     apart = _components_sheet(work)
-    of_skus: list[str | None] = [work.source["sheet"]] if several is None else [each["sheet"] for each in several]
+    of_skus: list[str | None] = [work.source["sheet"]] if several is None else [sheet["sheet"] for sheet in several]
     return of_skus if apart is None else [*of_skus, apart]
 
 
@@ -189,9 +189,9 @@ def _lines_of_parts(codes: pl.Series, upload: Upload) -> dict[str, list[int]]:
     if upload.components is None:
         return {}
     cells = unescaped(upload.components["sku_code"]).to_frame("code")
-    named = cells.select(as_codes(pl.col("code")), line=upload.components["line"])
-    found = named.filter(pl.col("code").is_in(codes.unique().implode())).group_by("code").agg("line")
-    return dict(found.iter_rows())
+    with_codes = cells.select(as_codes(pl.col("code")), line=upload.components["line"])
+    lines = with_codes.filter(pl.col("code").is_in(codes.unique().implode())).group_by("code").agg("line")
+    return dict(lines.iter_rows())
 
 
 def _place(
@@ -282,7 +282,7 @@ def listed(issues: Sequence[RowIssue], values: pl.DataFrame, upload: Upload, wor
 
 def of_source(source: ImportSource) -> ImportWarnings:
     """Return the warnings of the lines that were left out as examples."""
-    found: list[ImportRowError] = [
+    issues: list[ImportRowError] = [
         {
             "sheet": skipped.get("sheet", source["sheet"]),
             "line": skipped["line"],
@@ -296,17 +296,17 @@ def of_source(source: ImportSource) -> ImportWarnings:
         for skipped in source["skipped"]
         if skipped["reason"] == EXAMPLE
     ]
-    return {"warnings": found[:MOST_LISTED], "warning_counts": {"example_row_skipped": len(found)} if found else {}}
+    return {"warnings": issues[:MOST_LISTED], "warning_counts": {"example_row_skipped": len(issues)} if issues else {}}
 
 
 def together(parts: Iterable[ImportWarnings]) -> ImportWarnings:
     """Return the warnings of several parts of one import, in their order, as one."""
     counts: Counter[str] = Counter()
-    found: list[ImportRowError] = []
+    warnings: list[ImportRowError] = []
     for part in parts:
         counts.update(part["warning_counts"])
-        found += part["warnings"][: MOST_LISTED - len(found)]
-    return {"warnings": found, "warning_counts": dict(counts)}
+        warnings += part["warnings"][: MOST_LISTED - len(warnings)]
+    return {"warnings": warnings, "warning_counts": dict(counts)}
 
 
 def add(
@@ -346,18 +346,18 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
         text for name in patch.values.names if name in CREATED or name == "components" for text in patch.values[name]
     ]
     cells, graphs = set(texts), "".join(text for text in texts if text and text.startswith("["))
-    for each in _named(work):
-        if each.id not in cells and each.id not in graphs:
+    for record in _named(work):
+        if record.id not in cells and record.id not in graphs:
             continue
-        if library.holds(conn, each.resource, UUID(each.id)) or library.named(conn, each.resource, each.name):
+        if library.holds(conn, record.resource, UUID(record.id)) or library.named(conn, record.resource, record.name):
             continue
-        values = {"name": each.name} | ({"roles": each.roles} if each.roles else {})
-        library.add(conn, each.resource, work.company_id, UUID(each.id), values=values, at=now)
+        values = {"name": record.name} | ({"roles": record.roles} if record.roles else {})
+        library.add(conn, record.resource, work.company_id, UUID(record.id), values=values, at=now)
         ledger.enter(
             conn,
             Actor(work.company_id, work.origin, now),
-            f"{each.resource}.created",
-            UUID(each.id),
+            f"{record.resource}.created",
+            UUID(record.id),
             before=None,
             after=values,
         )
@@ -366,13 +366,13 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
 def _named(work: Work) -> Iterator[_Named]:
     """Yield each record that the file's words refer to, once; a site has the roles of all columns that name it."""
     parts = work.source["components"]
-    found: dict[str, _Named] = {}
+    records: dict[str, _Named] = {}
     for words in (work.source.get("words", {}), parts.get("words", {}) if parts else {}):
         for field, names in words.items():
             own = field.removeprefix("component_")
             if (resource := CREATED.get(own)) is None:
                 continue
             for name, record_id in names.items():
-                each = found.setdefault(str(record_id), _Named(str(record_id), name, resource, []))
-                each.roles.extend(role for role in _ROLES.get(own, ()) if role not in each.roles)
-    yield from found.values()
+                record = records.setdefault(str(record_id), _Named(str(record_id), name, resource, []))
+                record.roles.extend(role for role in _ROLES.get(own, ()) if role not in record.roles)
+    yield from records.values()

@@ -162,6 +162,6 @@ def _rows(
     def cell(value: object) -> object:
         return "; ".join(map(str, value)) if isinstance(value, list) else value
 
-    named = ((filing.filing.name, row) for filing in filings for row in rows_of(filing))
-    cells = ([name, *(cell(row.get(column)) for column in names)] for name, row in named)
+    rows_of_filings = ((filing.filing.name, row) for filing in filings for row in rows_of(filing))
+    cells = ([name, *(cell(row.get(column)) for column in names)] for name, row in rows_of_filings)
     return table(("filing", *names), cells, most=_MOST_ROWS)

@@ -104,7 +104,7 @@ def _run_request(request: JsonObject, source: BinaryIO, answer: BinaryIO, cpu_se
         with processor_seconds(cpu_seconds):
             requests.write(answer, *TASKS[request["task"]](source, **request["arguments"]))
     except ReadingRefused as refused:
-        issues = [asdict(each) | {"message": to_json(each.message)} for each in refused.issues[:_MOST_ISSUES]]
+        issues = [asdict(issue) | {"message": to_json(issue.message)} for issue in refused.issues[:_MOST_ISSUES]]
         return {"refused": issues, "outline": refused.outline}
     except Unfit as unfit:
         return {"unfit": [unfit.code, to_json(unfit.message)]}

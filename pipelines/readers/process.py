@@ -103,7 +103,7 @@ class Reader:
             outcome = self._call(request, source, answer)
             match outcome:
                 case {"refused": sent, "outline": outline}:
-                    issues = [Issue(**each | {"message": from_json(each["message"])}) for each in sent]
+                    issues = [Issue(**issue | {"message": from_json(issue["message"])}) for issue in sent]
                     raise ReadingRefused(issues, outline)
                 case {"unfit": [code, message]}:
                     raise Unfit(code, from_json(message))

@@ -52,27 +52,27 @@ _KEYS: Final = (*PARTS, "below")
 
 def declared(record: SkuPatch, rules: RuleSet) -> tuple[Substances, list[Issue]]:
     """Return what a record declares of each substance: an entry, None where it clears it, no key where it omits it."""
-    found: Substances = {}
+    substances: Substances = {}
     issues: list[Issue] = []
     sent = record.get("substances", {})
     for substance in SUBSTANCES:
         legacy = LEGACY[substance]
         if sent is None:
-            found[substance] = None
+            substances[substance] = None
         elif substance in sent:
             entry, fault = _complete(substance, sent[substance], rules)
             issues += [fault] if fault else []
-            found[substance] = entry
+            substances[substance] = entry
         if legacy not in record:
             continue
         implied = _from_legacy(substance, record[legacy], record.get("substances_source") or "imported", rules)
-        if substance not in found:
-            found[substance] = implied
-        elif not _agree(found[substance], implied, substance):
+        if substance not in substances:
+            substances[substance] = implied
+        elif not _agree(substances[substance], implied, substance):
             issues.append(_conflict(substance, legacy))
-        elif implied and "below" in implied and (entry := found[substance]):
-            found[substance] = {**entry, "below": implied["below"]}
-    return found, issues
+        elif implied and "below" in implied and (entry := substances[substance]):
+            substances[substance] = {**entry, "below": implied["below"]}
+    return substances, issues
 
 
 def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Substances, list[Issue]]:
@@ -81,13 +81,13 @@ def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Subs
     sent: Substances = {}
     issues: list[Issue] = []
     for substance in SUBSTANCES:
-        given = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
-        if all(value is None for value in given.values()):
-            if "status" in given or "value" in given:
+        values = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
+        if all(value is None for value in values.values()):
+            if "status" in values or "value" in values:
                 sent[substance] = None
             continue
-        entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **given})
-        status, value = given.get("status"), entry.get("value")
+        entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **values})
+        status, value = values.get("status"), entry.get("value")
         if value is not None:
             status = status or implied_status(substance, value, entry.get("unit"), entry.get("basis"), rules)
         if status is None:
@@ -175,8 +175,8 @@ def entry_text(entry: SubstanceEntry | None) -> str | None:
 
 def without_nulls(entry: SubstanceEntry) -> SubstanceEntry:
     """Return the entry with its keys in one order, without nulls."""
-    given: Mapping[str, object] = entry
-    return cast(SubstanceEntry, {key: given[key] for key in _KEYS if given.get(key) is not None})
+    members: Mapping[str, object] = entry
+    return cast(SubstanceEntry, {key: members[key] for key in _KEYS if members.get(key) is not None})
 
 
 def published_entry(entry: SubstanceEntry | None) -> SubstanceEntry | None:
@@ -234,11 +234,11 @@ def _by_key(
     key: Callable[[Component], Hashable], lines: Sequence[Component], places: Iterable[int]
 ) -> dict[Hashable, list[int]]:
     """Return the places of lines by key, without those that have none."""
-    found: defaultdict[Hashable, list[int]] = defaultdict(list)
+    lines_by_key: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place in places:
         if (value := key(lines[place])) is not None:
-            found[value].append(place)
-    return found
+            lines_by_key[value].append(place)
+    return lines_by_key
 
 
 def _every_field(line: Component) -> Hashable:
@@ -420,12 +420,12 @@ def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substanc
 
 def _canonical(line: Mapping[str, object]) -> Component:
     """Return the given values in canonical order; components of one file mostly give the same fields."""
-    given = {
+    values = {
         name: _number(value) if name in _NUMBERS else value
         for name in _in_order(tuple(line))
         if (value := line[name]) is not None and value != {}
     }
-    return cast(Component, given)
+    return cast(Component, values)
 
 
 @lru_cache(maxsize=4096)
@@ -442,18 +442,18 @@ def id_faults(lines: Sequence[Component], stored: Sequence[Component]) -> list[I
     """Return what is wrong with the ids that lines name: each is of a stored line of this SKU, and named once."""
     if not any("id" in line for line in lines):
         return []
-    known, seen, issues = {line["id"] for line in stored}, set[str](), list[Issue]()
+    ids, seen, issues = {line["id"] for line in stored}, set[str](), list[Issue]()
     for number, line in enumerate(lines):
-        if (named := line.get("id")) is None:
+        if (line_id := line.get("id")) is None:
             continue
         field = f"components[{number}].id"
-        if named not in known:
-            sentence = Message("{id} is no component of this SKU; leave the id out for a new one.", id=named)
+        if line_id not in ids:
+            sentence = Message("{id} is no component of this SKU; leave the id out for a new one.", id=line_id)
             issues.append(Issue("unknown_reference", sentence, field))
-        elif named in seen:
-            sentence = Message("{id} is named by two components; name it once.", id=named)
+        elif line_id in seen:
+            sentence = Message("{id} is named by two components; name it once.", id=line_id)
             issues.append(Issue("duplicate_row", sentence, field))
-        seen.add(named)
+        seen.add(line_id)
     return issues
 
 
@@ -498,7 +498,7 @@ def published_line(line: Component) -> Component:
 
 def served_market(code: str, served: Set[str]) -> str | None:
     """Return the market that a normalised code counts for; None where neither it nor its country is served."""
-    return next((known for known in (code, country_of(code)) if known in served), None)
+    return next((market for market in (code, country_of(code)) if market in served), None)
 
 
 def volume_key(market: str, year: int, half: int) -> str:

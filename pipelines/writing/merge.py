@@ -195,8 +195,8 @@ def likely(conn: Connection, typed: TypedPatch, rules: RuleSet) -> bool:
     if candidates.is_empty():
         return False
     sample = candidates.gather_every(-(-candidates.height // _SAMPLE_ROWS))
-    found = alike(conn, sample, sample["sku_code"].to_list())
-    return sum(len(places) for _, places in found) >= _WORTHWHILE * sample.height
+    likely_skus = alike(conn, sample, sample["sku_code"].to_list())
+    return sum(len(places) for _, places in likely_skus) >= _WORTHWHILE * sample.height
 
 
 def find(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.Series:

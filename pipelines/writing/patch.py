@@ -95,8 +95,8 @@ def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tup
 def _stored(record: SkuPatch, rules: RuleSet) -> tuple[dict[str, object], list[Issue]]:
     """Return one record in stored columns."""
     row: dict[str, object] = {}
-    given: Mapping[str, Any] = record  # the kind of a field decides how its value is stored
-    for name, value in given.items():
+    values: Mapping[str, Any] = record  # the kind of a field decides how its value is stored
+    for name, value in values.items():
         match SKU[name].kind:
             case "codes" | "markets":
                 row[name] = array_literal(None if value is None else list(dict.fromkeys(value)))
@@ -172,7 +172,7 @@ def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIss
     ids_by_table: dict[str, set[str]] = defaultdict(set)
     for mention in mentions:
         ids_by_table[mention.table].add(mention.id)
-    known = {table: library.referred_to(conn, table, ids) for table, ids in ids_by_table.items()}
+    records = {table: library.referred_to(conn, table, ids) for table, ids in ids_by_table.items()}
     issues = [
         RowIssue(
             m.row,
@@ -181,16 +181,16 @@ def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIss
             ),
         )
         for m in mentions
-        if m.id not in known[m.table]
+        if m.id not in records[m.table]
     ]
-    return _fold_markets(conn, patch), known.get("library_components", {}), issues
+    return _fold_markets(conn, patch), records.get("library_components", {}), issues
 
 
 def _mentions(patch: Patch) -> Iterable[_Mention]:
     for name, table in _REFERENCES.items():
         if name in patch.values:
-            named = zip(patch.values["row"], patch.values[name], strict=True)
-            yield from (_Mention(row, str(table), identity, name) for row, identity in named if identity is not None)
+            texts = zip(patch.values["row"], patch.values[name], strict=True)
+            yield from (_Mention(row, str(table), identity, name) for row, identity in texts if identity is not None)
     if "components" in patch.values:
         for row, draft in zip(patch.values["row"], patch.values["components"], strict=True):
             yield from (_Mention(row, *mention) for mention in json_fields.references(draft))

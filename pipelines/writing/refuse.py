@@ -71,12 +71,12 @@ def _rows_that_lower(patch: Patch, merged: Table, stored: Table) -> set[int]:
     columns = [name for name in VALUE_COLUMNS if name in merged and name in stored and name != "volumes"]
     before = {row[0]: row[1:] for row in stored.rows(("sku_code", "volumes", *columns))}
     sent = dict(patch.values.rows(("row", "volumes")))
-    found: set[int] = set()
+    rows: set[int] = set()
     for row, code, *after in merged.rows(("row", "sku_code", *columns)):
         was = before.get(code)
         if was is not None and sent[row] is not None and tuple(after) == was[1:] and _only_lowers(was[0], sent[row]):
-            found.add(row)
-    return found
+            rows.add(row)
+    return rows
 
 
 def _only_lowers(stored: str | None, sent: str) -> bool:
@@ -112,8 +112,8 @@ def admit(patch: Patch, merged: Table) -> list[RowIssue]:
 
 
 def _issue(patch: Patch, at: int, code: str) -> Issue:
-    given = {name for name in patch.given.names if patch.given[name][at]}
-    if given == _ONLY_A_GRAPH:
+    names = {name for name in patch.given.names if patch.given[name][at]}
+    if names == _ONLY_A_GRAPH:
         return Issue(
             "unknown_reference", Message("No SKU {code} is in the file or held; add its row.", code=code), "sku_code"
         )
@@ -137,23 +137,23 @@ def judge(merged: Table, rules: RuleSet) -> list[RowIssue]:
             continue
         entries = {name: orjson.loads(text) for name, text in zip(names, texts, strict=True) if text}
         values = unitless_values(entries, orjson.loads(graph) if graph else [], rules)
-        issues += [RowIssue(row, _fault(found, found.implied)) for found in values if found.implied]
+        issues += [RowIssue(row, _fault(value, value.implied)) for value in values if value.implied]
     return issues
 
 
-def _fault(found: UnitlessValue, implied: str) -> Issue:
-    whole = found.component_type is None
+def _fault(value: UnitlessValue, implied: str) -> Issue:
+    whole = value.component_type is None
     sentence = Message(
         "The stored value {value} of {substance} has no unit and is read in the unit of its limit, {unit}: it means "
         "{implied}, but the stored status says {status}. Send the entry again with the unit that was meant, or with "
         "the status that the value implies.",
-        value=f"{found.value:g}",
-        substance=found.substance if whole else f"{found.substance} ({found.component_type})",
-        unit=found.unit,
+        value=f"{value.value:g}",
+        substance=value.substance if whole else f"{value.substance} ({value.component_type})",
+        unit=value.unit,
         implied=implied,
-        status=found.status,
+        status=value.status,
     )
-    field = f"substances.{found.substance}.status" if whole else "components"
+    field = f"substances.{value.substance}.status" if whole else "components"
     return Issue("substance_status_contradicts_value", sentence, field)
 
 
@@ -173,7 +173,7 @@ def warnings_of(written: Prepared) -> Iterator[RowIssue]:
     for row, parts_g, weight_g, form, level, material, subtype, markets, graph in written.merged.rows(
         _READ_FOR_WARNINGS
     ):
-        given = {
+        names = {
             "weight_grams": weight_g,
             "packaging_format": form,
             "packaging_level": level,
@@ -182,7 +182,7 @@ def warnings_of(written: Prepared) -> Iterator[RowIssue]:
             "markets": array_values(markets),
             "components": orjson.loads(graph) if graph else [],
         }
-        for issue in warnings_of_record(cast(Sku, given), parts_g, sent.get(row), written.rules):
+        for issue in warnings_of_record(cast(Sku, names), parts_g, sent.get(row), written.rules):
             yield RowIssue(row, issue)
     yield from returned_from_archive(written)
 
@@ -224,22 +224,22 @@ def warns_of_material(values: pl.DataFrame, rules: RuleSet) -> pl.Series:
     texts = values.select(names)
     distinct = texts.unique(maintain_order=True)
     warned = [bool(grading.warnings(cast(Sku, row), rules)) for row in distinct.iter_rows(named=True)]
-    found = texts.join(
+    rows = texts.join(
         distinct.with_columns(warned=pl.Series(warned, dtype=pl.Boolean)),
         on=names,
         how="left",
         nulls_equal=True,
         maintain_order="left",
     )
-    return found["warned"]
+    return rows["warned"]
 
 
 def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:
     """Return a warning for each market with volumes that the SKU does not name (decisions §11); it is never refused."""
     if not markets or volume_patch is None:
         return []
-    named = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
-    return [_not_named(code) for code in sorted(named - set(markets))]
+    with_units = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
+    return [_not_named(code) for code in sorted(with_units - set(markets))]
 
 
 @lru_cache(maxsize=1024)

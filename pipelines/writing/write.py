@@ -46,9 +46,9 @@ class HeldValue:
 def held_values(conn: Connection, rules: RuleSet) -> list[HeldValue]:
     """Return the values without a unit of the session's company, by SKU, whether a rule contradicts them or not."""
     return [
-        HeldValue(holder.sku_id, holder.sku_code, found)
+        HeldValue(holder.sku_id, holder.sku_code, value)
         for holder in portfolio.holders(conn)
-        for found in unitless_values(holder.entries, holder.components or [], rules)
+        for value in unitless_values(holder.entries, holder.components or [], rules)
     ]
 
 
@@ -97,8 +97,8 @@ def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str], *, kee
     limit, count, _ = counted(conn, company_id)
     if limit is None:
         return
-    known = len(queries.existing_codes(conn, codes)) if keep_archived else queries.count_of(conn, codes)
-    new = len(set(codes)) - known
+    count_before = len(queries.existing_codes(conn, codes)) if keep_archived else queries.count_of(conn, codes)
+    new = len(set(codes)) - count_before
     if count + new > limit:
         raise PlanLimitReached(limit, count, new)
 
@@ -214,19 +214,19 @@ def _bring_back(
     while codes := list(_lock_archived(conn, prepared, patch)):
         with savepoint(conn) as attempt:
             archive.bring_back(conn, actor, codes, import_id=import_id)
-            found = prepare_again(patch, codes)
-            rejected = set(codes) - set(found.merged["sku_code"])
+            again = prepare_again(patch, codes)
+            rejected = set(codes) - set(again.merged["sku_code"])
             attempt.keep = not rejected and not dry_run
         if not rejected:
-            returned = replace(found, patch=requested, errors=found.errors + faults, returned=frozenset(codes))
+            returned = replace(again, patch=requested, errors=again.errors + faults, returned=frozenset(codes))
             return _graded_today(returned)
         rows = {row for row, code in patch.values.rows(("row", "sku_code")) if code in rejected}
-        faults += [fault for fault in found.errors if fault.row in rows]
+        faults += [fault for fault in again.errors if fault.row in rows]
         patch = patch.without(rows)
     if not faults:
         return prepared
-    found = prepare_again(patch, ())
-    return replace(found, patch=requested, errors=found.errors + faults)
+    again = prepare_again(patch, ())
+    return replace(again, patch=requested, errors=again.errors + faults)
 
 
 def _lock_archived(conn: Connection, prepared: Prepared, patch: Patch) -> dict[str, int]:
@@ -245,8 +245,8 @@ def _without_archived(conn: Connection, prepared: Prepared, prepare_again: Calla
     if not rows:
         return prepared
     faults = [RowIssue(row, Issue("sku_archived", _ARCHIVED, "sku_code")) for row in rows]
-    found = prepare_again(prepared.patch.without(rows))
-    return replace(found, patch=prepared.patch, errors=found.errors + faults)
+    prepared_again = prepare_again(prepared.patch.without(rows))
+    return replace(prepared_again, patch=prepared.patch, errors=prepared_again.errors + faults)
 
 
 def _graded_today(prepared: Prepared) -> Prepared:

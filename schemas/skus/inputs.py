@@ -161,8 +161,8 @@ def check_size(body: object) -> None:
 
 
 def _lengths(field: Field) -> dict[str, Any]:
-    named = {"minLength": field.min_length, "maxLength": field.max_length}
-    return {name: length for name, length in named.items() if length is not None}
+    lengths = {"minLength": field.min_length, "maxLength": field.max_length}
+    return {name: length for name, length in lengths.items() if length is not None}
 
 
 def _level(value: object) -> object:
@@ -329,8 +329,8 @@ def _sentence(code: str, detail: Any) -> Message:
         case "invalid_type" if detail["type"] in _WANTED:
             return _WANTED[detail["type"]]
         case "not_in_vocabulary":
-            shown = normalise.shown(detail["input"])
-            return Message("{value} is not allowed: {reason}.", value=shown, reason=_expected(detail["msg"]))
+            text = normalise.shown(detail["input"])
+            return Message("{value} is not allowed: {reason}.", value=text, reason=_expected(detail["msg"]))
         case _:
             return _of_library(detail)
 
@@ -352,26 +352,26 @@ def _of_library(detail: Any) -> Message:
     bound = detail["msg"].rpartition(" ")[2]
     match detail["type"]:
         case "greater_than_equal":
-            found = Message("Input should be greater than or equal to {bound}.", bound=bound)
+            message = Message("Input should be greater than or equal to {bound}.", bound=bound)
         case "less_than_equal":
-            found = Message("Input should be less than or equal to {bound}.", bound=bound)
+            message = Message("Input should be less than or equal to {bound}.", bound=bound)
         case "finite_number":
-            found = Message("Input should be a finite number.")
+            message = Message("Input should be a finite number.")
         case "too_long":
-            found = Message(
+            message = Message(
                 "List should have at most {most} items after validation, not {given}.",
                 most=about["max_length"],
                 given=about["actual_length"],
             )
         case "too_short":
-            found = Message(
+            message = Message(
                 "List should have at least {least} item after validation, not {given}.",
                 least=about["min_length"],
                 given=about["actual_length"],
             )
         case _:
             return message_of(sentence)
-    return found if found == sentence else message_of(sentence)
+    return message if message == sentence else message_of(sentence)
 
 
 def path(location: tuple[int | str, ...]) -> str | None:

@@ -15,7 +15,7 @@ import xlsxwriter
 
 from pipelines.definitions import defs
 from pipelines.engine.jobs import import_config, run_config
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from pipelines.readers.pool import Readers
 from pipelines.reading.upload import PackedUpload, read_upload
 from pipelines.writing.write import PlanLimitReached

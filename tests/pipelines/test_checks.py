@@ -12,7 +12,7 @@ from pipelines import figures as figures_pipelines
 from pipelines.checks import factory as checks
 from pipelines.commands import publish_company
 from pipelines.definitions import defs
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from schemas import contracts
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_declarations import FILE, declared

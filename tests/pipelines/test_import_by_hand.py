@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.checks import factory as checks
 from pipelines.engine import tags
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from pipelines.imports import process, report
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import Upload

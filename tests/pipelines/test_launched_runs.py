@@ -8,7 +8,7 @@ import pytest
 from pipelines.definitions import defs
 from pipelines.engine import steps
 from pipelines.engine.jobs import import_config
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from pipelines.imports import report
 from tests.pipelines.conftest import Desk
 from warehouse.imports import claims

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from pipelines import suppliers
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from pipelines.suppliers import TRIES_AFTER, MailServer, NotSent, Post, message, send_due
 from schemas.actors import Actor, Origin
 from schemas.messages import day

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from pipelines.commands import publish_company
-from pipelines.engine.tags import company_of
+from pipelines.engine.runs import company_of
 from tests.pipelines.conftest import Desk
 from warehouse.figures.snapshots import current
 

@@ -12,7 +12,7 @@ import pytest
 from pipelines import due
 from pipelines.definitions import defs
 from pipelines.defs.sensors import queued_imports
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from tests.pipelines.conftest import Desk
 from warehouse.imports import claims
 from warehouse.operate import launches

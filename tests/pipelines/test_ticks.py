@@ -6,7 +6,7 @@ import pytest
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies, overdue_work, queued_imports
 from pipelines.due import WantedRun
-from pipelines.engine.tags import partition_of
+from pipelines.engine.runs import partition_of
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, of_job, tick
 

@@ -174,14 +174,14 @@ async def admit(
     connection: AsyncConnection, client_id: UUID | None, presented: bytes, *, address: str, at: datetime
 ) -> Admitted:
     """Count a token request of a client and an address, on a connection of no company; return the client's key."""
-    asked = {
+    parameters = {
         "client_id": client_id,
         "presented": presented,
         "address": address,
         "ceiling": TOKEN_REQUESTS_PER_MINUTE,
         "at": at,
     }
-    row = await (await connection.execute(_ADMIT, asked)).fetchone()
+    row = await (await connection.execute(_ADMIT, parameters)).fetchone()
     assert row is not None, "the statement answers one row whoever asks"
     *columns, digest_found, retry_after = row
     return Admitted(None if digest_found is None else Key(*columns), digest_found, retry_after)

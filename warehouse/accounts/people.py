@@ -111,7 +111,7 @@ def attempt(connection: Connection, email: str, network: str, at: datetime) -> A
     """Look a person up and count the attempt; where the password proves right, `undo_attempt` takes the count back."""
     name = known_as(email)
     # The counts outlive the attempt, so they store a hash and not the name.
-    asked = {
+    parameters = {
         "email": name,
         "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
         "network": network,
@@ -121,7 +121,7 @@ def attempt(connection: Connection, email: str, network: str, at: datetime) -> A
         "at": at,
     }
     mark_attempt(connection)
-    row = connection.execute(_SIGN_IN, asked).fetchone()
+    row = connection.execute(_SIGN_IN, parameters).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return Attempt(*row)
 
@@ -192,8 +192,8 @@ def add(
     Without a given role the first person of a company is its administrator, and each other an approver. Raises
     `UniqueViolation` where another person has the email.
     """
-    given = {"id": user_id, "company_id": company_id, "email": known_as(email), "password_hash": password_hash}
-    row = connection.execute(_ADD, {**given, "at": at, "role": role}).fetchone()
+    parameters = {"id": user_id, "company_id": company_id, "email": known_as(email), "password_hash": password_hash}
+    row = connection.execute(_ADD, {**parameters, "at": at, "role": role}).fetchone()
     assert row is not None, "the statement returns the row that it adds"
     added: Role = row[0]
     return added
@@ -216,8 +216,8 @@ def change_role(connection: Connection, user_id: UUID, role: Role) -> Role | Non
     if role != "administrator" and was_last:
         return None
     connection.execute("UPDATE users SET role = %s WHERE id = %s", [role, user_id])
-    found: Role = before[0]
-    return found
+    role_before: Role = before[0]
+    return role_before
 
 
 def has_other_administrator(connection: Connection, user_id: UUID) -> bool:
@@ -242,8 +242,8 @@ def company_of(connection: Connection, email: str) -> tuple[UUID, UUID] | None:
 
 def is_live(connection: Connection, user_id: UUID) -> bool:
     """Return whether a person of the session's company may sign in."""
-    found = connection.execute("SELECT FROM users WHERE id = %s AND disabled_at IS NULL", [user_id])
-    return found.rowcount == 1
+    row = connection.execute("SELECT FROM users WHERE id = %s AND disabled_at IS NULL", [user_id])
+    return row.rowcount == 1
 
 
 def address_of(connection: Connection, user_id: UUID) -> str | None:
@@ -346,8 +346,8 @@ def session_id(connection: Connection, token: str) -> UUID | None:
     The application may not read digests: a function of migration 0036 compares them.
     """
     row = connection.execute(_ID_OF, [digest(token)]).fetchone()
-    found: UUID | None = row[0] if row else None
-    return found
+    session: UUID | None = row[0] if row else None
+    return session
 
 
 def end_session(connection: Connection, user_id: UUID, session_id: UUID) -> bool:

@@ -232,9 +232,9 @@ def examine(connection: Connection) -> Findings:
     """
     connection.execute("SET LOCAL statement_timeout = 0")
     with connection.cursor(row_factory=class_row(Findings)) as cursor:
-        found = cursor.execute(_VERIFY).fetchone()
-    assert found is not None, "a company has its counters from the beginning"
-    return found
+        row = cursor.execute(_VERIFY).fetchone()
+    assert row is not None, "a company has its counters from the beginning"
+    return row
 
 
 _HEAD_LINK: Final = "SELECT hash FROM audit_transactions WHERE number = %s"

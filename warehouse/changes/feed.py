@@ -128,9 +128,9 @@ def read(connection: Connection, place: Place, limit: int) -> ChangeListResponse
 
 def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> ChangeListResponse:
     """Return the page, of these types, behind an entry whose number the service stored, of the session's company."""
-    found = changes_of(page(Place(number, b""), limit, types).read(connection), is_known=True)
-    assert found is not None, "a place that is known has a page"
-    return found
+    changes = changes_of(page(Place(number, b""), limit, types).read(connection), is_known=True)
+    assert changes is not None, "a place that is known has a page"
+    return changes
 
 
 def is_known(connection: Connection, place: Place) -> bool:

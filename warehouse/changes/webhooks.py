@@ -255,8 +255,8 @@ def add_deliveries(
 
 def first(connection: Connection, webhook_id: UUID, now: datetime, *, limit: int) -> list[Delivery]:
     """Return the deliveries that are to be sent now, at most one a key."""
-    asked = {"webhook_id": webhook_id, "now": now, "limit": limit}
-    return [Delivery(*row) for row in connection.execute(_FIRST, asked)]
+    parameters = {"webhook_id": webhook_id, "now": now, "limit": limit}
+    return [Delivery(*row) for row in connection.execute(_FIRST, parameters)]
 
 
 def end(

@@ -128,8 +128,8 @@ def end(owner: Connection, company_id: UUID, certificate: dict[str, object], at:
 
 def agrees(owner: Connection, removed: Removed) -> bool:
     """Return whether the kept hashes are those that the removal noted."""
-    given = {"links": removed.links, "entries": removed.entries, "hashes": removed.hashes, "head": removed.head}
-    return owner.execute(_DIFFERS, {**given, "id": removed.company}).fetchone() == (True,)
+    counts = {"links": removed.links, "entries": removed.entries, "hashes": removed.hashes, "head": removed.head}
+    return owner.execute(_DIFFERS, {**counts, "id": removed.company}).fetchone() == (True,)
 
 
 class Loaded(NamedTuple):
@@ -172,12 +172,12 @@ def of_companies(owner: Connection) -> list[Belonging]:
     """Return every table with rows of companies, those that name rows of others before those others."""
     columns = take.columns_of(owner, OURS)
     names = [name for (name,) in owner.execute(_SECURED, (OURS,)).fetchall()]
-    found = {}
+    tables = {}
     for name in names:
-        withheld = [each for each in columns[name] if _CREDENTIAL.search(each) or (name, each) in _ANSWERS]
-        kept = [each for each in columns[name] if each not in withheld]
-        found[name] = Belonging(name, "company_id" if "company_id" in columns[name] else "id", kept, withheld)
-    return [found[name] for name in _in_order(names, owner.execute(_KEYS, (OURS,)).fetchall())]
+        withheld = [column for column in columns[name] if _CREDENTIAL.search(column) or (name, column) in _ANSWERS]
+        kept = [column for column in columns[name] if column not in withheld]
+        tables[name] = Belonging(name, "company_id" if "company_id" in columns[name] else "id", kept, withheld)
+    return [tables[name] for name in _in_order(names, owner.execute(_KEYS, (OURS,)).fetchall())]
 
 
 def _in_order(names: list[str], keys: list[tuple[str, str]]) -> list[str]:
@@ -185,11 +185,11 @@ def _in_order(names: list[str], keys: list[tuple[str, str]]) -> list[str]:
     ordered: list[str] = []
     left = list(names)
     while left:
-        named = {to for by, to in keys if by in left}
-        free = [name for name in left if name not in named]
+        referred = {to for by, to in keys if by in left}
+        free = [name for name in left if name not in referred]
         assert free, "foreign keys of companies' tables lead in a circle"
         ordered += free
-        left = [name for name in left if name in named]
+        left = [name for name in left if name in referred]
     return ordered
 
 
@@ -222,7 +222,7 @@ def load_apart(owner: Connection, name: str, file: IO[bytes]) -> None:
     owner.execute(sql.SQL("CREATE TEMP TABLE {} (LIKE {}) ON COMMIT DROP").format(target, ours))
     with gzip.open(file) as rows:
         header = rows.readline().decode().strip().split(",")
-        columns = sql.SQL(", ").join(sql.Identifier(each.strip('"')) for each in header)
+        columns = sql.SQL(", ").join(sql.Identifier(name.strip('"')) for name in header)
         with owner.cursor().copy(
             sql.SQL("COPY pg_temp.{} ({}) FROM STDIN (FORMAT csv)").format(target, columns)
         ) as copy:
@@ -265,11 +265,11 @@ def copy_out_runs(conn: Connection, runs: list[str], path: Path) -> None:
 
 def erase_runs(conn: Connection, runs: list[str], slug: str) -> int:
     """Remove every row of these runs and of the partition; return how many."""
-    found = conn.execute(_COLUMNS, (_SCHEMA,)).fetchall()
-    if not found:
+    rows = conn.execute(_COLUMNS, (_SCHEMA,)).fetchall()
+    if not rows:
         return 0
     removed = conn.execute(_EVENT_TAGS, (runs, slug)).rowcount
-    for table, columns in found:
+    for table, columns in rows:
         terms = []
         if "run_id" in columns:
             terms.append(sql.SQL("run_id = ANY({})").format(sql.Literal(runs)))

@@ -55,10 +55,10 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         for code, limit in rules.limits.items()
         if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
     }
-    asked = _asked(skus.join(parts, on="sku_code", how="semi"), rules).join(_pet_verdicts(parts), on="sku_code")
+    skus_asked = _asked(skus.join(parts, on="sku_code", how="semi"), rules).join(_pet_verdicts(parts), on="sku_code")
     contact = pl.col("minimum") == "contact"
     of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
-    asked = asked.with_columns(
+    skus_asked = skus_asked.with_columns(
         first=pl.when(contact & (pl.col("pet") == "meets"))
         .then(of_other)
         .when(contact)
@@ -70,16 +70,20 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         .then(of_other)
         .otherwise("minimum"),
     )
-    found = asked
+    with_percents = skus_asked
     for name in ("first", "second"):
-        percents = found.select("sku_code", pl.col(name).replace_strict(minimums, default=None).alias("minimum"))
+        percents = with_percents.select(
+            "sku_code", pl.col(name).replace_strict(minimums, default=None).alias("minimum")
+        )
         judged = judge_shares(parts.join(percents, on="sku_code"))
-        found = found.join(percents.rename({"minimum": f"{name}_percent"}), on="sku_code")
-        found = found.join(judged.rename({"verdict": f"{name}_verdict"}), on="sku_code", suffix=f"_{name}")
+        with_percents = with_percents.join(percents.rename({"minimum": f"{name}_percent"}), on="sku_code")
+        with_percents = with_percents.join(
+            judged.rename({"verdict": f"{name}_verdict"}), on="sku_code", suffix=f"_{name}"
+        )
     agreed = pl.when(pl.col("first_verdict") == pl.col("second_verdict")).then("first_verdict")
     is_one = pl.col("first") == pl.col("second")
     to_decide = pl.col("minimum").is_in(["exemption", "unknown"])
-    judged = found.select(
+    judged = with_percents.select(
         "sku_code",
         "name",
         pl.when(to_decide).then(pl.lit("to_decide")).otherwise(agreed.fill_null("undecided")).alias("state"),
@@ -171,7 +175,7 @@ def _pet_verdicts(parts: pl.DataFrame) -> pl.DataFrame:
 def _asked(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return `sku_code`, `name` and `minimum`: the rule's code, `contact` (of PET or not), `exemption` or `unknown`."""
     texts = [text for text in skus["packaging_format"].unique() if text]
-    bottles = [text for text in texts if (found := resolve_format(text, rules)) and found.key == "bottle"]
+    bottles = [text for text in texts if (format_row := resolve_format(text, rules)) and format_row.key == "bottle"]
     uses = pl.col("use_contexts").fill_null([])
     is_contact = pl.col("food_contact").fill_null(value=False) | pl.any_horizontal(
         uses.list.contains(use) for use in _CONTACT_USES
@@ -252,7 +256,7 @@ def by_rule(
             answers.rows(_BANS.format(facts=FACTS), market=None, today=now.today)
         counts = {str(name): int(count) for name, count in answers.rows(_COUNTED)}
         page = answers.rows(_PAGE, state=state, order=list(STATES[key]), limit=limit, offset=offset)
-    items = [{"sku_code": code, "name": name, "state": found, **facts} for code, name, found, facts in page]
+    items = [{"sku_code": code, "name": name, "state": state, **facts} for code, name, state, facts in page]
     return Judged({name: counts.get(name, 0) for name in STATES[key]}, items)
 
 

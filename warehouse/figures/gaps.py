@@ -85,8 +85,8 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
     the answer is about that SKU alone, gaps or none; an unknown one gives no item. `with_asked` adds what its grade
     asks for.
     """
-    asked = [found for found in findings() if found.on(now.today).kind == "missing"]
-    parts = {"facts": FACTS, "mask": mask(asked), "weighed": weight_sum_sql(asked)}
+    missing_findings = [finding for finding in findings() if finding.on(now.today).kind == "missing"]
+    parts = {"facts": FACTS, "mask": mask(missing_findings), "weighed": weight_sum_sql(missing_findings)}
     with reader(snapshot) as answers:
         prepare(answers)
         answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
@@ -98,7 +98,7 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
     return {
         **now.head(snapshot),
         "period": units_of,
-        "gaps": _worst_first(asked, groups) if sku_code is None else [],
+        "gaps": _worst_first(missing_findings, groups) if sku_code is None else [],
         "items": [
             {
                 "id": item["id"],
@@ -106,7 +106,7 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
                 "name": item["name"],
                 "units": item["units"],
                 "weight": item["weight"],
-                "gaps": [found.as_dict() for found in of_mask(asked, item["mask"])],
+                "gaps": [finding.as_dict() for finding in of_mask(missing_findings, item["mask"])],
                 "not_understood": unread.get(item["sku_code"], []),
             }
             for item in items
@@ -117,26 +117,28 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
 
 def _unread(answers: Reader, codes: list[str]) -> dict[str, list[UnknownText]]:
     """Return each SKU's material texts of no known material, each with the nearest known words."""
-    rules, found = ruleset.load(), defaultdict[str, list[UnknownText]](list)
+    rules, texts = ruleset.load(), defaultdict[str, list[UnknownText]](list)
     for code, field, text in answers.rows(_UNREAD, codes=codes):
-        found[code].append({"field": field, "text": text, "nearest": list(nearest_materials(text, rules))})
-    return found
+        texts[code].append({"field": field, "text": text, "nearest": list(nearest_materials(text, rules))})
+    return texts
 
 
-def _worst_first(asked: list[ReadinessFinding], groups: list[_Group]) -> list[Gap]:
+def _worst_first(missing_findings: list[ReadinessFinding], groups: list[_Group]) -> list[Gap]:
     """Return the gaps that some SKU has, by weight times SKUs."""
     skus, units = Counter[str](), Counter[str]()
     for group in groups:
-        for found in of_mask(asked, group["mask"]):
-            skus[found.key] += group["skus"]
-            units[found.key] += group["units"]
-    worst = sorted(asked, key=lambda found: -found.weight * skus[found.key])
+        for finding in of_mask(missing_findings, group["mask"]):
+            skus[finding.key] += group["skus"]
+            units[finding.key] += group["units"]
+    worst = sorted(missing_findings, key=lambda finding: -finding.weight * skus[finding.key])
     return [
-        {**found.as_dict(), "skus": skus[found.key], "units": units[found.key]} for found in worst if skus[found.key]
+        {**finding.as_dict(), "skus": skus[finding.key], "units": units[finding.key]}
+        for finding in worst
+        if skus[finding.key]
     ]
 
 
-GAPS: Final = tuple(found.key for found in findings() if found.kind == "missing")
+GAPS: Final = tuple(finding.key for finding in findings() if finding.kind == "missing")
 """The values of `Finding.gap`: the findings that something is not recorded."""
 
 _IDS: Final = """
@@ -174,10 +176,10 @@ def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
 
     A snapshot never changes, so that the answer is kept for the next page of the list.
     """
-    asked = (snapshot.folder, now.today, finding)
-    if (kept := _KEPT.get(asked)) is None:
+    key = (snapshot.folder, now.today, finding)
+    if (kept := _KEPT.get(key)) is None:
         kept = _ids(snapshot, now, finding)
-        _KEPT.put(asked, kept)
+        _KEPT.put(key, kept)
     return kept
 
 
@@ -213,16 +215,16 @@ class _Kept:
         self._answers: OrderedDict[tuple[Path, date, Finding], str] = OrderedDict()
         self._bytes, self._lock = 0, Lock()
 
-    def get(self, asked: tuple[Path, date, Finding]) -> str | None:
+    def get(self, key: tuple[Path, date, Finding]) -> str | None:
         with self._lock:
-            if asked in self._answers:
-                self._answers.move_to_end(asked)
-            return self._answers.get(asked)
+            if key in self._answers:
+                self._answers.move_to_end(key)
+            return self._answers.get(key)
 
-    def put(self, asked: tuple[Path, date, Finding], ids: str) -> None:
+    def put(self, key: tuple[Path, date, Finding], ids: str) -> None:
         with self._lock:
-            self._bytes += len(ids) - len(self._answers.pop(asked, ""))
-            self._answers[asked] = ids
+            self._bytes += len(ids) - len(self._answers.pop(key, ""))
+            self._answers[key] = ids
             while self._bytes > _KEPT_BYTES and self._answers:
                 self._bytes -= len(self._answers.popitem(last=False)[1])
 
@@ -240,5 +242,5 @@ def missing_in_one(
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
         snapshot = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
-        found = missing(snapshot, now, limit=1)["items"]
-    return found[0] if found else None
+        gaps = missing(snapshot, now, limit=1)["items"]
+    return gaps[0] if gaps else None

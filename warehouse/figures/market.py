@@ -62,8 +62,8 @@ class Placed(NamedTuple):
 
 def covered_packaging(market: str) -> JsonObject | None:
     """Return the packaging that the market's duties cover; None where the tables do not have the market."""
-    found = catalogue.coverages().get(market)
-    return found.as_dict() if found else None
+    coverage = catalogue.coverages().get(market)
+    return coverage.as_dict() if coverage else None
 
 
 def figures_in(figures: StoredFigures, market: str, this_year: int) -> MarketFigures | None:
@@ -105,7 +105,7 @@ def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, 
     uncounted = pl.read_parquet(figures.uncounted).filter(here)
     periods = sorted({*tonnes.select("year", "half").rows(), *uncounted.select("year", "half").rows()})
     if year is None:
-        year = latest_year({each for each, _ in periods}, this_year) or this_year
+        year = latest_year({year for year, _ in periods}, this_year) or this_year
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
     left_out = uncounted.filter(of_period).sort("units", "sku_code", descending=[True, False], nulls_last=True)
     verdicts = pl.read_parquet(figures.obligations).filter(here & (pl.col("year") == year))
@@ -188,8 +188,8 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
     """
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
-    asked = applicable_findings(findings(), in_union=in_union, today=now.today)
-    query = _GROUPS.format(facts=FACTS, mask=mask(asked), examples=_EXAMPLES)
+    applicable = applicable_findings(findings(), in_union=in_union, today=now.today)
+    query = _GROUPS.format(facts=FACTS, mask=mask(applicable), examples=_EXAMPLES)
     with reader(snapshot) as answers:
         prepare(answers)
         groups = answers.records(_Group, query, market=code, today=now.today)
@@ -197,14 +197,14 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
     places = Counter[str]()
     by_key: dict[str, list[_Group]] = {}
     for group in groups:
-        findings_here = of_mask(asked, group["mask"])
+        findings_here = of_mask(applicable, group["mask"])
         places[_place(findings_here)] += group["skus"]
-        for found in findings_here:
-            by_key.setdefault(found.key, []).append(group)
+        for finding in findings_here:
+            by_key.setdefault(finding.key, []).append(group)
     rows = defaultdict[str, list[MarketFinding]](list)
-    for found in asked:
-        if found.key in by_key:
-            rows[found.kind].append(_row(found, by_key[found.key]))
+    for finding in applicable:
+        if finding.key in by_key:
+            rows[finding.kind].append(_row(finding, by_key[finding.key]))
     jurisdiction = now.jurisdictions.get(code)
     return {
         **now.head(snapshot),
@@ -233,12 +233,12 @@ def items_in(snapshot: Snapshot, market: str, now: Now, state: str, *, limit: in
     `findings` are codes of the class's kind. Raises `schemas.normalise.Unfit` (`unknown_market`).
     """
     code = normalised(market)
-    asked = applicable_findings(findings(), in_union=annex_v.may_be_in_the_union([code]), today=now.today)
-    parts = {"facts": FACTS, "mask": mask(asked)}
+    applicable = applicable_findings(findings(), in_union=annex_v.may_be_in_the_union([code]), today=now.today)
+    parts = {"facts": FACTS, "mask": mask(applicable)}
     with reader(snapshot) as answers:
         prepare(answers)
         groups = answers.records(_Group, _GROUPS.format(**parts, examples=1), market=code, today=now.today)
-        masks = [group["mask"] for group in groups if _place(of_mask(asked, group["mask"])) == state]
+        masks = [group["mask"] for group in groups if _place(of_mask(applicable, group["mask"])) == state]
         units_of = period(answers, code, now.today)
         rows = answers.rows(
             _ITEMS.format(**parts), market=code, today=now.today, masks=masks, limit=limit, offset=offset
@@ -251,7 +251,7 @@ def items_in(snapshot: Snapshot, market: str, now: Now, state: str, *, limit: in
                 "sku_code": sku_code,
                 "name": name,
                 "units": units,
-                "findings": [found.key for found in of_mask(asked, number) if found.kind == kind],
+                "findings": [finding.key for finding in of_mask(applicable, number) if finding.kind == kind],
             }
             for sku_code, name, units, number in rows
         ],
@@ -263,16 +263,16 @@ def items_in(snapshot: Snapshot, market: str, now: Now, state: str, *, limit: in
     }
 
 
-def _place(found: Sequence[Finding]) -> str:
-    kinds = {finding.kind for finding in found}
+def _place(findings_of_place: Sequence[Finding]) -> str:
+    kinds = {finding.kind for finding in findings_of_place}
     return next((place for kind, place in _PLACES.items() if kind in kinds), "ready")
 
 
-def _row(found: Finding, groups: Sequence[_Group]) -> MarketFinding:
+def _row(finding: Finding, groups: Sequence[_Group]) -> MarketFinding:
     """Return a finding with the SKUs that have it; units are null where none of them has units of the period."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {
-        **found.as_dict(),
+        **finding.as_dict(),
         "skus": sum(group["skus"] for group in groups),
         "units": sum(units) if units else None,
         "examples": sorted(code for group in groups for code in group["examples"])[:_EXAMPLES],

@@ -85,8 +85,8 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
 
 
 def _by_code(vocabulary: str, rows: Iterable[Row], *more: str) -> dict[str, int]:
-    found = {row[0]: row[2] for row in rows}
-    return {code: found.get(code, 0) for code in (*VOCABULARIES[vocabulary], *more)}
+    values = {row[0]: row[2] for row in rows}
+    return {code: values.get(code, 0) for code in (*VOCABULARIES[vocabulary], *more)}
 
 
 def _most_first(rows: Iterable[Row]) -> list[Row]:
@@ -113,20 +113,20 @@ def _tonnes(figures: StoredFigures) -> PortfolioTonnes:
     halves = {tuple(period): there for *period, there in rows.select("market", "year", "half", "halves").rows()}
     return {
         "as_of": figures.origin.as_of,
-        "by_market": [_market_tonnes(each, halves) for each in totals_by_period(rows)],
+        "by_market": [_market_tonnes(totals, halves) for totals in totals_by_period(rows)],
     }
 
 
-def _market_tonnes(each: PeriodTonnes, halves: Mapping[tuple[object, ...], list[int] | None]) -> MarketTonnes:
+def _market_tonnes(totals: PeriodTonnes, halves: Mapping[tuple[object, ...], list[int] | None]) -> MarketTonnes:
     return {
-        "market": each["market"],
-        "year": each["year"],
-        "half": each["half"],
-        "halves": halves[each["market"], each["year"], each["half"]],
-        "tonnes": float(each["tonnes"]),
-        "in_scope_tonnes": float(each["in_scope_tonnes"]),
-        "undecided_tonnes": float(each["undecided_tonnes"]),
-        "out_of_scope_tonnes": float(each["out_of_scope_tonnes"]),
+        "market": totals["market"],
+        "year": totals["year"],
+        "half": totals["half"],
+        "halves": halves[totals["market"], totals["year"], totals["half"]],
+        "tonnes": float(totals["tonnes"]),
+        "in_scope_tonnes": float(totals["in_scope_tonnes"]),
+        "undecided_tonnes": float(totals["undecided_tonnes"]),
+        "out_of_scope_tonnes": float(totals["out_of_scope_tonnes"]),
     }
 
 
@@ -151,28 +151,28 @@ def tonnes_of_year(figures: StoredFigures, wanted_year: str | None, this_year: i
 
 def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[InScope]:
     """Return each market in effect; null facts where the catalogue does not serve it."""
-    named = {row[0]: row[2] for row in counted.get("markets", ())}
+    counts_of_market = {row[0]: row[2] for row in counted.get("markets", ())}
     placed = {row[0]: row[2] for row in counted.get("volumes", ())}
     return [
         {
             "code": code,
             **_facts(code, now),
-            "skus": named[code],
+            "skus": counts_of_market[code],
             "volume_rows": placed.get(code, 0),
         }
-        for code in sorted(named)
+        for code in sorted(counts_of_market)
     ]
 
 
 def _facts(code: str, now: Now) -> JurisdictionFacts:
-    found = now.jurisdictions.get(code)
+    facts = now.jurisdictions.get(code)
     return {
-        "name": found.name if found else None,
-        "system": found.system if found else None,
-        "system_key": found.system_key if found else None,
-        "depth": found.depth(now.today) if found else None,
-        "verified_on": found.verified_on.isoformat() if found and found.verified_on else None,
-        "register_name": found.register_name if found else None,
+        "name": facts.name if facts else None,
+        "system": facts.system if facts else None,
+        "system_key": facts.system_key if facts else None,
+        "depth": facts.depth(now.today) if facts else None,
+        "verified_on": facts.verified_on.isoformat() if facts and facts.verified_on else None,
+        "register_name": facts.register_name if facts else None,
     }
 
 
@@ -183,8 +183,8 @@ SELECT import_id, count(*) FROM skus WHERE import_id IS NOT NULL GROUP BY import
 
 def imports(snapshot: Snapshot) -> dict[UUID, int]:
     """Count SKUs by the import that wrote them last, most first; SKUs last written singly are in none."""
-    with reader(snapshot) as found:
-        return {UUID(import_id): skus for import_id, skus in found.rows(_BY_IMPORT)}
+    with reader(snapshot) as snapshot_reader:
+        return {UUID(import_id): skus for import_id, skus in snapshot_reader.rows(_BY_IMPORT)}
 
 
 _ROWS: Final = f"""
@@ -196,8 +196,8 @@ FROM skus WHERE sku_code = ANY(%s)
 
 def with_asked(conn: Connection, items: Sequence[IncompleteSku], rulesets: Rulesets, lang: str) -> list[QuestionedSku]:
     """Return the items with the questions of their grades."""
-    asked = questions(conn, [item["sku_code"] for item in items], rulesets, lang)
-    return [{**item, **asked[item["sku_code"]]} for item in items]
+    questions_by_code = questions(conn, [item["sku_code"] for item in items], rulesets, lang)
+    return [{**item, **questions_by_code[item["sku_code"]]} for item in items]
 
 
 def questions(conn: Connection, sku_codes: Sequence[str], rulesets: Rulesets, lang: str) -> dict[str, Questions]:
@@ -206,9 +206,9 @@ def questions(conn: Connection, sku_codes: Sequence[str], rulesets: Rulesets, la
     Both are empty where a grade asks for nothing, and where the company has no such SKU.
     """
     day = rulesets.active(conn)
-    asked: dict[str, Questions] = {code: {"missing": [], "open": []} for code in sku_codes}
+    questions_by_code: dict[str, Questions] = {code: {"missing": [], "open": []} for code in sku_codes}
     for code, version, *row in conn.execute(_ROWS, [list(sku_codes)]):
         inputs: grading.Inputs = tuple(row)
         trace = grading.explain_row(inputs, grading.record_of(inputs), rulesets.of(conn, version), day=day, lang=lang)
-        asked[code] = {"missing": trace["missing"], "open": trace["open"]}
-    return asked
+        questions_by_code[code] = {"missing": trace["missing"], "open": trace["open"]}
+    return questions_by_code

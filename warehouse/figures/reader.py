@@ -50,9 +50,9 @@ class Reader:
 
     def records(self, kind: type[Record], query: str, **parameters: object) -> list[Record]:
         """Return all rows by the names of their columns, which are those of the TypedDict `kind`."""
-        found = self._connection.execute(query, parameters)
-        names = [column[0] for column in found.description or ()]
-        return [kind(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
+        result = self._connection.execute(query, parameters)
+        names = [column[0] for column in result.description or ()]
+        return [kind(**dict(zip(names, row, strict=True))) for row in result.fetchall()]
 
 
 @contextmanager
@@ -187,12 +187,12 @@ def prepare(answers: Reader) -> None:
     """
     rules = ruleset.load()
     keep_texts(answers, "unread", lambda code: code is None)
-    asked = [
+    columns = [
         face
         for face, level, reusable, text in answers.rows(_FACES)
         if use_decides({"packaging_level": level, "reusable": reusable, "packaging_format": text}, rules)
     ]
-    _keep(answers, "use_decides", asked)
+    _keep(answers, "use_decides", columns)
 
 
 def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:
@@ -207,23 +207,25 @@ def _keep(answers: Reader, table: str, texts: Sequence[str]) -> None:
 
 def mask(findings: Sequence[Finding]) -> str:
     """Return SQL for the findings of a row of `facts` as one number, a bit for each, to count equal rows together."""
-    bits = (f"CASE WHEN {CONDITIONS[found.key]} THEN {1 << place} ELSE 0 END" for place, found in enumerate(findings))
+    bits = (
+        f"CASE WHEN {CONDITIONS[finding.key]} THEN {1 << place} ELSE 0 END" for place, finding in enumerate(findings)
+    )
     return f"({' + '.join(bits)})::BIGINT"
 
 
 def of_mask(findings: Sequence[Finding], number: int) -> list[Finding]:
     """Return the findings of a number."""
-    return [found for place, found in enumerate(findings) if number >> place & 1]
+    return [finding for place, finding in enumerate(findings) if number >> place & 1]
 
 
 def weight_sum_sql(findings: Sequence[Finding]) -> str:
     """Return SQL for the sum of the weights of a row's findings."""
-    return " + ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN {found.weight:d} ELSE 0 END" for found in findings)
+    return " + ".join(f"CASE WHEN {CONDITIONS[finding.key]} THEN {finding.weight:d} ELSE 0 END" for finding in findings)
 
 
 def applicable_findings(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
     """Return the findings that apply on a market, in the European Union or outside of it, as they count on a day."""
-    return [found.on(today) for found in findings if in_union or not found.eu]
+    return [finding.on(today) for finding in findings if in_union or not finding.eu]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ class Now:
     def read(cls, conn: Connection, clock: Clock) -> Self:
         """Read them in this transaction of the company; the release's catalogue is used until one is loaded."""
         served = catalogue.served(every(conn) or catalogue.pinned())
-        return cls(clock.today(), companies.counters(conn).links, {found.code: found for found in served})
+        return cls(clock.today(), companies.counters(conn).links, {entry.code: entry for entry in served})
 
     def head(self, snapshot: Snapshot) -> Head:
         """Return the first members of every answer."""

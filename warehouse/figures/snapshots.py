@@ -170,36 +170,36 @@ def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     """
     folder = folder_of(data_dir, company_id)
     try:
-        found = Snapshot.read(folder / (folder / POINTER).read_text(encoding="ascii"))
+        snapshot = Snapshot.read(folder / (folder / POINTER).read_text(encoding="ascii"))
     except (FileNotFoundError, orjson.JSONDecodeError):
         return None
-    if found is None:
+    if snapshot is None:
         return None
-    if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
+    if snapshot.company_id != company_id or snapshot.folder.resolve().parent != folder.resolve():
         raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
-    return found
+    return snapshot
 
 
 _IN: Final = "part"
 
 
-def write(folder: Path, found: Iterable[Tables], proceed: Callable[[], None]) -> list[PartRows]:
+def write(folder: Path, blocks: Iterable[Tables], proceed: Callable[[], None]) -> list[PartRows]:
     """Write all of a company to a new folder, one part after the other; an empty company has one part of no rows."""
     parts = list[PartRows]()
-    for tables in found:
+    for tables in blocks:
         proceed()
         parts.append(_write(folder, len(parts), tables))
     return parts or [_write(folder, 0, NOTHING)]
 
 
 def write_over(
-    folder: Path, before: Snapshot, ids: Sequence[UUID], found: Iterable[Tables], proceed: Callable[[], None]
+    folder: Path, before: Snapshot, ids: Sequence[UUID], blocks: Iterable[Tables], proceed: Callable[[], None]
 ) -> list[PartRows]:
     """Write the snapshot before to a new folder, with the SKUs of these ids replaced by `found`, or removed."""
-    changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *found, strict=True)))
+    changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *blocks, strict=True)))
     places = _places(before, [str(sku_id) for sku_id in ids])
-    given = _given(changed.skus.select("id", "sku_code"), places, before.parts)
-    touched = {*places[_IN], *given[_IN]}
+    rows_given = _given(changed.skus.select("id", "sku_code"), places, before.parts)
+    touched = {*places[_IN], *rows_given[_IN]}
     parts = list[PartRows]()
     for number in range(max(len(before.parts) - 1, *touched, 0) + 1):
         proceed()
@@ -207,24 +207,24 @@ def write_over(
             parts.append(_take_over(folder, before, number))
             continue
         gone = places.filter(pl.col(_IN) == number).select("sku_code")
-        new = given.filter(pl.col(_IN) == number).select("sku_code")
+        new = rows_given.filter(pl.col(_IN) == number).select("sku_code")
         parts.append(_write(folder, number, Tables(*_merged(before, number, gone, changed, new))))
     return parts
 
 
 def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
     """Find the SKUs with these ids in a snapshot: `id`, `sku_code` and `part`."""
-    found = [
+    places = [
         pl.scan_parquet(file).filter(pl.col("id").is_in(ids)).select("id", "sku_code", pl.lit(n, pl.Int64).alias(_IN))
         for n, file in enumerate(before.skus)
     ]
-    return pl.concat(found).collect()
+    return pl.concat(places).collect()
 
 
 def _given(skus: pl.DataFrame, stored: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
     """Return the parts that SKUs belong in: their present part, else behind the last ones."""
-    found = skus.join(stored.select("id", _IN), on="id", how="left", maintain_order="left")
-    old, new = found.filter(pl.col(_IN).is_not_null()), found.filter(pl.col(_IN).is_null())
+    joined = skus.join(stored.select("id", _IN), on="id", how="left", maintain_order="left")
+    old, new = joined.filter(pl.col(_IN).is_not_null()), joined.filter(pl.col(_IN).is_null())
     places = (parts[-1]["skus"] + parts[-1][ARCHIVED] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
     return pl.concat([old, new.with_columns(places.cast(pl.Int64).alias(_IN))])
 
@@ -269,12 +269,12 @@ def sweep_folder(folder: Path) -> int:
     Ages are measured on the file system's own clock, which no setting of ours shifts.
     """
     pointer = folder / POINTER
-    named = pointer.read_text(encoding="ascii") if pointer.exists() else ""
+    pointed = pointer.read_text(encoding="ascii") if pointer.exists() else ""
     snapshots = sorted((path for path in folder.iterdir() if path.is_dir()), key=_written_at, reverse=True)
     finished = [path for path in snapshots if (path / MANIFEST).exists()]
     os.utime(folder)
     oldest = _written_at(folder) - KEPT_FOR.total_seconds()
-    old = [path for path in finished[KEPT:] if path.name != named and _written_at(path) < oldest]
+    old = [path for path in finished[KEPT:] if path.name != pointed and _written_at(path) < oldest]
     removed = [*old, *(path for path in snapshots if path not in finished)]
     for path in removed:
         shutil.rmtree(path)
@@ -327,10 +327,10 @@ def published(conn: Connection) -> list[Published]:
     return [Published(*row) for row in conn.execute(_PUBLISHED)]
 
 
-def is_astray(known: Published, data_dir: Path) -> bool:
+def is_astray(published: Published, data_dir: Path) -> bool:
     """Return whether the database names another snapshot than the one here: files were lost, or a backup restored."""
-    found = current(data_dir, known.company_id)
-    return known.name != (found.name if found else None)
+    snapshot = current(data_dir, published.company_id)
+    return published.name != (snapshot.name if snapshot else None)
 
 
 _CHANGED: Final = """
@@ -363,9 +363,15 @@ def changed_since(conn: Connection, before: Snapshot, today: date) -> Sequence[U
     if link is None:
         return None
     most = min(PART_SKUS, before.rows["skus"] // 2)
-    asked = {"last_entry": link[0], "actions": _ACTIONS, "since": before.as_of.date(), "today": today, "most": most + 1}
-    found = [row[0] for row in conn.execute(_CHANGED, asked)]
-    return None if len(found) > most else found
+    parameters = {
+        "last_entry": link[0],
+        "actions": _ACTIONS,
+        "since": before.as_of.date(),
+        "today": today,
+        "most": most + 1,
+    }
+    rows = [row[0] for row in conn.execute(_CHANGED, parameters)]
+    return None if len(rows) > most else rows
 
 
 _RELEASE: Final = version("packaging-compliance-data-service")

@@ -132,9 +132,9 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
     judged = [_judged_body(body, rules) for body in distinct.iter_rows()]
-    found = bodies.join(distinct.with_columns(_column(judged)), on=(*_FACE, *_LAYER), nulls_equal=True)
+    flags_of_bodies = bodies.join(distinct.with_columns(_column(judged)), on=(*_FACE, *_LAYER), nulls_equal=True)
     none = pl.lit([], dtype=pl.List(FLAG))
-    all_found = pl.concat([found.select("place", "flags"), _one_by_one(rows, several, rules)])
+    all_found = pl.concat([flags_of_bodies.select("place", "flags"), _one_by_one(rows, several, rules)])
     placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
     return placed.select(pl.col("flags").fill_null(none)).to_series()
 
@@ -149,9 +149,9 @@ def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
 
 def _additives(components: pl.DataFrame) -> pl.DataFrame:
     """Return the additives of each SKU that has some on a body component."""
-    given = components.filter(pl.col("component_type") == "body", pl.col("additives").list.len() > 0)
+    with_additives = components.filter(pl.col("component_type") == "body", pl.col("additives").list.len() > 0)
     together = pl.col("additives").explode().unique().sort().str.join("|")
-    return given.group_by("sku_code").agg(together)
+    return with_additives.group_by("sku_code").agg(together)
 
 
 def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
@@ -178,8 +178,8 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl
     graphs: dict[int, list[Component]] = {}
     for line in several.to_dicts():
         graphs.setdefault(line["place"], []).append(_layer(line))
-    found = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
-    return pl.DataFrame([pl.Series("place", list(graphs), dtype=pl.UInt32), _column(found)])
+    flags_here = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
+    return pl.DataFrame([pl.Series("place", list(graphs), dtype=pl.UInt32), _column(flags_here)])
 
 
 def _column(judged: Sequence[_Flags]) -> pl.Series:

@@ -134,17 +134,17 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
     )
 
 
-def _is_later(stored: Basis, given: Basis, snapshot: Snapshot | None) -> bool:
+def _is_later(stored: Basis, basis: Basis, snapshot: Snapshot | None) -> bool:
     """Return whether the stored figures were computed from later data than the given ones."""
     current_path = None if snapshot is None else snapshot.path
-    if current_path in (stored.snapshot, given.snapshot):
-        return given.snapshot != current_path
-    return stored.number > given.number
+    if current_path in (stored.snapshot, basis.snapshot):
+        return basis.snapshot != current_path
+    return stored.number > basis.number
 
 
-def _sweep(folder: Path, named: Path) -> None:
+def _sweep(folder: Path, keep: Path) -> None:
     """Remove folders that a killed process left unfinished, and folders older than the newest `KEPT`."""
-    others = [path for path in folder.iterdir() if path.is_dir() and path != named]
+    others = [path for path in folder.iterdir() if path.is_dir() and path != keep]
     finished = [path for path in others if (path / _MANIFEST).exists()]
     finished.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others:
@@ -181,11 +181,11 @@ def figure_rows(
     page = rows.slice(offset, limit).select(COLUMNS[table])
     if table == "tonnes":  # sums of tonnes count units in a decimal without places
         page = page.with_columns(pl.col("units").cast(pl.Int64))
-    found, counted = pl.collect_all([page, rows.select(pl.len())])
-    return Rows(found.to_dicts(), counted.item())
+    rows_of_page, counted = pl.collect_all([page, rows.select(pl.len())])
+    return Rows(rows_of_page.to_dicts(), counted.item())
 
 
 def periods(figures: StoredFigures) -> list[tuple[str, int, int]]:
     """Return each market, year and half that has a figure."""
-    found = pl.scan_parquet(figures.folder / "tonnes.parquet").select(_PERIOD).unique().sort(_PERIOD).collect()
-    return found.rows()
+    frame = pl.scan_parquet(figures.folder / "tonnes.parquet").select(_PERIOD).unique().sort(_PERIOD).collect()
+    return frame.rows()

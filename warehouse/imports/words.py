@@ -86,17 +86,17 @@ def for_reading(conn: Connection) -> dict[str, dict[str, object]]:
     that several records have, as names are compared, means none of them; the company's own words come first.
     """
     ids: dict[tuple[str, str], set[str]] = {}
-    named: dict[str, dict[str, object]] = {}
+    records: dict[str, dict[str, object]] = {}
     for table, name, record_id in conn.execute(_NAMES):
         ids.setdefault((table, fold(name)), set()).add(record_id)
         for field in _FIELDS_OF[table]:
-            named.setdefault(field, {})[name] = record_id
+            records.setdefault(field, {})[name] = record_id
     for table, fields in _FIELDS_OF.items():
         for field in fields:
-            names = named.get(field, {})
-            named[field] = {name: found for name, found in names.items() if len(ids[table, fold(name)]) == 1}
+            names = records.get(field, {})
+            records[field] = {name: record_id for name, record_id in names.items() if len(ids[table, fold(name)]) == 1}
     own = load(conn)
-    return {field: {**named.get(field, {}), **own.get(field, {})} for field in {**named, **own}}
+    return {field: {**records.get(field, {}), **own.get(field, {})} for field in {**records, **own}}
 
 
 def count(conn: Connection) -> int:
@@ -115,8 +115,8 @@ def keep(conn: Connection, company_id: UUID, words: Iterable[Word], now: datetim
     """Store words; an earlier value of the same word is replaced. Return the values before, by `field: text`."""
     before: dict[str, object] = {}
     for word in words:
-        if (found := conn.execute(_BEFORE, (word.field, word.folded)).fetchone()) is not None:
-            before[f"{word.field}: {word.text}"] = found[0]
+        if (row := conn.execute(_BEFORE, (word.field, word.folded)).fetchone()) is not None:
+            before[f"{word.field}: {word.text}"] = row[0]
         conn.execute(_KEEP, (company_id, word.field, word.folded, word.text, json.dumps(word.value), now))
     return before
 
@@ -125,8 +125,8 @@ def remove(conn: Connection, words: Iterable[tuple[str, str]]) -> Mapping[str, o
     """Remove words, each a field and a folded text. Return the values that they had, by `field: text`."""
     before: dict[str, object] = {}
     for field, folded in words:
-        if (found := conn.execute(_BEFORE, (field, folded)).fetchone()) is not None:
-            before[f"{field}: {folded}"] = found[0]
+        if (row := conn.execute(_BEFORE, (field, folded)).fetchone()) is not None:
+            before[f"{field}: {folded}"] = row[0]
             conn.execute(_REMOVE, (field, folded))
     return before
 
@@ -148,8 +148,8 @@ def keep_mapping(conn: Connection, company_id: UUID, name: str, mapping: Mapping
 
 def recall(conn: Connection, company_id: UUID, name: str) -> dict[str, object] | None:
     """Return the mapping that the company keeps under a name, or None."""
-    found = conn.execute(_RECALL, (company_id, name)).fetchone()
-    return None if found is None else dict(found[0])
+    row = conn.execute(_RECALL, (company_id, name)).fetchone()
+    return None if row is None else dict(row[0])
 
 
 def names(conn: Connection, company_id: UUID, most: int) -> list[str]:

@@ -104,8 +104,8 @@ def _given(url: SecretStr | None) -> str | None:
 
 def _mark(owner: str) -> str:
     """Return the suffix of a database's role names: a server has one set of roles and may hold several deployments."""
-    given = conninfo_to_dict(owner)
-    name = str(given.get("dbname") or given.get("user"))
+    parameters = conninfo_to_dict(owner)
+    name = str(parameters.get("dbname") or parameters.get("user"))
     return f"_{hashlib.sha256(name.encode()).hexdigest()[:_MARK_DIGITS]}"
 
 

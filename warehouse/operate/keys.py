@@ -93,8 +93,8 @@ def prepare(owner: Connection, settings: Settings) -> None:
 def note(conn: Connection, settings: Settings) -> None:
     """Log which keys this program lacks, or has another file of: once, at the start of each program."""
     for name in NAMES:
-        if found := state(conn, settings, name):
-            log.error(_SAID[found], key=name, file=str(settings.data_dir / name))
+        if state_of_key := state(conn, settings, name):
+            log.error(_SAID[state_of_key], key=name, file=str(settings.data_dir / name))
 
 
 def forget(owner: Connection) -> None:
@@ -285,12 +285,12 @@ def reseal(owner: Connection, settings: Settings, companies: Iterable[UUID]) -> 
     for company_id in companies:
         become(owner, company_id)
         for table, column, purpose in SEALED:
-            named, seal = (sql.Identifier(column), sql.Identifier(table)), Seal(keys, purpose)
-            for row_id, sealed in owner.execute(_READ.format(*named)).fetchall():
+            identifiers, seal = (sql.Identifier(column), sql.Identifier(table)), Seal(keys, purpose)
+            for row_id, sealed in owner.execute(_READ.format(*identifiers)).fetchall():
                 opened = seal.unseal(bytes(sealed), row_id.bytes)
                 if opened is None:
                     lost += 1
                     continue
-                owner.execute(_WRITE.format(*named), (seal.seal_to_keep(owner, opened, row_id.bytes), row_id))
+                owner.execute(_WRITE.format(*identifiers), (seal.seal_to_keep(owner, opened, row_id.bytes), row_id))
                 done += 1
     return Resealed(done, lost)

@@ -130,10 +130,10 @@ def orphans(data_dir: Path) -> list[psutil.Process]:
 
 def end(processes: Iterable[psutil.Process], *, grace_seconds: float = GRACE_SECONDS) -> None:
     """Send SIGTERM to each process, then SIGKILL to those that still run after the grace period."""
-    asked = list(processes)
-    for process in asked:
+    to_end = list(processes)
+    for process in to_end:
         _tell(process, kill=False)
-    _, alive = psutil.wait_procs(asked, timeout=grace_seconds)
+    _, alive = psutil.wait_procs(to_end, timeout=grace_seconds)
     for process in alive:
         _tell(process, kill=True)
     psutil.wait_procs(alive, timeout=GRACE_SECONDS)  # killed, but the kernel takes its time
@@ -156,9 +156,9 @@ def end_with_parent() -> Callable[[], None] | None:
 def listening(port: int) -> psutil.Process | None:
     """Return the process that listens on a TCP port of this machine; None where this account cannot see it."""
     try:
-        for found in psutil.net_connections(kind="tcp"):
-            if found.status == psutil.CONN_LISTEN and found.laddr.port == port and found.pid:
-                return psutil.Process(found.pid)
+        for connection in psutil.net_connections(kind="tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+                return psutil.Process(connection.pid)
     except (psutil.Error, OSError):
         return None
     return None

@@ -96,7 +96,7 @@ def write_line(logger: logging.Logger, level: int, event: str, fields: Mapping[s
     """
     if not logger.isEnabledFor(level):
         return
-    known: EventDict = {
+    entry: EventDict = {
         **fields,
         "event": event,
         **structlog.contextvars.get_contextvars(),
@@ -104,7 +104,7 @@ def write_line(logger: logging.Logger, level: int, event: str, fields: Mapping[s
         "logger": logger.name,
     }
     with suppress(OSError, ValueError):
-        sys.stderr.write(_AS_JSON(hide_secrets(None, "", _STAMPED(None, "", known))) + "\n")
+        sys.stderr.write(_AS_JSON(hide_secrets(None, "", _STAMPED(None, "", entry))) + "\n")
 
 
 def _is_new(record: logging.LogRecord) -> bool:
@@ -137,7 +137,7 @@ def _clean(name: str, value: object) -> object:
         folded = value.casefold()  # as the expression, which takes the long s of Unicode for an s
         if not any(sign in folded for sign in _SIGNS):
             return value
-        return _SECRET_VALUE.sub(lambda found: f"{found[1] or found[2] or found[3]}{_HIDDEN}", value)
+        return _SECRET_VALUE.sub(lambda match: f"{match[1] or match[2] or match[3]}{_HIDDEN}", value)
     if isinstance(value, Mapping):
         return {key: _clean(str(key), inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

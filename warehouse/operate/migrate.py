@@ -223,21 +223,22 @@ def revision_of(owner: Connection) -> str | None:
 
 def refuse_strange(owner: Connection) -> str | None:
     """Return the revision of the tables. Raise `SettingsError` where a newer or a too old release made them."""
-    found = revision_of(owner)
-    if found is None:
+    revision = revision_of(owner)
+    if revision is None:
         return None
     row = owner.execute(_REVISION).fetchone()
-    if (row is not None and row[1]) or (found < BEFORE_BASELINE and not knows(found)):
+    if (row is not None and row[1]) or (revision < BEFORE_BASELINE and not knows(revision)):
         raise SettingsError(
-            f"The tables are those of a release before the first that can be upgraded (revision {found}). Nothing was "
-            f"changed; bring them to revision {BEFORE_BASELINE} with the release that made that one, and come again."
+            f"The tables are those of a release before the first that can be upgraded (revision {revision}). Nothing "
+            f"was changed; bring them to revision {BEFORE_BASELINE} with the release that made that one, and come "
+            "again."
         )
-    if not knows(found):
+    if not knows(revision):
         raise SettingsError(
-            f"The tables are those of a newer release (revision {found}; this one knows none behind {head()}). Nothing "
-            "was changed; install the release that last ran here, or a newer one."
+            f"The tables are those of a newer release (revision {revision}; this one knows none behind {head()}). "
+            "Nothing was changed; install the release that last ran here, or a newer one."
         )
-    return found
+    return revision
 
 
 _FOLDER: Final = Path(__file__).parents[1] / "migrations" / "baseline"
@@ -259,22 +260,22 @@ _OPTIONS: Final = {"compare_type": True, "compare_server_default": True}
 def files() -> Iterator[str]:
     """Yield the statements in their order: functions, then tables, those of companies first, which others refer to."""
     for kind in ("functions", "tables"):
-        for path in sorted((_FOLDER / kind).glob("*.sql"), key=lambda found: (found.stem != "companies", found.stem)):
+        for path in sorted((_FOLDER / kind).glob("*.sql"), key=lambda path: (path.stem != "companies", path.stem)):
             yield path.read_text(encoding="utf-8")
 
 
 def baseline_differences(connection: SqlalchemyConnection) -> list[str]:
     """Return what of the database's tables, functions and policies is not as the baseline makes it, in words."""
     context = MigrationContext.configure(connection, opts=_OPTIONS | {"include_name": _is_ours})
-    found = [str(change) for change in compare_metadata(context, metadata)]
+    differences = [str(change) for change in compare_metadata(context, metadata)]
     sql = "\n" + "\n".join(files())
     for what, wanted, present in (
         ("function", set(_functions(sql)), connection.execute(text(_FUNCTIONS))),
         ("policy", set(_POLICY.findall(sql)), connection.execute(text(_POLICIES))),
     ):
         held = {(str(name), str(rest)) for name, rest in present}
-        found += [f"{what} {name}" for name, _ in sorted(wanted ^ held)]
-    return found + [f"row-level security of {table}" for (table,) in connection.execute(text(_OPEN))]
+        differences += [f"{what} {name}" for name, _ in sorted(wanted ^ held)]
+    return differences + [f"row-level security of {table}" for (table,) in connection.execute(text(_OPEN))]
 
 
 def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
@@ -301,10 +302,10 @@ def migrate(database: Database, revision: str | None = None) -> str:
     with psycopg.connect(database.owner_url) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         connection.commit()  # the session holds the lock until the connection ends
-        found = refuse_strange(connection)
+        revision_before = refuse_strange(connection)
         prepare_roles(connection, database)
-        if found != wanted:
-            _upgrade(database, wanted, from_before=found == BEFORE_BASELINE)
+        if revision_before != wanted:
+            _upgrade(database, wanted, from_before=revision_before == BEFORE_BASELINE)
     return wanted
 
 

@@ -100,13 +100,13 @@ class Ownership:
             if time.monotonic() < self._until:
                 return self._is_ours
         ours = self._identity()
-        found = read() if ours else None
-        if ours and found is None:
+        identity = read() if ours else None
+        if ours and identity is None:
             if self._claims:
                 mark(ours)
-            found = read() if self._claims else ours
+            identity = read() if self._claims else ours
         with self._turn:
-            self._is_ours, self._until = ours == found, time.monotonic() + _HOLDS_SECONDS
+            self._is_ours, self._until = ours == identity, time.monotonic() + _HOLDS_SECONDS
             if not self._is_ours:
                 log.error("objects.foreign", then="nothing is written there: pcds doctor says more")
             return self._is_ours

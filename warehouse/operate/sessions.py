@@ -438,11 +438,11 @@ def takes_writes(conn: Connection) -> bool:
 
 def clock_skew_seconds(conn: Connection, now: Callable[[], float] = time.time) -> float:
     """Return how far the server's clock is ahead of this machine's, as far as the time of the question tells."""
-    asked = now()
+    begin = now()
     row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
     answered = now()
     assert row is not None
-    ahead, doubt = float(row[0]) - (asked + answered) / 2, abs(answered - asked) / 2
+    ahead, doubt = float(row[0]) - (begin + answered) / 2, abs(answered - begin) / 2
     return ahead if abs(ahead) > doubt else 0.0
 
 

@@ -58,8 +58,8 @@ def _postgres_url(value: SecretStr) -> SecretStr:
 
 def _smtp_url(value: SecretStr) -> SecretStr:
     try:
-        found = urlsplit(value.get_secret_value())
-        usable = found.scheme in ("smtp", "smtps") and found.hostname and found.path in ("", "/") and found.port != 0
+        url = urlsplit(value.get_secret_value())
+        usable = url.scheme in ("smtp", "smtps") and url.hostname and url.path in ("", "/") and url.port != 0
     except ValueError:
         usable = False
     if not usable:
@@ -243,11 +243,11 @@ class Settings(BaseSettings):
 
 def misspelt() -> dict[str, str | None]:
     """Return the variables `PCDS_…` of the environment that are no setting, each with the nearest name that is one."""
-    known = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields} - {f"{_PREFIX}DATABASE_URL"}
-    known = known - {f"{_PREFIX}PUBLIC_URL"} | {f"{_PREFIX}BASE_URL"}
-    given = sorted(name for name in os.environ if name.upper().startswith(_PREFIX))
-    wrong = [name for name in given if name.upper() not in known | OTHERS]
-    near = {name: next(iter(get_close_matches(name.upper(), known, n=1)), None) for name in wrong}
+    names = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields} - {f"{_PREFIX}DATABASE_URL"}
+    names = names - {f"{_PREFIX}PUBLIC_URL"} | {f"{_PREFIX}BASE_URL"}
+    names_set = sorted(name for name in os.environ if name.upper().startswith(_PREFIX))
+    wrong = [name for name in names_set if name.upper() not in names | OTHERS]
+    near = {name: next(iter(get_close_matches(name.upper(), names, n=1)), None) for name in wrong}
     return near | {name: "DATABASE_URL" for name in wrong if name.upper() == f"{_PREFIX}DATABASE_URL"}
 
 

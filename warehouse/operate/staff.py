@@ -69,7 +69,7 @@ class Attempt:
 def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
     """Look an account up and count the attempt; `users.undo_attempt` takes the count back where it was no guess."""
     name = known_as(email)
-    asked = {
+    parameters = {
         "email": name,
         "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
         "network": network,
@@ -78,7 +78,7 @@ def attempt(connection: Connection, email: str, network: str, at: datetime) -> A
         "at": at,
     }
     mark_attempt(connection)
-    row = connection.execute(_SIGN_IN, asked).fetchone()
+    row = connection.execute(_SIGN_IN, parameters).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return Attempt(*row)
 

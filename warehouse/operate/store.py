@@ -61,23 +61,23 @@ def examine(pool: Pool, objects: Objects, companies: Iterable[UUID], *, verify: 
 
     A file that is removed meanwhile, with the row that named it, is not missing. Raises `ConnectionError`.
     """
-    found = Findings([], [])
+    findings = Findings([], [])
     for company_id in companies:
         with pool.company(company_id) as conn:
-            named = named_by(conn, company_id)
+            keys = named_by(conn, company_id)
         listed = {key for key, _ in objects.stored(company_id)}
-        missing = named.keys() - listed
+        missing = keys.keys() - listed
         altered = {
             key
-            for key, sha256 in named.items()
+            for key, sha256 in keys.items()
             if verify and sha256 and key in listed and _differs(objects, key, sha256)
         }
         if missing or altered:
             with pool.company(company_id) as conn:
                 still = named_by(conn, company_id).keys()
-            found.missing.extend(sorted(missing & still))
-            found.altered.extend(sorted(altered & still))
-    return found
+            findings.missing.extend(sorted(missing & still))
+            findings.altered.extend(sorted(altered & still))
+    return findings
 
 
 def _differs(objects: Objects, key: str, sha256: str) -> bool:

@@ -141,12 +141,12 @@ class Archived(NamedTuple):
 
 def archive(conn: Connection, actor: Actor, ids: Sequence[UUID]) -> int:
     """Take the SKUs of these ids out of `skus`; return how many there were."""
-    found = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
-    if found:
+    locked = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
+    if locked:
         conn.execute(
-            _ARCHIVE, {**_signed(actor.company_id, actor.origin, actor.now, created=-len(found)), "ids": found}
+            _ARCHIVE, {**_signed(actor.company_id, actor.origin, actor.now, created=-len(locked)), "ids": locked}
         )
-    return len(found)
+    return len(locked)
 
 
 def take_back(conn: Connection, actor: Actor, rests_as: Mapping[UUID, int | None]) -> None:
@@ -201,8 +201,8 @@ def of(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
 
 def of_ids(conn: Connection, ids: Sequence[str], today: date) -> list[tuple[StoredSku, datetime | None]]:
     """Return the details of some SKUs, archived or not, and since when those that are archived are."""
-    found = conn.execute(_OF_IDS, {"ids": list(ids), "today": today})
-    return [(row_of(row[:-1]), row[-1]) for row in found]
+    rows = conn.execute(_OF_IDS, {"ids": list(ids), "today": today})
+    return [(row_of(row[:-1]), row[-1]) for row in rows]
 
 
 async def of_async(conn: AsyncConnection, sku_id: UUID, today: date) -> Archived | None:

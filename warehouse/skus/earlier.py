@@ -99,14 +99,14 @@ def touched_by(conn: Connection, import_id: UUID, *, lock: bool) -> list[Touched
 
 def of_version(conn: Connection, sku_id: UUID, version: int) -> StoredSku | None:
     """Return a SKU as it was at a version, by `detail.COLUMNS`; None where the company has no such version."""
-    found = conn.execute(_ONE, {"id": sku_id, "version": version}).fetchone()
-    return None if found is None else cast(StoredSku, dict(zip(COLUMNS, found, strict=True)))
+    row = conn.execute(_ONE, {"id": sku_id, "version": version}).fetchone()
+    return None if row is None else cast(StoredSku, dict(zip(COLUMNS, row, strict=True)))
 
 
 def lines_at(conn: Connection, sku_id: UUID, at: datetime) -> list[Component] | None:
     """Return the lines of a SKU's graph as it stood at a time; None where no version tells."""
-    found = conn.execute(_LINES_AT, [sku_id, at]).fetchone()
-    return None if found is None else orjson.loads(found[0] or "[]")
+    row = conn.execute(_LINES_AT, [sku_id, at]).fetchone()
+    return None if row is None else orjson.loads(row[0] or "[]")
 
 
 def versions(conn: Connection, wanted: Sequence[tuple[UUID, int]]) -> Table:
@@ -164,13 +164,13 @@ def of(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigi
 
 def earlier(connection: Connection, sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
     """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
-    found: dict[str, list[ValueOrigin]] = {}
+    origins: dict[str, list[ValueOrigin]] = {}
     for row in connection.execute(_EARLIER, {"codes": list(sku_codes)}):
-        found.setdefault(row[0], []).append(ValueOrigin(*row))
-    return found
+        origins.setdefault(row[0], []).append(ValueOrigin(*row))
+    return origins
 
 
 def files(connection: Connection, import_ids: Sequence[UUID]) -> dict[UUID, File]:
     """The files of imports of the session's company, by import, in the order asked for."""
-    found = {row[0]: File(*row[1:]) for row in connection.execute(_FILES, [list(import_ids)])}
-    return {import_id: found[import_id] for import_id in import_ids if import_id in found}
+    files_by_id = {row[0]: File(*row[1:]) for row in connection.execute(_FILES, [list(import_ids)])}
+    return {import_id: files_by_id[import_id] for import_id in import_ids if import_id in files_by_id}

@@ -95,8 +95,8 @@ def every(connection: Connection) -> Iterator[Callable[[], Iterator[StoredSku]]]
         yield walk
 
 
-def _rows(found: Iterable[dict[str, Any]]) -> Iterator[StoredSku]:
-    return (cast(StoredSku, row) for row in found)
+def _rows(rows: Iterable[dict[str, Any]]) -> Iterator[StoredSku]:
+    return (cast(StoredSku, row) for row in rows)
 
 
 FEW: Final = 200
@@ -124,15 +124,15 @@ def read(connection: Connection, codes: Sequence[str], columns: Sequence[str], t
     """
     names = _read(tuple(columns))
     if len(codes) > FEW:
-        query, asked = _query(_BY_MANY, names, locking=locking), {"codes": _array(codes)}
-        return Table.of(copying.out_of(connection, query, asked, {name: DTYPES[name] for name in names}))
+        query, parameters = _query(_BY_MANY, names, locking=locking), {"codes": _array(codes)}
+        return Table.of(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in names}))
     one = len(codes) == 1
     query = _query(_BY_ONE if one else _BY_FEW, names, _OF_FEW, locking=locking)
     by = {"code": codes[0]} if one else {"codes": _array(codes)}
     rows = connection.execute(query, {**by, "today": today}).fetchall()
-    shown = (*names, *_NAMES_OF_FEW)
-    values = zip(*rows, strict=True) if rows else [()] * len(shown)
-    return Table({name: list(column) for name, column in zip(shown, values, strict=True)})
+    names_of_columns = (*names, *_NAMES_OF_FEW)
+    values = zip(*rows, strict=True) if rows else [()] * len(names_of_columns)
+    return Table({name: list(column) for name, column in zip(names_of_columns, values, strict=True)})
 
 
 def lock_versions(connection: Connection, codes: Sequence[str]) -> dict[str, int]:

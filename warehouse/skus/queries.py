@@ -104,8 +104,8 @@ def count_of(connection: Connection, sku_codes: Sequence[str]) -> int:
 
 def provisional(connection: Connection, ids: Sequence[UUID]) -> frozenset[UUID]:
     """Those of some SKUs whose grade a fact that nobody gave could change."""
-    found = connection.execute("SELECT id FROM skus WHERE id = ANY(%s) AND grade_provisional", [list(ids)])
-    return frozenset(sku_id for (sku_id,) in found)
+    rows = connection.execute("SELECT id FROM skus WHERE id = ANY(%s) AND grade_provisional", [list(ids)])
+    return frozenset(sku_id for (sku_id,) in rows)
 
 
 _SINCE: Final = "%(updated_since)s::timestamptz"
@@ -125,12 +125,12 @@ CHANGED: Final = f"""
 
 def existing_codes(connection: Connection, codes: Sequence[str]) -> set[str]:
     """Which of these sku_codes are SKUs of the session's company, archived ones among them."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT sku_code FROM skus WHERE sku_code = ANY(%(codes)s) UNION ALL "
         "SELECT sku_code FROM archived_skus WHERE sku_code = ANY(%(codes)s) AND returned_at IS NULL",
         {"codes": list(codes)},
     )
-    return {code for (code,) in found}
+    return {code for (code,) in rows}
 
 
 COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated_at")
@@ -234,11 +234,11 @@ def row_of(values: Sequence[object]) -> StoredSku:
 
 def of(connection: Connection, sku_id: UUID | None, today: date) -> StoredSku | None:
     """The detail of the session's company's SKU; None where it has none of that id."""
-    found = connection.execute(BY_ID, {"id": sku_id, "today": today}).fetchone()
-    return None if found is None else row_of(found)
+    row = connection.execute(BY_ID, {"id": sku_id, "today": today}).fetchone()
+    return None if row is None else row_of(row)
 
 
 def with_maker(connection: Connection, sku_id: UUID, today: date) -> tuple[StoredSku, Maker] | None:
     """The same together with the names of who makes it."""
-    found = connection.execute(_WITH_MAKER, {"id": sku_id, "today": today}).fetchone()
-    return None if found is None else (row_of(found[: len(NAMES)]), Maker(*found[len(NAMES) :]))
+    row = connection.execute(_WITH_MAKER, {"id": sku_id, "today": today}).fetchone()
+    return None if row is None else (row_of(row[: len(NAMES)]), Maker(*row[len(NAMES) :]))

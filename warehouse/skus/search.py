@@ -278,7 +278,7 @@ def by_label(
     conn: Connection, *, state: str | None, limit: int, offset: int
 ) -> tuple[dict[str, int], list[JsonObject]]:
     """Return how many SKUs have each state, and a page of those of one state, or of all, the gravest first."""
-    asked = {"market": _MARKET, "state": state, "order": list(STATES), "limit": limit, "offset": offset}
-    counts = dict(conn.execute(_COUNTS, asked).fetchall())
+    parameters = {"market": _MARKET, "state": state, "order": list(STATES), "limit": limit, "offset": offset}
+    counts = dict(conn.execute(_COUNTS, parameters).fetchall())
     with conn.cursor(row_factory=dict_row) as cursor:
-        return {name: counts.get(name, 0) for name in STATES}, cursor.execute(_PAGE, asked).fetchall()
+        return {name: counts.get(name, 0) for name in STATES}, cursor.execute(_PAGE, parameters).fetchall()

@@ -79,7 +79,7 @@ def _statement(written: tuple[str, ...], *, few: bool, changing: bool, making: b
 def _numbered(statement: str) -> tuple[str, list[str]]:
     """A statement with numbered parameters, and their names: psycopg would translate a long one at each execution."""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
-    return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement), names
+    return re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", statement), names
 
 
 def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
@@ -189,13 +189,13 @@ def alike(connection: Connection, values: pl.DataFrame, codes: Sequence[str] | N
         # Of a table that nobody has analysed the planner may believe that it has one row, and join it in a loop.
         cursor.execute("SET LOCAL enable_nestloop = off")
         same = " AND ".join(f"(asked.{name} IS NULL OR {select_list([name])} = asked.{name})" for name in names)
-        named = "" if codes is None else " AND skus.sku_code = ANY(%(codes)s::text[])"
-        found = cursor.execute(
+        of_codes = "" if codes is None else " AND skus.sku_code = ANY(%(codes)s::text[])"
+        rows = cursor.execute(
             f"SELECT skus.recyclability_grade, array_agg(asked.at) FROM asked JOIN skus USING (sku_code) "
-            f"WHERE {same} AND {_LAWFUL} AND {_OF_ONE_WEIGHT}{named} GROUP BY 1",
+            f"WHERE {same} AND {_LAWFUL} AND {_OF_ONE_WEIGHT}{of_codes} GROUP BY 1",
             {"codes": codes},
         ).fetchall()
-    return [Alike(*row) for row in found]
+    return [Alike(*row) for row in rows]
 
 
 _LOCKED: Final = "SELECT sku_code, version, components::text FROM skus WHERE id = %s FOR UPDATE"
@@ -235,5 +235,5 @@ def of_id(connection: Connection, sku_id: UUID) -> list[Component] | None:
 
 
 def _lines(graph: str | None) -> list[Component]:
-    found: list[Component] = orjson.loads(graph) if graph else []
-    return found
+    lines: list[Component] = orjson.loads(graph) if graph else []
+    return lines

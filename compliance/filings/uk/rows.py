@@ -100,14 +100,14 @@ def given_ratings(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl
     """
     layers = parts.layers.with_columns(pl.lit(value=True).alias("is_layer"))
     units = parts.units.with_columns(pl.lit(value=False).alias("is_layer"))
-    each = (
+    ratings_of_sku = (
         pl.concat([layers, units])
         .join(skus.select("sku", "sku_code"), on="sku", how="left")
         .join(ratings, on=["sku_code", "component_type"], how="left")
         .sort("sku", "position")
     )
     of_body = (
-        each.filter(pl.col("is_layer"))
+        ratings_of_sku.filter(pl.col("is_layer"))
         .group_by("sku")
         .agg(
             pl.col("rating").drop_nulls().first().alias("of_body"),
@@ -116,7 +116,7 @@ def given_ratings(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl
         )
     )
     name = pl.when(pl.col("has_body")).then(pl.lit("body")).otherwise(pl.col("first_layer"))
-    return each.join(of_body, on="sku", how="left").select(
+    return ratings_of_sku.join(of_body, on="sku", how="left").select(
         "sku",
         "position",
         pl.when(pl.col("is_layer")).then(pl.col("of_body")).otherwise(pl.col("rating")).alias("given"),
@@ -216,12 +216,12 @@ def lines_of(
     year, half = statements.year, statements.half
     blank = statements.producer.row(submission(statements.producer, year, half))
     ready = prepare_lines(portfolio, jurisdictions, rules)
-    found = rolled_lines(MARKET, ready)
+    rolled = rolled_lines(MARKET, ready)
     lines = _with_materials(
-        found.lines, ready.jurisdictions[MARKET], drinks_materials(blank | {"packaging_type": "HDC"})
+        rolled.lines, ready.jurisdictions[MARKET], drinks_materials(blank | {"packaging_type": "HDC"})
     )
-    asked = (pl.col("year") == year) & (pl.col("half") == half)
-    counting = found.counting.filter(asked).select("sku", "units")
+    of_period = (pl.col("year") == year) & (pl.col("half") == half)
+    counting = rolled.counting.filter(of_period).select("sku", "units")
     skus = _judged(
         ready.skus.select("sku", *UK_SKU_COLUMNS).join(counting, on="sku", how="inner"), lines, statements, rules
     )
@@ -236,7 +236,7 @@ def lines_of(
         .with_columns(times_units("unit_grams").alias("grams")),
         uncounted=pl.concat(
             [
-                found.uncounted.filter(asked),
+                rolled.uncounted.filter(of_period),
                 _listed(left_out, year, half),
                 _listed(_gaps(lacking), year, half),
             ]
@@ -295,11 +295,11 @@ def _judged(facts: pl.DataFrame, lines: pl.DataFrame, statements: Statements, ru
 def _container_formats(facts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return each distinct format text with whether it is a bottle or a can."""
     texts = facts["packaging_format"].unique().to_list()
-    found = [resolve_format(text, rules) if text else None for text in texts]
+    formats = [resolve_format(text, rules) if text else None for text in texts]
     return pl.DataFrame(
         {
             "packaging_format": texts,
-            "is_container": [each is not None and each.key in _DRINKS_FORMATS for each in found],
+            "is_container": [pack_format is not None and pack_format.key in _DRINKS_FORMATS for pack_format in formats],
         },
         schema={"packaging_format": pl.String, "is_container": pl.Boolean},
     )
@@ -310,7 +310,7 @@ def _kinds(facts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
     faces = facts.select("packaging_level", "reusable").unique()
 
     def kind(level: str | None, reusable: bool, *, drinks: bool) -> dict[str, str] | None:
-        found = kind_of(
+        rows_of_kind = kind_of(
             Facts(
                 organisation_size=producer.organisation_size,
                 marketplace=_ANSWERS[producer.is_marketplace],
@@ -320,7 +320,11 @@ def _kinds(facts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
                 household_type=producer.household_type,
             )
         )
-        return None if found is None else {"type": found.packaging_type, "class": found.packaging_class}
+        return (
+            None
+            if rows_of_kind is None
+            else {"type": rows_of_kind.packaging_type, "class": rows_of_kind.packaging_class}
+        )
 
     dtype = pl.Struct({"type": pl.String, "class": pl.String})
     rows = list(faces.iter_rows())

@@ -109,14 +109,14 @@ def condition(when: str) -> Condition:
 
 
 def _atom(text: str) -> Condition:
-    found = _ATOM.fullmatch(text)
-    if found is None:
+    match = _ATOM.fullmatch(text)
+    if match is None:
         return _term(text)
-    column, value = found["column"], found["value"]
+    column, value = match["column"], match["value"]
     if column not in columns():
         raise TableError(f"A condition of the packaging data file names {column}, which is no column.")
-    meets = _meets(column, found["sign"], value)
-    if found["contrary"]:
+    meets = _meets(column, match["sign"], value)
+    if match["contrary"]:
         return Condition(lambda row: not meets(row[column]), frozenset({column}))
     return Condition(lambda row: meets(row[column]), frozenset({column}))
 
@@ -221,7 +221,11 @@ def standing(row: Row, column: str, value: str) -> Standing:
 def drinks_materials(row: Row) -> list[str]:
     """Return the materials that a row of drinks containers may have."""
     materials = codes("packaging_material")
-    return [each for each in materials if _OF_A_DRINKS_CONTAINER not in faults({**row, "packaging_material": each})]
+    return [
+        material
+        for material in materials
+        if _OF_A_DRINKS_CONTAINER not in faults({**row, "packaging_material": material})
+    ]
 
 
 def hold(table: Iterable[Row], uncounted: pl.DataFrame | None = None) -> None:
@@ -242,8 +246,8 @@ def hold(table: Iterable[Row], uncounted: pl.DataFrame | None = None) -> None:
 def _left_out(uncounted: pl.DataFrame | None) -> str:
     if uncounted is None or uncounted.is_empty():
         return ""
-    named = ", ".join(
+    names = ", ".join(
         f"{code} ({reason})" for code, reason in uncounted.select("sku_code", "reason").head(_NAMED).rows()
     )
     more = f" and {uncounted.height - _NAMED} more" if uncounted.height > _NAMED else ""
-    return f"Not counted: {named}{more}."
+    return f"Not counted: {names}{more}."

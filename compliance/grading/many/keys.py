@@ -126,9 +126,9 @@ def sums(group: Ints, weights: Floats, groups: int) -> Floats:
 
 def any_in(group: Ints, truths: Bools, groups: int) -> Bools:
     """Return for each group whether one of its members is true."""
-    found = np.zeros(groups, np.bool_)
-    found[group.take(np.flatnonzero(truths))] = True  # a mask of mixed truths takes three times as long
-    return found
+    hits = np.zeros(groups, np.bool_)
+    hits[group.take(np.flatnonzero(truths))] = True  # a mask of mixed truths takes three times as long
+    return hits
 
 
 _MOST: Final = 500_000

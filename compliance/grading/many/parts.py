@@ -70,11 +70,11 @@ class FactWords:
 
     def word(self, facts: Facts) -> int:
         """Return the word of these facts."""
-        found = self.forms.index(facts.form) | (self.layers if facts.layers_recorded else 0)
+        bits = self.forms.index(facts.form) | (self.layers if facts.layers_recorded else 0)
         for field, values in (("colour", facts.colour), ("additives", facts.additives)):
             if values is not None:
-                found |= self.of(field, values)
-        return found
+                bits |= self.of(field, values)
+        return bits
 
     def of(self, field: str, values: Iterable[str]) -> int:
         """Return the bits of a given attribute of the body."""
@@ -89,11 +89,11 @@ class FactWords:
 
     def facts(self, word: int) -> Facts:
         """Return the facts of a word."""
-        if (known := self._facts.get(word)) is None:
+        if (facts_of_word := self._facts.get(word)) is None:
             if len(self._facts) > _FACTS:
                 self._facts.clear()
-            known = self._facts[word] = self._read(word)
-        return known
+            facts_of_word = self._facts[word] = self._read(word)
+        return facts_of_word
 
     def _read(self, word: int) -> Facts:
         values = {
@@ -142,10 +142,10 @@ class Parts(Columns):
     def number(self, part: Part) -> int:
         """Return the number of a part; a new one is asked of the kernel."""
         key = (alike(Weighed(part, None, None)), part.is_carried)
-        if (known := self._known.get(key)) is None:
-            carried = [self.number(each) for each in part.carried]
-            known = self._known[key] = self._add(part, carried)
-        return known
+        if (number_of_key := self._known.get(key)) is None:
+            carried = [self.number(part_of_it) for part_of_it in part.carried]
+            number_of_key = self._known[key] = self._add(part, carried)
+        return number_of_key
 
     def _add(self, part: Part, carried: list[int]) -> int:
         material = part.material
@@ -359,15 +359,15 @@ class Reader:
         return self._additives[ordered]
 
 
-def _mapped(texts: pl.Series, known: dict[str, int], ask: Callable[[str], int]) -> Ints:
+def _mapped(texts: pl.Series, numbers_by_text: dict[str, int], ask: Callable[[str], int]) -> Ints:
     """Return the number of each text, 0 for null."""
-    if len(known) > _TEXTS:
-        known.clear()
+    if len(numbers_by_text) > _TEXTS:
+        numbers_by_text.clear()
     distinct = texts.unique().drop_nulls().to_list()
     for text in distinct:
-        if text not in known:
-            known[text] = ask(text)
-    numbers = pl.Series([known[text] for text in distinct], dtype=pl.Int64)
+        if text not in numbers_by_text:
+            numbers_by_text[text] = ask(text)
+    numbers = pl.Series([numbers_by_text[text] for text in distinct], dtype=pl.Int64)
     return texts.replace_strict(distinct, numbers, default=0, return_dtype=pl.Int64).to_numpy()
 
 

@@ -39,7 +39,7 @@ def regrade_block(
     sets = {rules, *(was for was in graded_by if was is not None)}
     try:
         with ExitStack() as lent:
-            tables = {each: lent.enter_context(tables_of(each)) for each in sorted(sets, key=id)}
+            tables = {rules: lent.enter_context(tables_of(rules)) for rules in sorted(sets, key=id)}
             changed, unsure = _compared(rows, stored, graded_by, rules, tables)
     except BeyondArraysError:
         return regrade_rows(rows, stored, graded_by, rules)
@@ -63,10 +63,12 @@ def _compared(
         for answer, held, was in zip(answers(now, rows), stored, graded_by, strict=True)
     ]
     unsure: list[int] = []
-    for was in {each for each in graded_by if each not in (None, new)}:
+    for was in {version for version in graded_by if version not in (None, new)}:
         same = _same(now, grade_skus(frames, tables[was]))
         unsure += [
-            place for place, each in enumerate(graded_by) if each is was and changed[place] is None and not same[place]
+            place
+            for place, version in enumerate(graded_by)
+            if version is was and changed[place] is None and not same[place]
         ]
     return changed, unsure
 
@@ -80,21 +82,21 @@ def _same(now: Block, then: Block) -> Bools:
         same &= _equal(rows(now), rows(then), same.size)
     for block in (now, then):
         same[block.left] = False
-    asked = same & now.provisional
-    if asked.any():
+    to_compare = same & now.provisional
+    if to_compare.any():
         lines, before = ((r.caps, r.grade_lines, r.disqualified_score) for r in (now.tables.rules, then.tables.rules))
         if lines != before:  # equal effects would give other grades
             return same & ~now.provisional
         for trials in (_of_alternatives, _of_body_trials, _of_part_trials):
-            same &= _equal(trials(now, asked), trials(then, asked), same.size)
+            same &= _equal(trials(now, to_compare), trials(then, to_compare), same.size)
     return same
 
 
 def _equal(now: _Rows, then: _Rows, skus: int) -> Bools:
     """Return whether a SKU has the same rows in both; rows of a SKU keep their order."""
-    counts = [np.bincount(each[0], minlength=skus) for each in (now, then)]
+    counts = [np.bincount(rows[0], minlength=skus) for rows in (now, then)]
     equal = np.equal(*counts)
-    (sku, one), (_, other) = (_in_order(each, equal) for each in (now, then))
+    (sku, one), (_, other) = (_in_order(rows, equal) for rows in (now, then))
     differs = ~((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
     same: Bools = equal & ~any_in(sku, differs, skus)
     return same
@@ -122,21 +124,21 @@ def _of_skus(block: Block) -> _Rows:
 
 
 def _of_units(block: Block) -> _Rows:
-    found, rules = block.found, block.tables.rules
-    scores, caps = found.scores, np.array(rules.caps)
+    assessed, rules = block.found, block.tables.rules
+    scores, caps = assessed.scores, np.array(rules.caps)
     streams = np.array([*(meaning(("stream", name)) for name in block.tables.streams), -1])
     cap = np.where(scores.limited < 0, -1, caps[np.clip(scores.limited, 0, caps.size - 1)])
     return _rows(
-        found.units.heads.sku,
-        found.units.heads.apart,
-        streams[found.stream],
+        assessed.units.heads.sku,
+        assessed.units.heads.apart,
+        streams[assessed.stream],
         scores.grade,
         scores.score,
         scores.kept,
         scores.limited,
         cap,
-        found.missing,
-        (found.word & block.tables.words.layers) > 0,
+        assessed.missing,
+        (assessed.word & block.tables.words.layers) > 0,
     )
 
 
@@ -162,23 +164,23 @@ def _of_parts(block: Block) -> _Rows:
 
 def _asked(block: Block, skus: Bools) -> Bools:
     """Return the assessed units of these SKUs: those whose open facts are listed."""
-    asked: Bools = skus[block.found.units.heads.sku] & (block.found.scores.grade != UNGRADED)
-    return asked
+    to_ask: Bools = skus[block.found.units.heads.sku] & (block.found.scores.grade != UNGRADED)
+    return to_ask
 
 
 def _of_alternatives(block: Block, skus: Bools) -> _Rows:
     """Return what the open facts of each part could change: equal where each has the same effects and other parts."""
-    found, asked = block.found, _asked(block, skus)
-    placed = np.flatnonzero((found.case >= 0) & asked[found.units.unit])
-    return _rows(found.units.heads.sku[found.units.unit[placed]], block.tables.cases.could(found.case[placed]))
+    assessed, to_ask = block.found, _asked(block, skus)
+    placed = np.flatnonzero((assessed.case >= 0) & to_ask[assessed.units.unit])
+    return _rows(assessed.units.heads.sku[assessed.units.unit[placed]], block.tables.cases.could(assessed.case[placed]))
 
 
 def _of_body_trials(block: Block, skus: Bools) -> _Rows:
     """Return the effects of each trial of an attribute of a whole body."""
-    found, effects = block.found, block.tables.effects
-    at, word, (trial, places, effect) = body_changes(found, _asked(block, skus), block.tables)
-    sku = found.units.heads.sku
-    start = found.units.start[at][trial]
+    assessed, effects = block.found, block.tables.effects
+    at, word, (trial, places, effect) = body_changes(assessed, _asked(block, skus), block.tables)
+    sku = assessed.units.heads.sku
+    start = assessed.units.start[at][trial]
     changes = _rows(sku[at][trial], word[trial], places - start, effects.at("meaning", effect))
     trials = _rows(sku[at], word, np.full(at.size, -1), np.full(at.size, -1))
     return np.concatenate([trials[0], changes[0]]), np.concatenate([trials[1], changes[1]])
@@ -186,9 +188,9 @@ def _of_body_trials(block: Block, skus: Bools) -> _Rows:
 
 def _of_part_trials(block: Block, skus: Bools) -> _Rows:
     """Return the results of each trial of another part: grade and score of its unit, and whether it exempts."""
-    found, tables = block.found, block.tables
-    at, places, tried = part_trials(found, _asked(block, skus), tables)
-    sku = found.units.heads.sku[at]
+    assessed, tables = block.found, block.tables
+    at, places, tried = part_trials(assessed, _asked(block, skus), tables)
+    sku = assessed.units.heads.sku[at]
     body = block.skus.is_body[at]
     exempt = body & tables.exempt(np.where(body, tried.group, -1), block.skus.levels[sku])
-    return _rows(sku, places - found.units.start[at], tried.scores.grade, tried.scores.score, exempt)
+    return _rows(sku, places - assessed.units.start[at], tried.scores.grade, tried.scores.score, exempt)

@@ -168,7 +168,7 @@ class Assessed:
 def assess(units: Units, tables: Tables) -> Assessed:
     """Return the units with their results."""
     count, flat = units.count, units.part.size
-    found = Assessed(
+    assessed = Assessed(
         units=units,
         scores=Scores(
             np.full(count, UNGRADED),
@@ -185,15 +185,17 @@ def assess(units: Units, tables: Tables) -> Assessed:
         held=np.zeros(flat, np.int64),
         case=np.full(flat, -1),
     )
-    known = np.flatnonzero(found.missing == 0)
-    complete = units if known.size == count else units.take(known)
-    found.group[known] = predominant_group(complete, tables)
-    stream, missing = tables.stream(found.group[known], complete.heads.form, conditions_held(complete, tables))
-    found.stream[known], found.missing[known] = stream, missing
-    placed = np.flatnonzero(found.stream >= 0)
+    lacking_nothing = np.flatnonzero(assessed.missing == 0)
+    complete = units if lacking_nothing.size == count else units.take(lacking_nothing)
+    assessed.group[lacking_nothing] = predominant_group(complete, tables)
+    stream, missing = tables.stream(
+        assessed.group[lacking_nothing], complete.heads.form, conditions_held(complete, tables)
+    )
+    assessed.stream[lacking_nothing], assessed.missing[lacking_nothing] = stream, missing
+    placed = np.flatnonzero(assessed.stream >= 0)
     if placed.size:
-        apply_rules(found, placed, units if placed.size == count else units.take(placed), tables)
-    return found
+        apply_rules(assessed, placed, units if placed.size == count else units.take(placed), tables)
+    return assessed
 
 
 def missing_facts(units: Units, tables: Tables) -> Ints:
@@ -216,34 +218,34 @@ def predominant_group(units: Units, tables: Tables) -> Ints:
     group, family = parts.at("group", units.part), parts.at("family", units.part)
     clear = units.grams > _CLEARLY_MORE * units.total()[units.unit] + TOLERANCE
     clear &= family != parts.families.index("other")
-    found = np.full(count, -1)
-    found[units.unit[clear]] = group[clear]
-    unclear = np.flatnonzero(found < 0)
+    groups = np.full(count, -1)
+    groups[units.unit[clear]] = group[clear]
+    unclear = np.flatnonzero(groups < 0)
     if unclear.size:
         at = units.places(unclear)
-        found[unclear] = _heaviest_group(units.take(unclear), group[at], family[at], tables)
-    return found
+        groups[unclear] = _heaviest_group(units.take(unclear), group[at], family[at], tables)
+    return groups
 
 
 def _heaviest_group(units: Units, group: Ints, family: Ints, tables: Tables) -> Ints:
     families, groups, count = len(tables.parts.families), len(tables.parts.groups), units.count
     grams = units.grams[units.member]
-    unit, group, family = (each[units.member] for each in (units.unit, group, family))
+    unit, group, family = (column[units.member] for column in (units.unit, group, family))
     by_family = _weights(unit, family, grams, (count, families))
     other = tables.parts.families.index("other")
     several = (by_family > -np.inf).sum(axis=1) > 1
     by_family[several, other] = -np.inf
     chosen = by_family.argmax(axis=1)
     inside = np.flatnonzero(family == chosen[unit])
-    found = np.zeros(count, np.int64)
-    found[unit[inside]] = group[inside]
-    several = any_in(unit[inside], group[inside] != found[unit[inside]], count)
+    heaviest = np.zeros(count, np.int64)
+    heaviest[unit[inside]] = group[inside]
+    several = any_in(unit[inside], group[inside] != heaviest[unit[inside]], count)
     if several.any():
         inside = inside[several[unit[inside]]]
         place = np.cumsum(several) - 1
         by_group = _weights(place[unit[inside]], group[inside], grams[inside], (int(several.sum()), groups))
-        found[several] = by_group.argmax(axis=1)
-    return found
+        heaviest[several] = by_group.argmax(axis=1)
+    return heaviest
 
 
 def _weights(unit: Ints, kind: Ints, grams: Floats, shape: tuple[int, int]) -> Floats:
@@ -271,19 +273,19 @@ def conditions_held(units: Units, tables: Tables) -> Ints:
     return held
 
 
-def apply_rules(found: Assessed, placed: Ints, units: Units, tables: Tables) -> None:
+def apply_rules(assessed: Assessed, placed: Ints, units: Units, tables: Tables) -> None:
     """Steps 5 to 7c: assess the units that have a stream; the results go to their places in `found`."""
     word = unit_facts(units, tables)
-    seat = tables.seats.numbers(found.stream[placed][units.unit], units.type, units.part)
+    seat = tables.seats.numbers(assessed.stream[placed][units.unit], units.type, units.part)
     held = shares_held(units, seat, tables)
     case = tables.cases.numbers(tables.faces.numbers(seat, word[units.unit]), held)
     scores = score(units, tables.cases.at("effect", case), tables)
-    for whole, own in zip(found.scores, scores, strict=True):
+    for whole, own in zip(assessed.scores, scores, strict=True):
         whole[placed] = own
-    at = found.units.places(placed)
-    found.word[placed] = word
-    found.seat[at], found.held[at], found.case[at] = seat, held, case
-    found.missing[placed] |= scores.untested * MISSING["polymer_or_grade"]
+    at = assessed.units.places(placed)
+    assessed.word[placed] = word
+    assessed.seat[at], assessed.held[at], assessed.case[at] = seat, held, case
+    assessed.missing[placed] |= scores.untested * MISSING["polymer_or_grade"]
 
 
 def unit_facts(units: Units, tables: Tables) -> Ints:
@@ -352,10 +354,10 @@ def score(units: Units, effect: Ints, tables: Tables) -> Scores:
 class Skus:
     """Step 7d: the SKUs of a block, graded by their units' results, also if one unit had another."""
 
-    def __init__(self, found: Assessed, count: int, levels: Ints, tables: Tables) -> None:
-        self._found, self._tables, self.count = found, tables, count
+    def __init__(self, assessed: Assessed, count: int, levels: Ints, tables: Tables) -> None:
+        self._found, self._tables, self.count = assessed, tables, count
         self.levels = levels
-        sku, grade = found.units.heads.sku, found.scores.grade
+        sku, grade = assessed.units.heads.sku, assessed.scores.grade
         self.body = np.full(count, -1)
         self.is_body = np.ones(sku.size, np.bool_)
         self.is_body[1:] = sku[1:] != sku[:-1]
@@ -393,94 +395,94 @@ class Skus:
         return np.where(none, UNGRADED, worst)
 
 
-def provisional(found: Assessed, skus: Skus, tables: Tables) -> Bools:
+def provisional(assessed: Assessed, skus: Skus, tables: Tables) -> Bools:
     """Step 8: return whether the grade of each SKU rests on a reading, or an open fact could change it."""
-    sku = found.units.heads.sku
-    asked = (found.scores.grade != UNGRADED) & (skus.grade[sku] != UNGRADED)
+    sku = assessed.units.heads.sku
+    to_ask = (assessed.scores.grade != UNGRADED) & (skus.grade[sku] != UNGRADED)
     result = np.zeros(skus.count, np.bool_)
-    result[sku[_reads(found, tables) & asked]] = True
+    result[sku[_reads(assessed, tables) & to_ask]] = True
     for tried in (_body_trials, _effect_trials, _part_trials):
-        left = asked & ~result[sku]
-        units, grades, groups = tried(found, left, tables)
+        left = to_ask & ~result[sku]
+        units, grades, groups = tried(assessed, left, tables)
         if units.size:
             changed = skus.beside(units, grades, groups) != skus.grade[sku[units]]
             result[sku[units[changed]]] = True
     return result
 
 
-def _reads(found: Assessed, tables: Tables) -> Bools:
+def _reads(assessed: Assessed, tables: Tables) -> Bools:
     """Return whether a unit's grade rests on a reading of a missing fact."""
-    units, parts = found.units, tables.parts
+    units, parts = assessed.units, tables.parts
     count = units.count
     reading = np.zeros(units.part.size, np.bool_)
-    placed = found.case >= 0
-    reading[placed] = tables.cases.at("reading", found.case[placed])
+    placed = assessed.case >= 0
+    reading[placed] = tables.cases.at("reading", assessed.case[placed])
     hides = parts.at("hides_layers", units.part)
-    recorded = (found.word & tables.words.layers > 0)[units.unit]
+    recorded = (assessed.word & tables.words.layers > 0)[units.unit]
     hides &= ~(recorded & (parts.at("family", units.part) == parts.families.index("paper")))
     return any_in(units.unit, reading | (units.member & (parts.at("generic", units.part) | hides)), count)
 
 
-def _body_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
+def _body_trials(assessed: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each value of an attribute that is open for a whole body."""
-    at, _, (trial, places, effects) = body_changes(found, left, tables)
-    differs = effects != tables.cases.at("effect", found.case[places])
-    return _scored(found, at, (trial[differs], places[differs], effects[differs]), tables)
+    at, _, (trial, places, effects) = body_changes(assessed, left, tables)
+    differs = effects != tables.cases.at("effect", assessed.case[places])
+    return _scored(assessed, at, (trial[differs], places[differs], effects[differs]), tables)
 
 
-def body_changes(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints]]:
+def body_changes(assessed: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints]]:
     """Return the trials of attributes of a whole body: unit and facts of each, and its changes of parts.
 
     A change is a trial, the place of a part that reads the attribute, and the part's effect.
     """
-    units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
+    units, placed = assessed.units, np.flatnonzero((assessed.case >= 0) & left[assessed.units.unit])
     is_open = np.zeros(units.count, np.int64)
-    np.bitwise_or.at(is_open, units.unit[placed], tables.cases.at("open_body", found.case[placed]))
+    np.bitwise_or.at(is_open, units.unit[placed], tables.cases.at("open_body", assessed.case[placed]))
     tried: list[tuple[Ints, Ints]] = []
     for bit, field in enumerate(BODY_FIELDS):
         on = np.flatnonzero(is_open >> bit & 1)
-        owner, given = tables.words_to_try(found.stream[on], bit)
-        tried.append((on[owner], found.word[on][owner] & ~tables.words.masks[field] | given))
-    at, word = (np.concatenate(each) for each in zip(*tried, strict=True))
+        owner, words = tables.words_to_try(assessed.stream[on], bit)
+        tried.append((on[owner], assessed.word[on][owner] & ~tables.words.masks[field] | words))
+    at, word = (np.concatenate(column) for column in zip(*tried, strict=True))
     owner, places = ranges(units.start[at], units.size[at])
-    asked = tables.seats.at("asked", found.seat[places])
-    reads = np.flatnonzero((asked & (word[owner] ^ found.word[at][owner])) != 0)
+    to_ask = tables.seats.at("asked", assessed.seat[places])
+    reads = np.flatnonzero((to_ask & (word[owner] ^ assessed.word[at][owner])) != 0)
     owner, places = owner[reads], places[reads]
-    faces = tables.faces.numbers(found.seat[places], word[owner])
-    effects = tables.cases.at("effect", tables.cases.numbers(faces, found.held[places]))
+    faces = tables.faces.numbers(assessed.seat[places], word[owner])
+    effects = tables.cases.at("effect", tables.cases.numbers(faces, assessed.held[places]))
     return at, word, (owner, places, effects)
 
 
-def _scored(found: Assessed, at: Ints, changes: tuple[Ints, Ints, Ints], tables: Tables) -> tuple[Ints, Ints, Ints]:
+def _scored(assessed: Assessed, at: Ints, changes: tuple[Ints, Ints, Ints], tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Return unit, grade and group of trials on the units `at`; a change is a trial, a part's place and its effect."""
     trial, places, effects = changes
     tried, number = np.unique(trial, return_inverse=True)
-    at, units = at[tried], found.units
+    at, units = at[tried], assessed.units
     copies = units.take(at)
-    effect = tables.cases.at("effect", found.case[units.places(at)])
+    effect = tables.cases.at("effect", assessed.case[units.places(at)])
     effect[copies.start[number] + places - units.start[at][number]] = effects
-    return at, score(copies, effect, tables).grade, found.group[at]
+    return at, score(copies, effect, tables).grade, assessed.group[at]
 
 
-def _effect_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
+def _effect_trials(assessed: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each other effect that an attribute of one part could give it."""
-    units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
-    owner, other = tables.cases.other_effects(found.case[placed])
+    units, placed = assessed.units, np.flatnonzero((assessed.case >= 0) & left[assessed.units.unit])
+    owner, other = tables.cases.other_effects(assessed.case[placed])
     at = units.unit[placed[owner]]
-    return _scored(found, at, (np.arange(at.size), placed[owner], other), tables)
+    return _scored(assessed, at, (np.arange(at.size), placed[owner], other), tables)
 
 
-def _part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
+def _part_trials(assessed: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each other material of one part, and each attribute that would add a part."""
-    at, _, tried = part_trials(found, left, tables)
+    at, _, tried = part_trials(assessed, left, tables)
     return at, tried.scores.grade, tried.group
 
 
-def part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Assessed]:
+def part_trials(assessed: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Assessed]:
     """Return the trials of other parts: unit and place of each, and the units as they would be."""
-    units = found.units
-    placed = np.flatnonzero((found.case >= 0) & left[units.unit] & units.member)
-    owner, other = tables.cases.other_parts(found.case[placed], units.part[placed])
+    units = assessed.units
+    placed = np.flatnonzero((assessed.case >= 0) & left[units.unit] & units.member)
+    owner, other = tables.cases.other_parts(assessed.case[placed], units.part[placed])
     at = units.unit[placed[owner]]
     return at, placed[owner], assess(units.with_part(at, placed[owner], other, tables.parts), tables)
 
@@ -511,14 +513,14 @@ def grade_skus(frames: Frames, tables: Tables) -> Block:
     has_body[read.sku[tables.parts.at("type", read.part) == BODY]] = True
     kept = has_body & (read.outside == 0)
     units = split_into_units(read, kept, tables.parts)
-    found = assess(units, tables)
-    skus = Skus(found, count, read.level, tables)
+    assessed = assess(units, tables)
+    skus = Skus(assessed, count, read.level, tables)
     exempt = np.zeros(count, np.bool_)
-    exempt[kept] = tables.exempt(found.group[skus.body[kept]], read.level[kept])
+    exempt[kept] = tables.exempt(assessed.group[skus.body[kept]], read.level[kept])
     wide = np.zeros(count, np.bool_)
     wide[units.heads.sku[units.size > MANY]] = True
     left = np.flatnonzero(~has_part | wide)
-    return Block(tables, found, skus, read.outside, exempt, provisional(found, skus, tables), left)
+    return Block(tables, assessed, skus, read.outside, exempt, provisional(assessed, skus, tables), left)
 
 
 def answers(block: Block, rows: Sequence[Inputs]) -> list[Answer]:

@@ -79,8 +79,8 @@ class Tables:
 
     def _ask_exempt(self, key: int) -> int:
         group, level = (key >> 16) - 1, self.reader.levels[key & 0xFFFF]
-        named = None if group < 0 else self.parts.groups[group]
-        return int(lightweight_exemption({"packaging_level": level}, named) is not None)
+        group_name = None if group < 0 else self.parts.groups[group]
+        return int(lightweight_exemption({"packaging_level": level}, group_name) is not None)
 
     def words_to_try(self, streams: Ints, field: int) -> tuple[Ints, Ints]:
         """Return each value that step 8 tries for an attribute of the body: the unit's place and the bits."""
@@ -138,10 +138,10 @@ class Shares(Columns):
         """Return the number of a row's share; rows that count the same have one."""
         scope = CLASS_OF[rows.component_type] if by_analogy else None
         key = (rule, scope, rows.stream, rows.material if rule.share_basis == "code" else None)
-        if (known := self._known.get(key)) is None:
+        if (number_of_key := self._known.get(key)) is None:
             self._asking.append((rule, rows, by_analogy))
-            known = self._known[key] = self.append(low=rule.low, high=rule.high)
-        return known
+            number_of_key = self._known[key] = self.append(low=rule.low, high=rule.high)
+        return number_of_key
 
     def counted(self, shares: Ints, kinds: Ints) -> Bools:
         """Return whether a share counts parts of a type and material (`type * MATERIALS + material`)."""
@@ -149,15 +149,15 @@ class Shares(Columns):
             more = np.full((self.count, self._counted.shape[1]), _UNKNOWN, np.int8)
             self._counted = np.concatenate([self._counted, more])
         cells = shares * self._counted.shape[1] + kinds
-        found = self._counted.take(cells)
-        unknown = found == _UNKNOWN
+        cells_of_pairs = self._counted.take(cells)
+        unknown = cells_of_pairs == _UNKNOWN
         if unknown.any():
             for share, kind in sorted(set(zip(shares[unknown].tolist(), kinds[unknown].tolist(), strict=True))):
                 rule, rows, by_analogy = self._asking[share]
                 alone = self._tables.faces.alone(kind)
                 self._counted[share, kind] = weight_counted(rule, alone, rows, by_analogy, self._tables.rules) > 0
-            found = self._counted.take(cells)
-        counted: Bools = found > 0
+            cells_of_pairs = self._counted.take(cells)
+        counted: Bools = cells_of_pairs > 0
         return counted
 
 
@@ -172,8 +172,8 @@ class Faces:
 
     def numbers(self, seats: Ints, words: Ints) -> Ints:
         """Return the face of each seat in a unit with these facts, of which the seat's rows ask some."""
-        asked = words & self._tables.seats.at("asked", seats)
-        return self._keys.numbers(seats << self._tables.words.bits | asked, self._ask)
+        to_ask = words & self._tables.seats.at("asked", seats)
+        return self._keys.numbers(seats << self._tables.words.bits | to_ask, self._ask)
 
     def _ask(self, key: int) -> int:
         bits = self._tables.words.bits
@@ -210,17 +210,17 @@ class Effects(Columns):
     def number(self, stream: str, effect: Effect) -> int:
         """Return the number of an effect."""
         key = (stream, effect)
-        if (known := self._known.get(key)) is None:
+        if (number_of_key := self._known.get(key)) is None:
             features = sum(1 << self.feature(stream, feature) for feature in effect.limited)
             row = {**effect._asdict(), "features": features, "meaning": meaning(effect)}
             row.pop("limited")
-            known = self._known[key] = self.append(**row)
-        return known
+            number_of_key = self._known[key] = self.append(**row)
+        return number_of_key
 
     def feature(self, stream: str, feature: tuple[str, str | None]) -> int:
         """Return the bit of a limited feature; bit 0 is that of parts that no row lists."""
-        known = self._features.setdefault(stream, {("ANY-011c", None): 0})
-        bit = known.setdefault(feature, len(known))
+        numbers_of_feature = self._features.setdefault(stream, {("ANY-011c", None): 0})
+        bit = numbers_of_feature.setdefault(feature, len(numbers_of_feature))
         if bit >= _FEATURES:
             raise BeyondArraysError
         return bit
@@ -245,15 +245,15 @@ class Cases(Columns):
         tables = self._tables
         seen = tables.faces.faces[key >> _HELD_BITS]
         held = tuple(bool(key >> bit & 1) for bit in range(len(seen.rows.bounded)))
-        found = outcome(tables.rules, seen, held)
-        body = open_fields(tables.rules, found, seen.rows.component_type)[1]
+        result = outcome(tables.rules, seen, held)
+        body = open_fields(tables.rules, result, seen.rows.component_type)[1]
         if not body <= set(BODY_FIELDS):
             raise BeyondArraysError
-        effect = tables.effects.number(seen.rows.stream, found.effect)
+        effect = tables.effects.number(seen.rows.stream, result.effect)
         self._cases.append((seen, held))
         return self.append(
             effect=effect,
-            reading=found.by_analogy or found.effect.unlisted,
+            reading=result.by_analogy or result.effect.unlisted,
             open_body=sum((field in body) << bit for bit, field in enumerate(BODY_FIELDS)),
         )
 
@@ -276,9 +276,9 @@ class Cases(Columns):
         """Return the number of all that the open facts of each case could change."""
 
         def ask(case: int) -> int:
-            found = self.alternatives(case)
-            effects = frozenset((name, frozenset(each)) for name, each in found.by_field)
-            return meaning(("could", effects, found.fields, found.codes))
+            choices = self.alternatives(case)
+            effects = frozenset((name, frozenset(effects_of_field)) for name, effects_of_field in choices.by_field)
+            return meaning(("could", effects, choices.fields, choices.codes))
 
         return self._could.numbers(cases, ask)
 
@@ -287,8 +287,8 @@ class Cases(Columns):
 
         def ask(case: int) -> int:
             stream = self._cases[case][0].rows.stream
-            found = self.alternatives(case).effects
-            return self._effects.append(self._tables.effects.number(stream, effect) for effect in found)
+            effects = self.alternatives(case).effects
+            return self._effects.append(self._tables.effects.number(stream, effect) for effect in effects)
 
         owner, _, effects = self._effects.expand(self._alternatives.numbers(cases, ask))
         return owner, effects
@@ -297,9 +297,11 @@ class Cases(Columns):
         """Return the other parts that each part could be: its place, and the part."""
 
         def ask(key: int) -> int:
-            table, found = self._tables.parts, self.alternatives(key >> _PART_BITS)
+            table, choices = self._tables.parts, self.alternatives(key >> _PART_BITS)
             part = table.parts[key & (1 << _PART_BITS) - 1]
-            return self._others.append(table.number(other) for _, other in other_parts(part, found, self._tables.rules))
+            return self._others.append(
+                table.number(other) for _, other in other_parts(part, choices, self._tables.rules)
+            )
 
         owner, _, others = self._others.expand(self._other.numbers(cases << _PART_BITS | parts, ask))
         return owner, others

@@ -90,9 +90,9 @@ def load_ours(owner: Connection, folder: Path, listed: Held) -> None:
 
     Raises `BackupError` where the backup's tables are not those of its revision, or a row is invalid.
     """
-    found = take.columns_of(owner, OURS)
+    columns_here = take.columns_of(owner, OURS)
     for table, columns in listed.tables.items():
-        if table not in found or sorted(found[table]) != sorted(columns):
+        if table not in columns_here or sorted(columns_here[table]) != sorted(columns):
             raise BackupError(f"The backup's table {table!r} is none that revision {listed.revision} has.")
     _load(owner, OURS, folder, listed)
 
@@ -102,8 +102,8 @@ def load_dagsters(owner: Connection, folder: Path, listed: Held) -> str | None:
     revision = take.revision_of(owner, DAGSTERS)
     if not listed.dagster or revision != listed.dagster_revision:
         return "Dagster's record of runs was not brought back: its tables are of another version here."
-    found = take.columns_of(owner, DAGSTERS)
-    if any(sorted(found.get(table, [])) != sorted(columns) for table, columns in listed.dagster.items()):
+    columns_here = take.columns_of(owner, DAGSTERS)
+    if any(sorted(columns_here.get(table, [])) != sorted(columns) for table, columns in listed.dagster.items()):
         return "Dagster's record of runs was not brought back: its tables have other columns here."
     try:
         with owner.transaction(), open_tables(owner, DAGSTERS):
@@ -201,13 +201,13 @@ def end_all(owner: Connection, at: datetime, *, keep_keys: bool) -> Ended:
     Skips a table that the backup's release did not have. Call it where every row is visible, as inside
     `load.open_tables`.
     """
-    found = take.columns_of(owner, OURS)
+    columns = take.columns_of(owner, OURS)
     for table in _DELETED:
-        if table in found:
+        if table in columns:
             owner.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(OURS, table)))
     if keep_keys:
         return Ended(at)
-    revoked = {table: owner.execute(query, (at,)).fetchall() for table, query in _REVOKED.items() if table in found}
+    revoked = {table: owner.execute(query, (at,)).fetchall() for table, query in _REVOKED.items() if table in columns}
     return Ended(at, **revoked)
 
 
@@ -279,8 +279,8 @@ def _from_rows(
 
 def _refuse_companies(owner: Connection) -> None:
     """Refuse tables that have companies; tables without one, left by a restore that was killed, are loaded again."""
-    found = take.columns_of(owner, OURS)
-    if "companies" not in found:
+    columns = take.columns_of(owner, OURS)
+    if "companies" not in columns:
         return
     owner.execute("ALTER TABLE public.companies NO FORCE ROW LEVEL SECURITY")
     has_any = owner.execute("SELECT EXISTS (SELECT FROM public.companies)").fetchone()

@@ -89,12 +89,12 @@ def digest_of(file: IO[bytes]) -> str:
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file except the list, by its path in the folder."""
-    found = {}
+    digests_by_path = {}
     for path in files(folder):
         if path != folder / LIST:
             with open_file(path) as file:
-                found[path.relative_to(folder).as_posix()] = digest_of(file)
-    return found
+                digests_by_path[path.relative_to(folder).as_posix()] = digest_of(file)
+    return digests_by_path
 
 
 def copy_objects(source: Path, target: Path) -> None:
@@ -170,12 +170,12 @@ class Held(BaseModel):
                 f"{folder} is no whole backup: {LIST} is not as it was backed up. Nothing was changed; take another "
                 "one."
             ) from None
-        named = {place_of(schema, table) for schema in PLACES for table in listed.columns(schema)}
+        places = {place_of(schema, table) for schema in PLACES for table in listed.columns(schema)}
         for place in listed.files:
             kind, _, key = place.partition("/")
             if not (place == KEY or _TABLE.fullmatch(place) or (kind == OBJECTS and is_key(key))):
                 raise BackupError(f"{folder} is no backup of ours: {LIST} names {place!r}. Nothing was changed.")
-        if {place for place in listed.files if _TABLE.fullmatch(place)} != named:
+        if {place for place in listed.files if _TABLE.fullmatch(place)} != places:
             raise BackupError(f"{folder} is no backup of ours: {LIST} names other tables than it has files of.")
         return listed
 
@@ -229,9 +229,9 @@ def made_key(settings: Settings) -> bytes:
     return _read(path)
 
 
-def find_key(settings: Settings, given: Path | None) -> bytes:
+def find_key(settings: Settings, key_file: Path | None) -> bytes:
     """Return the key that a restore checks with: the given file's, or the deployment's. Raises `BackupError`."""
-    path = given or _place(settings)
+    path = key_file or _place(settings)
     if not path.exists():
         raise BackupError(
             f"There is no key {path} to check the backup's seal with. Name the {_NAME} of the data directory that the "
@@ -366,17 +366,19 @@ def _rows(database: Database, draft: Path) -> Held:
         revision = revision_of(owner, OURS)
         if revision is None:
             raise BackupError("The database holds none of our tables; there is nothing to back up.")
-        found = {schema: columns_of(owner, schema) for schema in PLACES}
+        columns_by_schema = {schema: columns_of(owner, schema) for schema in PLACES}
         if revision == head():  # at this release, leave out tables that an operator has added
-            found[OURS] = {name: columns for name, columns in found[OURS].items() if name in metadata.tables}
-        for schema, columns in found.items():
+            columns_by_schema[OURS] = {
+                name: columns for name, columns in columns_by_schema[OURS].items() if name in metadata.tables
+            }
+        for schema, columns in columns_by_schema.items():
             _write_tables(owner, draft, schema, columns)
         return Held(
             format=FORMAT,
             revision=revision,
             dagster_revision=revision_of(owner, DAGSTERS),
-            tables=found[OURS],
-            dagster=found[DAGSTERS],
+            tables=columns_by_schema[OURS],
+            dagster=columns_by_schema[DAGSTERS],
             files={},
             seal="0" * 64,
         )

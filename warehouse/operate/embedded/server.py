@@ -219,8 +219,8 @@ class Server:
 
     def _configure(self, cluster: Path) -> None:
         """Write the settings of this start; the port stays the same unless another program took it in the meantime."""
-        known = Address.read(self.data_dir)
-        port = known.port if becomes_free(known.port) else free_port()
+        address = Address.read(self.data_dir)
+        port = address.port if becomes_free(address.port) else free_port()
         by_socket = len(os.fsencode(cluster / f".s.PGSQL.{port}")) <= _SOCKET_PATH_LIMIT
         directory = str(cluster).replace("'", "''") if by_socket else ""
         lines = [
@@ -233,7 +233,7 @@ class Server:
         log = cluster / "log"
         if log.exists() and log.stat().st_size > _LOG_BYTES:
             log.rename(cluster / "log.1")
-        _write_address(self.data_dir, Address(str(cluster) if by_socket else LOOPBACK, port, known.secret))
+        _write_address(self.data_dir, Address(str(cluster) if by_socket else LOOPBACK, port, address.secret))
 
     def _joined(self, cluster: Path) -> bool:
         """Return whether a server that another process started answers; waits for it to recover or to end."""
