@@ -328,12 +328,17 @@ def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series)
 
 
 def _unknown_material(column: Column) -> Message:
-    """Return what a weight of a part without a material lacks, and the mapping that names one."""
+    """Return what a weight of a part without a material lacks, and the mapping that names one.
+
+    It lists words for materials and no names of columns: a file of rejected rows has the sentence in its cells, which
+    must not look like a header.
+    """
+    families = [family for family in VOCABULARIES["material_family"] if family != "other"]
     return Message(
         "No material is known of this weight, and without it the total of the SKU would be too small. Name the "
-        "material in the column's header, or in a mapping, as one of {names}: mapping={mapping}.",
-        names=", ".join(f"{family}_weight_g" for family in VOCABULARIES["material_family"]),
-        mapping={"columns": {"other_weight_g": letter(column.position)}},
+        "material in the column's header, or in a mapping: mapping={mapping}, where other may be {families}.",
+        mapping=json.dumps({"columns": {"other_weight_g": letter(column.position)}}),
+        families=", ".join(families),
     )
 
 
