@@ -45,9 +45,9 @@ _AS: Final = {"material_subtype": "polymer_or_grade", "weight_grams": "weight_g"
 def question(field: str, types: Sequence[str | None], day: RuleSet) -> Message:
     """Return the question for a field of a part: of the first of these types with its own; none for a SKU's field."""
     name = _AS.get(field, field)
-    found = [day.questions.get((name, kind)) for kind in (*types, "") if kind is not None]
-    if asked := next((each for each in found if each), None):
-        return message_of(asked.en)
+    questions = [day.questions.get((name, kind)) for kind in (*types, "") if kind is not None]
+    if first := next((candidate for candidate in questions if candidate), None):
+        return message_of(first.en)
     return TO_SEND.get(field) or Message("Give the {field} of this part; a design rule depends on it.", field=field)
 
 
@@ -115,22 +115,22 @@ def _in_words(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """Return a message with the rules' texts and the units among its parameters in the language."""
     if not isinstance(sentence, Message):
         return sentence
-    given = dict(sentence.parameters)
-    if "features" in given:
-        given["features"] = with_rules(str(given["features"]), rule_sets, lang)
-    if "feature" in given:
-        given["feature"] = rule_text(str(given["rule_id"]), str(given["feature"]), rule_sets, lang)
-    if "unit" in given:
-        given["unit"] = word("component_type", str(given["unit"]), lang)
-    if "of_unit" in given:
-        given["of_unit"] = _in_words(str(given["of_unit"]), rule_sets, lang)
-    return Message(sentence.template, **given)
+    parameters = dict(sentence.parameters)
+    if "features" in parameters:
+        parameters["features"] = with_rules(str(parameters["features"]), rule_sets, lang)
+    if "feature" in parameters:
+        parameters["feature"] = rule_text(str(parameters["rule_id"]), str(parameters["feature"]), rule_sets, lang)
+    if "unit" in parameters:
+        parameters["unit"] = word("component_type", str(parameters["unit"]), lang)
+    if "of_unit" in parameters:
+        parameters["of_unit"] = _in_words(str(parameters["of_unit"]), rule_sets, lang)
+    return Message(sentence.template, **parameters)
 
 
 def translated_question(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """Return a question of the tables, or a sentence used instead of one, in the language."""
-    known = (_questions(rules, lang).get(sentence) for rules in rule_sets)
-    return next((text for text in known if text), None) or translate(sentence, lang)
+    translations = (_questions(rules, lang).get(sentence) for rules in rule_sets)
+    return next((text for text in translations if text), None) or translate(sentence, lang)
 
 
 def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
@@ -162,7 +162,7 @@ def _component(part: GradeComponent, rule_sets: Sequence[RuleSet], lang: str) ->
 @lru_cache(maxsize=16)
 def _questions(rules: RuleSet, lang: str) -> Mapping[str, str]:
     """Return the questions of a rule-set in the language, by their English."""
-    return MappingProxyType({each.en: getattr(each, lang) for each in rules.questions.values()})
+    return MappingProxyType({row.en: getattr(row, lang) for row in rules.questions.values()})
 
 
 def warnings(record: Sku, rules: RuleSet) -> list[Issue]:
@@ -275,7 +275,7 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Messa
         return Message("Not assessed, because facts are missing: {fields}.", fields=", ".join(assessed.missing))
     deciding = next((unit for unit in assessed.units if unit.result == assessed.result), assessed.units[0])
     where = "" if deciding is assessed.units[0] else Message(" of the separate {unit}", unit=deciding.unit.name)
-    strict = [rule for found in _rules_by_member(deciding, rules) for rule, overruled in found if not overruled]
+    strict = [rule for fired in _rules_by_member(deciding, rules) for rule, overruled in fired if not overruled]
     uncovered = ", ".join(dict.fromkeys(part.material.code for _, part in deciding.without_row() if part.material))
     if assessed.result.grade == "not_assessed":
         return _why_not_assessed(deciding, strict, uncovered)
@@ -336,19 +336,19 @@ def _why_not_assessed(deciding: UnitAssessment, strict: Sequence[Rule], uncovere
     return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
 
 
-def _named(found: Sequence[Rule]) -> str:
-    return "; ".join(dict.fromkeys(f"{rule.feature} ({rule.rule_id})" for rule in found))
+def _named(rules_named: Sequence[Rule]) -> str:
+    return "; ".join(dict.fromkeys(f"{rule.feature} ({rule.rule_id})" for rule in rules_named))
 
 
 def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tuple[Rule, bool]]]:
     """Return the rules traced on each member and its carried parts, each with whether it is overruled."""
     unlisted = assessed.unlisted(rules)
     traced_on: list[list[tuple[Rule, bool]]] = [[] for _ in assessed.unit.members]
-    for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
+    for owner, result in zip(assessed.unit.owners, assessed.outcomes, strict=False):
         on_owner = traced_on[owner]
-        on_owner += [(rule, False) for rule in found.standing]
-        on_owner += [(rule, True) for rule in found.overruled]
-        if found.effect.unlisted and unlisted:
+        on_owner += [(rule, False) for rule in result.standing]
+        on_owner += [(rule, True) for rule in result.overruled]
+        if result.effect.unlisted and unlisted:
             on_owner.append((unlisted, False))
     return traced_on
 
@@ -356,7 +356,7 @@ def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tupl
 def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnit:
     components: list[GradeComponent] = []
     by_member = _rules_by_member(assessed, rules)
-    for place, (member, found) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
+    for place, (member, fired) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
         share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
         components.append(
             {
@@ -364,8 +364,8 @@ def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: Ru
                 "component_type": member.part.component_type,
                 "resolved_material": member.part.material.code if member.part.material else None,
                 "share_percent": rounded_score(share),
-                "effect": min((rule.effect for rule, over in found if not over), key=RANK.__getitem__, default="none"),
-                "rules": [_rule(rule, overruled=over) for rule, over in dict.fromkeys(found)],
+                "effect": min((rule.effect for rule, over in fired if not over), key=RANK.__getitem__, default="none"),
+                "rules": [_rule(rule, overruled=over) for rule, over in dict.fromkeys(fired)],
             }
         )
     return {
@@ -392,10 +392,10 @@ def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Message]:
     """Yield the assumptions: for attributes that are not given, and for facts that no record has."""
     if assessed.stream is None:
         return
-    for place, found in enumerate(assessed.outcomes):
+    for place, result in enumerate(assessed.outcomes):
         member = assessed.unit.members[assessed.unit.owners[place]]
-        for field in dict.fromkeys(rule.field for rule in found.open):
-            waiting = ", ".join(rule.rule_id for rule in found.open if rule.field == field)
+        for field in dict.fromkeys(rule.field for rule in result.open):
+            waiting = ", ".join(rule.rule_id for rule in result.open if rule.field == field)
             if field == "svhc":
                 yield Message("No substance of very high concern is declared: taken as absent (ANY-003).")
             elif field in rules.makes_provisional:
