@@ -109,7 +109,7 @@ class UncoveredMaterial(TypedDict):
     component_id: Annotated[
         _Identifier | None, PydanticField(description="The component; null for a SKU that was graded without a graph.")
     ]
-    code: Annotated[Literal["no_guideline_row"], PydanticField(description="Says which reason it is.")]
+    code: Annotated[Literal["no_guideline_row"], PydanticField(description="The reason's code.")]
     material: Annotated[str, PydanticField(description="What the material was read as.")]
     message: Annotated[str, PydanticField(description="One sentence, in the language of Accept-Language.")]
 

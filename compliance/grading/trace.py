@@ -278,15 +278,7 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Messa
     strict = [rule for fired in _rules_by_member(deciding, rules) for rule, overruled in fired if not overruled]
     uncovered = ", ".join(dict.fromkeys(part.material.code for _, part in deciding.without_row() if part.material))
     if assessed.result.grade == "not_assessed":
-        if deciding.stream is None:
-            return Message("Not assessed, because no recycling stream is known for this material.")
-        tests = [rule for rule in strict if rule.effect == "not_assessed"]
-        if uncovered and any(rule.rule_id in STEP_6_RULES for rule in tests):
-            return Message(
-                "Not assessed, because no guideline row covers the material that is given: {materials}.",
-                materials=uncovered,
-            )
-        return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
+        return _why_not_assessed(deciding, strict, uncovered)
     if reds := [rule for rule in strict if rule.effect == "disqualify"]:
         about = {"of_unit": where, "features": _named(reds)}
         if provisional and uncovered:
@@ -342,6 +334,19 @@ def _reason_of_points(
         "is at most {cap}.",
         **about,
     )
+
+
+def _why_not_assessed(deciding: UnitAssessment, strict: Sequence[Rule], uncovered: str) -> Message:
+    """Return why a unit without missing facts has no grade; `uncovered` are given materials without a row."""
+    if deciding.stream is None:
+        return Message("Not assessed, because no recycling stream is known for this material.")
+    tests = [rule for rule in strict if rule.effect == "not_assessed"]
+    if uncovered and any(rule.rule_id in STEP_6_RULES for rule in tests):
+        return Message(
+            "Not assessed, because no guideline row covers the material that is given: {materials}.",
+            materials=uncovered,
+        )
+    return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
 
 
 def _named(rules_named: Sequence[Rule]) -> str:
