@@ -108,16 +108,22 @@ def test_the_truth_matrix_stands_as_it_was_read():
             assert verdict(said) == by_word.get(word, "not_covered"), said
 
 
-SUPPORTED = [row["statement"] for row in CASES if row["lang"] == "en" and row["truth"] == "true"][::SAMPLE]
+LATER = ("own3", "own4", "attack", "attack2", "attack3")
+TRUE = [row for row in CASES if (row["lang"], row["corpus"], row["truth"]) == ("en", "regulation", "true")]
+SUPPORTED = [
+    said for said in (row["statement"] for row in TRUE if row["origin"] not in LATER) if verdict(said) == "supported"
+][::SAMPLE]
 
 
 def test_a_changed_statement_is_supported_only_where_it_was_read_as_true():
-    """`statement_changes.csv`: another figure, year, demand, comparison; a quantifier, a condition, a word less."""
+    """`statement_changes.csv` has what stays supported of all changes, read by eye once.
+
+    Changes are another figure, year, demand or comparison, a quantifier, an added condition, a word left out.
+    """
     read = {row["statement"] for row in table("statement_changes.csv")}
     still = [
         change
         for said in SUPPORTED
-        if verdict(said) == "supported"
         for change in (*changed(said), *shortened(said))
         if change not in read and verdict(change) == "supported"
     ]
