@@ -30,7 +30,8 @@ Cells of `rules/statements/regulation.csv` and `service.csv`:
 
 Cells of `exceptions.csv`: `facts`, the key or the group of what it limits; `when`, the case in the words of `needs`,
 `!one` without it; `holds`, whether the rule does not hold (spared, outside), may not hold (open) or gives way to
-another (other); the bound of the case. An exception without a sentence only keeps a verdict back.
+another (other); the bound of the case. An exception without a sentence only keeps a verdict back; one without a case
+qualifies the rule and keeps *all* from being supported.
 """
 
 import re

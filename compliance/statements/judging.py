@@ -123,7 +123,8 @@ def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
         return undecided
     comparison = _sum(claim, fact, today)
     part_of = {name for name in claim.about if name in fact.wider and not within()[name] & known}
-    unsaid = claim.of_rule and all(group in fact.unsaid for group in missing) and not claim.classes
+    may_leave_out = claim.of_rule and not claim.universal and not claim.classes
+    unsaid = may_leave_out and all(group in fact.unsaid for group in missing)
     within_scope = bool(fact.scope) and not missing  # a wider class only tells more of what is in the scope
     if not ((part_of and not within_scope) or (missing and not unsaid) or _lacks_bound(claim, fact)):
         return comparison
