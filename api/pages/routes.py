@@ -29,18 +29,14 @@ from api.suppliers import supplier_pages
 router = APIRouter(include_in_schema=False)
 for pages in (
     sign_in.router,
-    pages_accounts.password_router,
     pages_assistants.router,
     supplier_pages.router,
-    supplier_pages.supplier_enquiry_router,
     pages_conformity.drafts_router,
     pages_conformity.declarations_router,
     pages_review.router,
     pages_conformity.router,
     pages_files.router,
     pages_suppliers.router,
-    pages_suppliers.supplier_requests_router,
-    pages_suppliers.enquiries_router,
     pages_figures.router,
     pages_skus.router,
     pages_skus.archive_router,
@@ -52,9 +48,6 @@ for pages in (
     pages_imports.router,
     words_pages.router,
     pages_accounts.router,
-    sign_in.second_factor_router,
-    pages_accounts.people_router,
-    pages_accounts.keys_router,
     pages_changes.router,
     audit.router,
 ):
