@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -317,14 +318,6 @@ def _codes(looked: Looked, *, collide: bool) -> Iterator[JsonObject]:
             yield {"record": finding.record, "code": finding.form, "held": list(finding.codes)}
 
 
-def _collisions(looked: Looked) -> Iterator[JsonObject]:
-    return _codes(looked, collide=True)
-
-
-def _unreachable(looked: Looked) -> Iterator[JsonObject]:
-    return _codes(looked, collide=False)
-
-
 def _values_without_unit(looked: Looked) -> Iterator[JsonObject]:
     """Yield values with the status that the unit of their limit implies: a contradiction refuses the next write."""
     for held in held_values(looked.conn, looked.rulesets.active(looked.conn)):
@@ -345,10 +338,6 @@ def _changed_declarations(looked: Looked) -> Iterator[JsonObject]:
         yield {name: float(value) if isinstance(value, Decimal) else value for name, value in found.items()}
 
 
-def _double_declarations(looked: Looked) -> Iterator[JsonObject]:
-    yield from ({**found} for found in double_declarations(looked.conn))
-
-
 def _declarations_against_record(looked: Looked) -> Iterator[JsonObject]:
     """Yield valid declarations of conformity that the record of their own item contradicts, with each fact."""
     for found in find_contradicted(looked.conn, looked.rulesets.active(looked.conn), looked.today):
@@ -363,12 +352,12 @@ def _declarations_against_record(looked: Looked) -> Iterator[JsonObject]:
 
 
 KINDS: Final[Mapping[str, Callable[[Looked], Iterator[JsonObject]]]] = {
-    "collisions": _collisions,
-    "unreachable": _unreachable,
+    "collisions": partial(_codes, collide=True),
+    "unreachable": partial(_codes, collide=False),
     "values_without_unit": _values_without_unit,
     "misapplied_answers": _misapplied_answers,
     "changed_declarations": _changed_declarations,
-    "double_declarations": _double_declarations,
+    "double_declarations": lambda looked: ({**found} for found in double_declarations(looked.conn)),
     "declarations_against_record": _declarations_against_record,
 }
 """Every kind of finding by the name under which it is reported. `/metrics` counts each (`pcds_records{kind}`); a new

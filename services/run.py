@@ -32,12 +32,14 @@ def run(
     *,
     once: Once[R] | None = None,
     pipelined: bool = False,
+    repeatable: bool = False,
 ) -> R:
     """Return what `render` makes of the result of `operation`, which runs in one transaction of the actor's company.
 
     `operation` raises refusals, and is called again where writers collide or a connection is lost. `render` does not
     query the database: it runs while the commit is under way, unless its answer is kept in the transaction (`once`).
-    With `pipelined` the statements of the operation travel together (`Pool.run`).
+    With `pipelined` the statements of the operation travel together (`Pool.run`); it is `repeatable` where it does
+    nothing twice by itself.
     """
     answer: R
     if once is None:
@@ -46,7 +48,7 @@ def run(
             nonlocal answer
             answer = render(result)
 
-        pool.run(actor.company_id, operation, then=show, pipelined=pipelined)
+        pool.run(actor.company_id, operation, then=show, pipelined=pipelined, repeatable=repeatable)
         return answer
 
     def operation_once(conn: Connection) -> R:

@@ -35,16 +35,16 @@ from warehouse.companies import queries as companies
 from warehouse.companies import sandboxes
 from warehouse.operate.sessions import Connection, owner_transaction
 
-router = APIRouter(prefix="/account")
+router = APIRouter()
 
 
-@router.get("")
+@router.get("/account")
 def get_account(request: Request, session: Viewer) -> Response:
     """Show the person's role and sessions."""
     return _page(request, session)
 
 
-@router.post("/sessions")
+@router.post("/account/sessions")
 def post_sessions(request: Request, session: Viewer, form: SentForm) -> Response:
     """End one session of the person, or all of them, this one too."""
     chosen: UUID | None = None
@@ -60,7 +60,7 @@ def post_sessions(request: Request, session: Viewer, form: SentForm) -> Response
     return redirect(link(request, "/account"))
 
 
-@router.post("/leave")
+@router.post("/account/leave")
 def post_leave(request: Request, session: Viewer, form: SentForm) -> Response:
     """End the person's own account, with its sessions and connections."""
     if form.get("sure") != "yes":
@@ -82,16 +82,13 @@ def _page(request: Request, session: Session, fault: str | None = None) -> Respo
     return page(request, "account.html", session=session, sessions=listed, own=own, faults=faults)
 
 
-password_router = APIRouter()
-
-
-@password_router.get("/password")
+@router.get("/password")
 async def get_password(request: Request, session: Viewer) -> Response:
     """Show the form of a signed-in person."""
     return _form(request, session.email, session=session)
 
 
-@password_router.post("/password")
+@router.post("/password")
 async def post_password(request: Request, session: Viewer, form: SentForm) -> Response:
     """Set the new password of a person who knows the old one."""
     if fault := _fault_of(form):
@@ -101,13 +98,13 @@ async def post_password(request: Request, session: Viewer, form: SentForm) -> Re
     return await run_limited(request, "password", _set_password, request, ticket_of_session(session), form["new"])
 
 
-@password_router.get("/password/{token}")
+@router.get("/password/{token}")
 def get_link(request: Request) -> Response:
     """Show the form behind a link."""
     return _form(request, _person_of_link(request).email)
 
 
-@password_router.post("/password/{token}")
+@router.post("/password/{token}")
 async def post_link(request: Request, form: VisitorForm) -> Response:
     """Set the new password, once."""
     person = await run_in_threadpool(_person_of_link, request)
@@ -171,9 +168,6 @@ def _to_sign_in(request: Request) -> Response:
     return answer
 
 
-people_router = APIRouter(prefix="/people")
-
-
 class _NewLink(NamedTuple):
     """A link that is shown once, and for whom it is."""
 
@@ -181,13 +175,13 @@ class _NewLink(NamedTuple):
     url: str
 
 
-@people_router.get("")
+@router.get("/people")
 def get_people(request: Request, session: Administrator) -> Response:
     """List the people of the company."""
     return _people_page(request, session)
 
 
-@people_router.post("")
+@router.post("/people")
 def post_person(request: Request, session: Administrator, form: SentForm) -> Response:
     """Invite a person; the link is shown once, on the page that answers."""
     email, role = people.known_as(form.get("email", "")), _role(form)
@@ -209,7 +203,7 @@ def _role(form: Form) -> Role | None:
     return next((role for role in ROLES if role == sent), None)
 
 
-@people_router.post("/{id}")
+@router.post("/people/{id}")
 def post_change(request: Request, session: Administrator, form: SentForm) -> Response:
     """Give another role, make a link, disable, or let back: what the pressed button says."""
     user_id, actor = path_id(request), write_of(request, session).actor
@@ -266,12 +260,10 @@ def _people_page(
     )
 
 
-keys_router = APIRouter(prefix="/keys")
-
 _LONGEST_NAME = 100
 
 
-@keys_router.get("")
+@router.get("/keys")
 def get_keys(request: Request, session: Administrator) -> Response:
     """List the company's keys, those that count first, and then those of its sandbox."""
     return _keys_page(request, session)
@@ -300,7 +292,7 @@ def _may_have_keys(service: Service, company_id: UUID) -> bool:
         return company is not None and companies.allows_keys(conn, company[1])
 
 
-@keys_router.post("/test")
+@router.post("/keys/test")
 def post_test_key(request: Request, session: Administrator, form: SentForm) -> Response:
     """Make a test key, and the sandbox where there is none; the page shows the key once."""
     service, name = service_of(request), texts.plain(form.get("name", "")).strip()[:_LONGEST_NAME]
@@ -316,7 +308,7 @@ def post_test_key(request: Request, session: Administrator, form: SentForm) -> R
     return _keys_page(request, session, issued=key)
 
 
-@keys_router.post("/{id}/revoke")
+@router.post("/keys/{id}/revoke")
 def post_revoke(request: Request, session: Administrator, _: SentForm) -> Response:
     """End a key, of the company or of its sandbox: its next request is refused."""
     service, client_id = service_of(request), path_id(request)

@@ -41,6 +41,8 @@ from warehouse.accounts.people import Ticket
 from warehouse.operate.keys import Seal
 from warehouse.operate.sessions import Connection
 
+router = APIRouter()
+
 
 class Credentials(NamedTuple):
     """The email and the password that were sent."""
@@ -93,21 +95,19 @@ async def compare(
     return await run_limited(request, "password", check)
 
 
-second_factor_router = APIRouter(prefix="/account/second-factor")
-
 _WAIT_SECONDS: Final = 60
 """How long an account takes no codes after too many wrong ones, from all networks together."""
 ISSUER: Final = "Packaging compliance"
 """What an authenticator app shows beside the managing."""
 
 
-@second_factor_router.get("")
+@router.get("/account/second-factor")
 def get_second_factor(request: Request, session: Viewer) -> Response:
     """Show a new secret to set up, or how to switch it off."""
     return _page(request, session)
 
 
-@second_factor_router.post("")
+@router.post("/account/second-factor")
 def post_second_factor(request: Request, session: Viewer, form: SentForm) -> Response:
     """Switch the second factor on with a first code, or off with one."""
     write, seal = write_of(request, session), _seal(request)
@@ -220,8 +220,6 @@ def draw_code(content: str) -> Markup:
     qrcode.make(content, image_factory=SvgPathImage).save(drawn)
     return Markup(drawn.getvalue().decode().partition("?>")[2])  # noqa: S704  (a QR code's path has no text in it)
 
-
-router = APIRouter()
 
 HOME: Final = "/portfolio"
 """The page after a sign-in without another target."""

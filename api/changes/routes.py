@@ -19,7 +19,7 @@ from api.http.parameters import MAX_PAGE, DryRun, Limit, Offset, RecordId, at_mo
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write
-from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
 from pipelines.changes import Sender
 from schemas.changes import (
     ChangeListResponse,
@@ -110,8 +110,7 @@ async def list_changes(
 
 webhooks_router = APIRouter(prefix=f"{V1}/webhooks", tags=["Changes"])
 
-_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
-_OF_ONE: Final = (*_ERRORS, "not_found")
+_OF_ONE: Final = (*CHANGE_ERRORS, "not_found")
 
 
 @webhooks_router.get(
@@ -155,7 +154,7 @@ async def list_deliveries(
         "Add a webhook",
         body=body_of(WebhookInput),
         answers={200: WebhookWriteResult, 201: WebhookWriteResult},
-        errors=_ERRORS,
+        errors=CHANGE_ERRORS,
         preview=True,
     ),
 )

@@ -21,7 +21,7 @@ from api.http.parameters import DryRun, ImportStatus, Limit, Offset, RecordId
 from api.http.requests import fingerprint, json_body
 from api.http.service import service_of
 from api.http.writing import Write
-from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
 from api.operate.launching import Launch, launch_of_export
 from schemas.exports import EXTENSIONS, MEDIA_TYPES, Export, ExportInput, ExportListResponse, ExportResponse
 from schemas.refusals import NotThere, require
@@ -46,7 +46,7 @@ _FILE: Final = {"Content-Disposition": "Names the file."}
         "Export the whole portfolio",
         body=body_of(ExportInput),
         answers={200: ExportResponse, 202: ExportResponse},
-        errors=tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached"),
+        errors=CHANGE_ERRORS,
         preview=True,
     ),
 )

@@ -5,7 +5,8 @@ back.
 """
 
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -39,8 +40,7 @@ from api.pages.render import language_of, link, page, redirect, said
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
-from schemas.actors import Actor
-from schemas.imports.types import ImportSource, ImportUndoResult, SourceColumn, has_counts
+from schemas.imports.types import ImportSource, SourceColumn, has_counts
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused, require
@@ -50,7 +50,6 @@ from services.imports.workbook import template
 from services.run import run
 from warehouse.imports import queries, words
 from warehouse.imports.queries import Reason
-from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix="/imports")
 
@@ -298,8 +297,8 @@ def get_undo(request: Request, session: Editor) -> Response:
     """Show what undoing an import would do to its items."""
     service, actor = service_of(request), write_of(request, session).actor
     filename = stored_import(service, session.company_id, path_id(request)).filename
-    operation = _undoing(request, actor, dry_run=True)
-    tried = run(service.writes, actor, operation, lambda undone: translated(undone, actor.lang, {}))
+    trying = partial(undo, actor=actor, import_id=path_id(request), rulesets=service.rulesets, dry_run=True)
+    tried = run(service.writes, actor, trying, lambda undone: translated(undone, actor.lang, {}))
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 
 
@@ -308,11 +307,7 @@ def post_undo(request: Request, session: Editor, form: SentForm) -> Response:
     """Undo an import, as `POST /imports/{id}/undo` does, and lead back to it."""
     body = {"reason": form.get("reason", "").strip() or None}
     write = with_reason(write_of(request, session, form.get("once")), body)
-    write.answer(fingerprint(body), _undoing(request, write.actor, dry_run=False), lambda _: Response())
+    rulesets = write.service.rulesets
+    undone = partial(undo, actor=write.actor, import_id=path_id(request), rulesets=rulesets, dry_run=False)
+    write.answer(fingerprint(body), undone, lambda _: Response())
     return redirect(link(request, f"/imports/{path_id(request)}"))
-
-
-def _undoing(request: Request, actor: Actor, *, dry_run: bool) -> Callable[[Connection], ImportUndoResult]:
-    """Return the operation that undoes the import of the page."""
-    rulesets = service_of(request).rulesets
-    return lambda conn: undo(conn, actor, path_id(request), rules=rulesets.active(conn), dry_run=dry_run)

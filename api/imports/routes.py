@@ -4,9 +4,9 @@ Beside them the rejected rows, undoing, and what the company's imports remember:
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time
+from functools import partial
 from typing import Annotated, Final, TypeVar, get_args
 from uuid import UUID
 
@@ -54,7 +54,7 @@ from api.imports.submissions import (
     submit,
     submit_corrected,
 )
-from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from pipelines.imports.rejections import Edit
 from schemas.imports.inputs import ImportCorrections, ImportRepeat, OwnWordsInput
 from schemas.imports.types import (
@@ -122,14 +122,8 @@ IsDryRun = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """The values of the parameters; a multipart body may have each as a part, too."""
-
-    dry_run: list[str]
-    mapping: list[str]
-    mapping_name: list[str]
-    archived: list[str]
+_Sent = Mapping[str, list[str]]
+"""The values of the parameters; a multipart body may have each as a part, too."""
 
 
 @router.post(
@@ -159,7 +153,8 @@ async def post_import(
     """
     file = await upload(request, filename)
     write = await run_in_threadpool(Write.by_key, request, key)
-    sent = _Sent(dry_run or [], mapping or [], mapping_name or [], archived or [])
+    named = {"dry_run": dry_run, "mapping": mapping, "mapping_name": mapping_name, "archived": archived}
+    sent = {name: values or [] for name, values in named.items()}
     submission = await run_in_threadpool(_submission, write, file, sent)
     return submission if isinstance(submission, Response) else await submit(request, write, submission, _accepted)
 
@@ -204,10 +199,10 @@ async def post_repeat(
 def _submission(write: Write, file: Upload, sent: _Sent) -> Submission | Response:
     """Return what the request submits, or the answer that an equal request has already had."""
     digest = _fingerprint(file, sent)
-    dry_run = _with_part("dry_run", truth, sent.dry_run, file) or False
+    dry_run = _with_part("dry_run", truth, sent, file) or False
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
-    given, name = _mapping(file, sent), _with_part("mapping_name", sent_once, sent.mapping_name, file)
+    given, name = _mapping(file, sent), _with_part("mapping_name", sent_once, sent, file)
     name = None if name is None else mapping_name(name)
     return Submission(
         file.data,
@@ -217,7 +212,7 @@ def _submission(write: Write, file: Upload, sent: _Sent) -> Submission | Respons
         name,
         keeps_mapping=given is not None,
         fingerprint=digest,
-        keep_archived=_with_part("archived", read_archived, sent.archived, file) == "keep",
+        keep_archived=_with_part("archived", read_archived, sent, file) == "keep",
     )
 
 
@@ -225,19 +220,19 @@ def _fingerprint(file: Upload, sent: _Sent) -> bytes:
     """Return the fingerprint of what the caller sent, by either way: the file, its name, and the parameters."""
     content = hashlib.sha256(file.data).hexdigest()
     fields = {name: value for name, value in file.fields.items() if name != "dry_run"}
-    mapping, name = agreed("mapping", sent_once, sent.mapping), agreed("mapping_name", sent_once, sent.mapping_name)
-    return fingerprint([content, file.filename, fields, mapping, name, *sent.archived[:1]])
+    mapping, name = (agreed(name, sent_once, sent[name]) for name in ("mapping", "mapping_name"))
+    return fingerprint([content, file.filename, fields, mapping, name, *sent["archived"][:1]])
 
 
-def _with_part(name: str, check: Callable[[Sequence[str]], T], values: list[str], file: Upload) -> T | None:
+def _with_part(name: str, check: Callable[[Sequence[str]], T], sent: _Sent, file: Upload) -> T | None:
     """Return the caller's value, sent as a parameter, as a part of the form, or equal in both."""
     part = file.fields.get(name)
-    return agreed(name, check, values if part is None else [*values, part])
+    return agreed(name, check, sent[name] if part is None else [*sent[name], part])
 
 
 def _mapping(file: Upload, sent: _Sent) -> JsonObject | None:
     """Return the caller's mapping as JSON; the reader checks the meaning of its keys."""
-    text = _with_part("mapping", sent_once, sent.mapping, file)
+    text = _with_part("mapping", sent_once, sent, file)
     if not text:
         return None
     try:
@@ -289,13 +284,14 @@ async def get_import(
     return revalidated(request, in_language(json_of(report), lang, templates))
 
 
-_ERRORS: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
-
-
 @router.post(
     "/{id}/undo",
     **operation(
-        "Undo an import", body=body_of(ReasonInput), answers={200: ImportUndoResult}, errors=_ERRORS, preview=True
+        "Undo an import",
+        body=body_of(ReasonInput),
+        answers={200: ImportUndoResult},
+        errors=(*CHANGE_ERRORS, "not_found"),
+        preview=True,
     ),
 )
 def post_undo(received: JsonWrite, import_id: RecordId, dry_run: DryRun) -> Response:
@@ -307,10 +303,7 @@ def post_undo(received: JsonWrite, import_id: RecordId, dry_run: DryRun) -> Resp
     """
     write, body = received.admitted()
     write = with_reason(write, body)
-
-    def undone(conn: Connection) -> ImportUndoResult:
-        return undo(conn, write.actor, import_id, rules=write.service.rulesets.active(conn), dry_run=dry_run)
-
+    undone = partial(undo, actor=write.actor, import_id=import_id, rulesets=write.service.rulesets, dry_run=dry_run)
     return write.answer(fingerprint(body), undone, json_of, dry_run=dry_run)
 
 

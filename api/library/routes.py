@@ -1,6 +1,6 @@
 """Lists shared components, sites and brands. An operator adds them by `api.library.commands`."""
 
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from fastapi import APIRouter
 from pydantic import BaseModel
@@ -12,7 +12,7 @@ from api.http.auth import Credential, Presented, read_page
 from api.http.parameters import DryRun, Limit, NameLike, Offset
 from api.http.requests import fingerprint
 from api.http.writing import JsonWrite
-from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
 from schemas.library import (
     BrandInput,
     BrandListResponse,
@@ -79,16 +79,13 @@ async def _listed(request: Request, presented: Credential, listing: Listing[T]) 
     return revalidated(request, json_of(await read_page(request, presented, listing)))
 
 
-_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
-
-
 @router.post(
     "/brands",
     **operation(
         "Add a brand",
         body=body_of(BrandInput),
         answers={200: BrandResult, 201: BrandResult},
-        errors=_ERRORS,
+        errors=CHANGE_ERRORS,
         preview=True,
     ),
 )
@@ -103,7 +100,11 @@ def post_brand(received: JsonWrite, dry_run: DryRun) -> Response:
 @router.post(
     "/sites",
     **operation(
-        "Add a site", body=body_of(SiteInput), answers={200: SiteResult, 201: SiteResult}, errors=_ERRORS, preview=True
+        "Add a site",
+        body=body_of(SiteInput),
+        answers={200: SiteResult, 201: SiteResult},
+        errors=CHANGE_ERRORS,
+        preview=True,
     ),
 )
 def post_site(received: JsonWrite, dry_run: DryRun) -> Response:
@@ -117,7 +118,7 @@ def post_site(received: JsonWrite, dry_run: DryRun) -> Response:
         "Add a shared component",
         body=body_of(LibraryComponentInput),
         answers={200: LibraryComponentResult, 201: LibraryComponentResult},
-        errors=_ERRORS,
+        errors=CHANGE_ERRORS,
         preview=True,
     ),
 )

@@ -1,5 +1,6 @@
 """Adds what all operations of the OpenAPI document share: scopes, limits, headers, error answers, schema style."""
 
+from importlib.resources import files
 from typing import Final
 
 import orjson
@@ -57,72 +58,21 @@ def example(code: str, *, counted: bool = True) -> JsonObject:
     return body | ({"details": _DETAILS[code]} if code == "invalid_body" or (counted and code in _DETAILS) else {})
 
 
+_COMMON: Final[JsonObject] = orjson.loads((files("api.openapi") / "common.json").read_bytes())
+"""The token endpoint's credential, the parameters of every write and of every operation, and the headers of answers."""
 _WRITES: Final = ("post", "put", "patch", "delete")
-_CLIENT: Final = {
-    "type": "http",
-    "scheme": "basic",
-    "description": "The id of the key as user, the key as password (RFC 6749, section 2.3.1); or both in the body.",
-}
 _LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
 _TOKEN_LIMIT: Final = {"requests": keys.TOKEN_REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
 _SUPPLIER_LIMIT: Final = {"requests": ANSWERS_PER_MINUTE, "seconds": 60, "counted_by": "token, and address"}
-_IDEMPOTENCY_KEY: Final = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "Any text of 1 to 255 characters. The same request with the same key within 24 hours gets the "
-    "first answer instead of writing again; another payload under it is refused with 409. A dry run uses no key.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-}
-_CORRELATION_ID: Final = {
-    "name": "X-Correlation-Id",
-    "in": "header",
-    "required": False,
-    "description": "Your own name for this exchange, kept when it is of 1 to 128 visible ASCII characters.",
-    "schema": {"type": "string"},
-}
-_HEADERS: Final[dict[str, JsonObject]] = {
-    "X-Correlation-Id": {
-        "description": "Names this exchange; an error's `correlationId` is the same.",
-        "required": True,
-        "schema": {"type": "string", "maxLength": 128},
-    },
-    "Retry-After": {
-        "description": "Seconds to wait before the next request.",
-        "required": True,
-        "schema": {"type": "integer", "format": "int32", "minimum": 1},
-    },
-    "WWW-Authenticate": {
-        "description": "How to authenticate (RFC 9110, section 11.6.1).",
-        "required": True,
-        "schema": {"type": "string"},
-    },
-    "RateLimit-Policy": {
-        "description": "The key's limit: `q` requests in any `w` seconds (draft-ietf-httpapi-ratelimit-headers-10).",
-        "schema": {"type": "string"},
-    },
-    "RateLimit": {
-        "description": "What is left of it: `r` requests now, one more in `t` seconds at the latest.",
-        "schema": {"type": "string"},
-    },
-    "Sandbox": {
-        "description": "Present where a test key or a token of one asked, so that the answer is of the sandbox.",
-        "schema": {"type": "string", "const": "true"},
-    },
-    "Idempotent-Replayed": {
-        "description": "Present where the answer is the stored one of an earlier request with this Idempotency-Key.",
-        "schema": {"type": "string", "const": "true"},
-    },
-}
 _HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After",), "503": ("Retry-After",)}
 
 
 def complete(document: JsonObject) -> None:
     """Complete every operation and the style of every schema, in place."""
-    document["components"]["headers"] = _HEADERS
+    document["components"]["headers"] = _COMMON["headers"]
     for name in ("HTTPValidationError", "ValidationError"):  # of the framework's own 422
         document["components"]["schemas"].pop(name, None)
-    document["components"]["securitySchemes"]["Client"] = _CLIENT
+    document["components"]["securitySchemes"]["Client"] = _COMMON["client"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             _complete(operation, path, method)
@@ -152,7 +102,7 @@ def _complete(operation: JsonObject, path: str, method: str) -> None:
         for requirement in operation["security"]:
             if "BearerToken" in requirement:  # the only scheme with scopes; a key has its own
                 requirement["BearerToken"] = [operation["x-scope"]]
-    common = [_IDEMPOTENCY_KEY, _CORRELATION_ID] if once else [_CORRELATION_ID]
+    common = [_COMMON[name] for name in ("idempotency_key", "correlation_id") if once or name == "correlation_id"]
     operation.setdefault("parameters", []).extend(common)
     operation["responses"].pop("422", None)  # the framework's own; a parameter at fault is a 400 here
     operation["responses"] = dict(sorted(operation["responses"].items()))

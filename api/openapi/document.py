@@ -124,6 +124,8 @@ READ_ERRORS: Final = (
 """Error codes of every operation with a credential."""
 WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "idempotency_key_reuse", "payload_too_large")
 """Error codes of every write."""
+CHANGE_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
+"""Error codes of a write that brings no SKU."""
 
 
 def operation(

@@ -300,7 +300,8 @@ class Client:
                 headers={**self._headers, **(headers or {})},
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            no_answer = f"No service answers at {self._base_url} ({_reason(error)})"
+            reason = type(getattr(error, "reason", None) or error).__name__  # its text would show addresses of objects
+            no_answer = f"No service answers at {self._base_url} ({reason})"
             raise Refusal(f"{no_answer}; start it with `pcds serve`, or say with --url where it is.") from None
         try:
             body = orjson.loads(answer.data)
@@ -319,11 +320,6 @@ def _detail(detail: JsonMapping) -> str:
     if not detail.get("answer"):
         return sentence
     return " ".join([sentence, *options_of(cast(Asked, detail))])
-
-
-def _reason(error: Exception) -> str:
-    """Return the kind of the last fault; its text would show addresses of objects."""
-    return type(getattr(error, "reason", None) or error).__name__
 
 
 def _sentence(status: int, body: JsonMapping, lang: str) -> str:

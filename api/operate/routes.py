@@ -6,6 +6,7 @@ token (`PCDS_METRICS_TOKEN`). What does not belong here: queries (`warehouse.ope
 """
 
 import asyncio
+import csv
 import hmac
 import shutil
 import time
@@ -14,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -255,34 +257,11 @@ async def security_contact(request: Request) -> Response:
 
 metrics_router = APIRouter(include_in_schema=False)
 
-COUNTERS: Final[Mapping[str, str]] = {
-    "import_rows": "Lines of imports by outcome.",
-    "writes": "Transactions that wrote, of all companies; less where a company was removed.",
-    "audit_entries": "Entries of the audit ledgers.",
-}
-GAUGES: Final[Mapping[str, str]] = {
-    "up_database": "1 where the numbers that are read from Postgres stand in this answer, else 0.",
-    "imports": "Imports by step (waiting, writing, stalled, ended) and state.",
-    "import_wait_seconds": "How long the oldest import has waited for a run.",
-    "skus": "SKUs of all companies.",
-    "companies": "Companies by plan.",
-    "companies_at_sku_limit": "Companies that hold at least this share of their plan's SKUs.",
-    "snapshots_behind": "Companies with writes that no snapshot has.",
-    "snapshot_lag_seconds": "Age of the oldest write that no snapshot has.",
-    "launches": "Runs that were launched and have not ended: waiting for a worker, or taken.",
-    "runs": "Runs of Dagster that have not ended, by state.",
-    "runs_ended_last_hour": "Runs of Dagster that ended in the last hour, by state.",
-    "checks_failed": "Companies for which the last verdict of a check in Dagster is a failure, by asset and check.",
-    "workers": "Workers that wait for runs.",
-    "database_connections": "Connections of the application's role by state.",
-    "database_connections_limit": "Connections that the server allows.",
-    "database_size_bytes": "Size of the database.",
-    "disk_free_bytes": "Free space of the disk of the data directory.",
-    "disk_size_bytes": "Size of the disk of the data directory.",
-    "problem": "1 while a state that `pcds doctor` names holds here, else 0.",
-    "records": "Records of all companies that `pcds doctor` lists, by kind, as they were counted last.",
-    "pool_connections": "Connections of the answering process's pools by state.",
-}
+with (Path(__file__).parent / "metrics.csv").open(encoding="utf-8", newline="") as _file:
+    _METRICS: Final = [*csv.DictReader(_file)]
+COUNTERS: Final = {row["name"]: row["meaning"] for row in _METRICS if row["kind"] == "counter"}
+GAUGES: Final = {row["name"]: row["meaning"] for row in _METRICS if row["kind"] == "gauge"}
+"""What each metric says, by its name without `pcds_`."""
 _UNITS: Final = {
     "import_wait": "import_wait_seconds",
     "snapshot_lag": "snapshot_lag_seconds",

@@ -81,7 +81,9 @@ def serve(
     )
     logs.configure(settings)
     logs.name_misspelt()
-    _take_over(settings)
+    if left := leftovers.orphans(settings.data_dir):  # API processes of a killed supervisor still occupy the port
+        log.warning("leftovers.ended", pids=[process.pid for process in left])
+        leftovers.end(left)
     refuse_taken(settings)
     prepare_data_dir(settings.data_dir)
     with leftovers.serving_alone(settings.data_dir):
@@ -98,7 +100,9 @@ def _serve(settings: Settings, workers: int, asked: Mapping[str, bool]) -> None:
     try:
         with running(settings):
             keep_address(settings)
-            _empty(settings.data_dir / "metrics")
+            counts = settings.data_dir / "metrics"  # in which API processes count; counts of earlier starts go
+            shutil.rmtree(counts, ignore_errors=True)
+            counts.mkdir(mode=0o700)
             with bind_socket(settings) as listener, _Gate() as gate:
                 children = _children(settings, listener, workers, gate)
                 supervisor = _Supervisor(settings, children, listener)
@@ -345,20 +349,6 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
         answers = partial(forker.answers, socket_of_forker)
         children.append(_Child(start.FORKER.name, start.FORKER.command, first=True, last=True, answers=answers))
     return children
-
-
-def _empty(folder: Path) -> None:
-    """Make the folder in which API processes count their requests; counts of earlier starts go."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
-
-
-def _take_over(settings: Settings) -> None:
-    """End what a killed supervisor left on this data directory: its API processes still occupy the port."""
-    left = leftovers.orphans(settings.data_dir)
-    if left:
-        log.warning("leftovers.ended", pids=[process.pid for process in left])
-        leftovers.end(left)
 
 
 def _prepared(settings: Settings, asked: Mapping[str, bool]) -> JsonObject:

@@ -134,14 +134,16 @@ class Refusal:
         return b"HTTP/1.1 %d %s\r\n%s\r\n%s" % (self.status, self.status.phrase.encode(), head, body)
 
 
-def new_correlation_id() -> str:
-    """Return an id for a request whose own was not read."""
-    return str(uuid4())
-
-
-def malformed_request() -> Refusal:
-    """Return the refusal of data that is no HTTP/1.1 request."""
-    return Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
+_AGAIN: Final = {b"retry-after": b"1"}
+MALFORMED: Final = Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
+"""Of data that is no request."""
+FULL: Final = Refusal(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "internal_error",
+    "The service holds as many connections as it can; send the request again.",
+    _AGAIN,
+)
+"""Of a connection where this process has as many open as it may."""
 
 
 def large_header(most: int) -> Refusal:
@@ -168,13 +170,7 @@ def slow_body(seconds: float, bytes_per_second: int) -> Refusal:
 def many_from_there(most: int) -> Refusal:
     """Return the refusal of a connection where `most` of one address are open."""
     message = f"At most {most} connections of one address are open at once; use fewer, and each for many requests."
-    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, {b"retry-after": b"1"})
-
-
-def many() -> Refusal:
-    """Return the refusal of a connection where this process has as many open as it may."""
-    message = "The service holds as many connections as it can; send the request again."
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "internal_error", message, {b"retry-after": b"1"})
+    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, _AGAIN)
 
 
 _HEADER_LINES: Final = 200
@@ -233,7 +229,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if of_network > 2:  # answers need memory too
             transport.abort()
         elif of_all > 1:
-            self._refuse(many(), tell=False)
+            self._refuse(FULL, tell=False)
         else:
             self._refuse(many_from_there(self._bounds.connections_per_address), tell=False)
 
@@ -261,7 +257,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  (uvicorn's words)
         """Answer an error at which the parser or one of our callbacks stopped."""
-        self._refuse(self._refusal or malformed_request())
+        self._refuse(self._refusal or MALFORMED)
 
     def on_message_begin(self) -> None:
         """Note the begin of a request; its time counts from its first byte."""
@@ -369,7 +365,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if answering and (self._phase is not Phase.BODY or self.cycle.response_started or self.pipeline):
             self._abort(refused.code)
             return
-        identifier = new_correlation_id()
+        identifier = str(uuid4())
         if tell:
             log.info("connection.refused", status=int(refused.status), code=refused.code, correlation_id=identifier)
         self.transport.write(refused.as_bytes(identifier))

@@ -14,7 +14,6 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit import words
 from api.http.answers import json_of
 from api.http.errors import HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
@@ -275,19 +274,16 @@ def _in_volumes(issue: Issue, rows: Sequence[tuple[str, JsonMapping]]) -> Issue:
 
 def _faults(refused: HttpRefusal, form: Form, lang: str) -> list[tuple[str, str]]:
     """Return what is wrong at each input, in the person's language."""
-    faults = []
+    faults, types = [], [form.get(f"parts.{key}.component_type", "") for key in form.getlist("part")]
     for issue in refused.details or ():
         path = str(issue.get("field") or "")
         name = input_of_path(path, [f"parts.{key}" for key in form.getlist("part")])
-        label = text("edit.volumes", lang) if path.startswith("volumes") else _label(path, form, lang)
+        label = text("edit.volumes", lang) if path.startswith("volumes") else ""
+        if path and not label:
+            label = words.path_in_words(path, lang, types)
         sentence = said(issue["message"], lang) if "message" in issue else ""
         faults.append((name, f"{label}: {sentence}" if label else sentence))
     return faults or [("", said(str(refused), lang))]
-
-
-def _label(path: str, form: Form, lang: str) -> str:
-    types = [form.get(f"parts.{key}.component_type", "") for key in form.getlist("part")]
-    return words.path_in_words(path, lang, types) if path else ""
 
 
 def _conflict_page(

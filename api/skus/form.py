@@ -181,17 +181,12 @@ def _volumes(form: Form, lang: str) -> dict[object, tuple[str, JsonObject]]:
     for key in form.getlist("volume"):
         row = {name: form.get(f"volumes.{key}.{name}", "").strip() for name in VOLUME}
         if row["market"] or row["units_placed"]:
-            whole = {name: _whole(row[name], name, lang) for name in VOLUME[1:]}
+            whole = {name: value_of([row[name]], "integer", lang) for name in VOLUME[1:]}
+            whole["half"] = whole["half"] or 0
             body = {"market": market_code(row["market"]), **whole}
             place = (body["market"], body["year"], body["half"])
             found[place if place not in found else key] = (key, body)  # the write refuses a row that is there twice
     return found
-
-
-def _whole(filled: str, name: str, lang: str) -> object:
-    if not filled:
-        return 0 if name == "half" else None
-    return value_of([filled], "integer", lang)
 
 
 def anchor_of(field: str, place: int | None = None) -> str:

@@ -6,7 +6,7 @@ names beside codes.
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -41,7 +41,7 @@ from schemas import normalise, texts
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit
 from schemas.pages import Page
 from schemas.refusals import Refused
 from schemas.skus.answers import SkuListResponse
@@ -77,20 +77,49 @@ def _id(value: str) -> UUID:
 
 _code = partial(normalise.text, min_length=1, max_length=MOST_CHARACTERS, is_code=True)
 
-READ: Final[Mapping[str, Callable[[str], Any]]] = {
-    "q": _words,
-    "market": normalise.market,
-    "grade": partial(normalise.code, vocabulary="recyclability_grade"),
-    "doc_status": partial(normalise.code, vocabulary="doc_status"),
-    "material": partial(normalise.code, vocabulary="material"),
-    "brand_id": _id,
-    "supplier_id": _id,
-    "gap": partial(one_of, codes=GAPS),
-    "flag": _code,
-    "rule": _code,
-    "sort": partial(one_of, codes=SORTS),
+
+def _codes(codes: tuple[str, ...]) -> dict[str, object]:
+    return {"type": "string", "enum": list(codes)}
+
+
+_TEXT: Final = {"type": "string", "maxLength": MOST_CHARACTERS}
+_UUID: Final = {"type": "string", "format": "uuid"}
+_FOUND: Final = "As of the newest snapshot, see `findings_as_of`."
+_OF_WORDS: Final = (
+    f"Only SKUs that contain every word of these, {MOST_WORDS} at most, in code, name, GTIN, material, format, "
+    "category, brand or supplier. Order, case and accents do not count."
+)
+_OF_MARKET: Final = (
+    "Only SKUs of this market, named or with units above 0 in 2026 or later; a country includes its subdivisions."
+)
+_OF_SORT: Final = (
+    "Field to sort by, with a minus in descending order; SKUs without a value come last. Without it: newest first."
+)
+_OF_BAN: Final = f"Only SKUs that meet, or may meet, the format ban of this code, as in `annex_v_flags`. {_FOUND}"
+_OF_RULE: Final = (
+    f"Only SKUs on which the design rule of this id fired and is not overruled, as in `grade_trace`. {_FOUND}"
+)
+
+
+def _vocabulary(name: str, meaning: str) -> tuple[Callable[[str], Any], dict[str, object], str]:
+    return partial(normalise.code, vocabulary=name), _codes(VOCABULARIES[name]), meaning
+
+
+FILTERS: Final[Mapping[str, tuple[Callable[[str], Any], Mapping[str, object], str]]] = {
+    "q": (_words, _TEXT, _OF_WORDS),
+    "market": (normalise.market, {"type": "string"}, _OF_MARKET),
+    "grade": _vocabulary("recyclability_grade", "Only SKUs of this grade."),
+    "doc_status": _vocabulary("doc_status", "Only SKUs of this DoC status."),
+    "material": _vocabulary("material", "Only SKUs of this material, or with a component of it."),
+    "brand_id": (_id, _UUID, "Only SKUs of this brand."),
+    "supplier_id": (_id, _UUID, "Only SKUs with a component of this supplier."),
+    "gap": (partial(one_of, codes=GAPS), _codes(GAPS), f"Only SKUs of which this is not recorded. {_FOUND}"),
+    "flag": (_code, _TEXT, _OF_BAN),
+    "rule": (_code, _TEXT, _OF_RULE),
+    "sort": (partial(one_of, codes=SORTS), _codes(SORTS), _OF_SORT),
 }
-"""Each parameter with the function that reads it, which raises `Unfit` with what would be accepted."""
+"""Each parameter: the function that reads it, which raises `Unfit` with what would be accepted; schema; meaning."""
+READ: Final = {name: read for name, (read, _, _) in FILTERS.items()}
 _OF_FINDING: Final = ("gap", "flag", "rule")
 
 
@@ -143,53 +172,17 @@ def place_of(request: Request, company_id: UUID) -> Place:
     return Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
 
 
-def _codes(codes: tuple[str, ...]) -> dict[str, object]:
-    return {"type": "string", "enum": list(codes)}
-
-
-_TEXT: Final = {"type": "string", "maxLength": MOST_CHARACTERS}
-_UUID: Final = {"type": "string", "format": "uuid"}
-_FOUND: Final = "As of the newest snapshot, see `findings_as_of`."
-_OF_WORDS: Final = (
-    f"Only SKUs that contain every word of these, {MOST_WORDS} at most, in code, name, GTIN, material, format, "
-    "category, brand or supplier. Order, case and accents do not count."
-)
-_PUBLISHED: Final[Mapping[str, tuple[Mapping[str, object], str]]] = {
-    "q": (_TEXT, _OF_WORDS),
-    "market": (
-        {"type": "string"},
-        "Only SKUs of this market, named or with units above 0 in 2026 or later; a country includes its subdivisions.",
-    ),
-    "grade": (_codes(VOCABULARIES["recyclability_grade"]), "Only SKUs of this grade."),
-    "doc_status": (_codes(VOCABULARIES["doc_status"]), "Only SKUs of this DoC status."),
-    "material": (_codes(VOCABULARIES["material"]), "Only SKUs of this material, or with a component of it."),
-    "brand_id": (_UUID, "Only SKUs of this brand."),
-    "supplier_id": (_UUID, "Only SKUs with a component of this supplier."),
-    "gap": (_codes(GAPS), f"Only SKUs of which this is not recorded. {_FOUND}"),
-    "flag": (_TEXT, f"Only SKUs that meet, or may meet, the format ban of this code, as in `annex_v_flags`. {_FOUND}"),
-    "rule": (
-        _TEXT,
-        f"Only SKUs on which the design rule of this id fired and is not overruled, as in `grade_trace`. {_FOUND}",
-    ),
-    "sort": (
-        _codes(SORTS),
-        "Field to sort by, with a minus in descending order; SKUs without a value come last. Without it: newest first.",
-    ),
-}
-"""What the document says of each parameter: its schema, and its meaning."""
-
-
 def _parameter(name: str) -> Parameter:
-    schema, meaning = _PUBLISHED[name]
+    read, schema, meaning = FILTERS[name]
     as_published = WithJsonSchema({**schema, "x-stability": "preview"})
-    declared = Annotated[Any, BeforeValidator(validator(READ[name])), as_published, Query(description=meaning)]
+    declared = Annotated[Any, BeforeValidator(validator(read)), as_published, Query(description=meaning)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=declared)
 
 
 class _FilterParameters:
     """The filters as the framework reads and publishes them: its signature is made from the table."""
 
-    __signature__ = Signature([_parameter(name) for name in READ])
+    __signature__ = Signature([_parameter(name) for name in FILTERS])
 
     async def __call__(self, **given: Any) -> Filters:
         return Filters({name: value for name, value in given.items() if value is not None})
@@ -348,11 +341,8 @@ def file_answer(place: Place, filters: Filters, form: Form, table: Table, **othe
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    return StreamingResponse(_chunks(file), 200, headers, MEDIA_TYPES[form], BackgroundTask(file.close))
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: file.read(_CHUNK_BYTES), b"")
+    chunks = iter(lambda: file.read(_CHUNK_BYTES), b"")
+    return StreamingResponse(chunks, 200, headers, MEDIA_TYPES[form], BackgroundTask(file.close))
 
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -372,26 +362,19 @@ _EXPORT["responses"][200] = {
 }
 
 
-def _known(value: str, names: Sequence[str]) -> str:
-    if value not in names:
-        named = Message("{value} is not one of: {codes}.", value=shown(value), codes=", ".join(names))
-        raise Unfit("not_in_vocabulary", named)
-    return value
-
-
-def _all_known(values: list[str]) -> list[str]:
-    return [_known(value, COLUMNS) for value in values]
+def _each_of(values: list[str], codes: Sequence[str]) -> list[str]:
+    return [one_of(value, codes) for value in values]
 
 
 FileForm = Annotated[
     Form,
-    BeforeValidator(validator(_known, FORMS)),
+    BeforeValidator(validator(one_of, FORMS)),
     WithJsonSchema({"type": "string", "enum": list(FORMS)}),
     Query(alias="format", description="What kind of file."),
 ]
 Columns = Annotated[
     list[str] | None,
-    AfterValidator(validator(_all_known)),
+    AfterValidator(validator(_each_of, COLUMNS)),
     WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(COLUMNS)}}),
     Query(description="The columns besides `sku_code` and `name`, in our order; all where none is named. May repeat."),
 ]

@@ -5,10 +5,8 @@ else's change is shown it first.
 """
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast  # Any: what a template takes
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter
@@ -35,12 +33,9 @@ from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
-from schemas.conformity import DocListItem
-from schemas.figures import IncompleteSku
-from schemas.files import TechnicalFile
 from schemas.issues import Issue
 from schemas.json_values import Json
-from schemas.messages import Message, translate, word
+from schemas.messages import translate, word
 from schemas.pages import Page
 from schemas.refusals import Refused, require
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
@@ -53,7 +48,6 @@ from services.skus.archive import what_was_placed
 from services.skus.listing import ALWAYS, COLUMNS, FORMS, Table
 from services.skus.write import write_flag_fact
 from warehouse import conformity, files, library
-from warehouse import conformity as declarations
 from warehouse.figures import gaps, snapshots
 from warehouse.figures.gaps import GAPS
 from warehouse.figures.reader import Now
@@ -183,44 +177,21 @@ _FILES_SHOWN: Final = 50
 _VERSIONS_SHOWN: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _ItemData:
-    """The stored data of one SKU; `history` is None where the plan has no audit log.
-
-    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here, `placed` what of the
-    SKU was placed, in words.
-    """
-
-    item: SkuDetail
-    version: int
-    names: dict[str, str]
-    files: list[TechnicalFile]
-    docs: list[DocListItem]
-    origin: earlier_skus.ValueOrigin
-    history: list[audit.Version] | None
-    missing: IncompleteSku | None
-    rules: RuleSet
-    declared: set[UUID]
-    archived_at: datetime | None
-    placed: Message | None
-    weights: Issue | None
-
-
 @item_router.get("/items/{id}")
-async def get_item(request: Request, session: Viewer) -> Response:
+@limited("portfolio")
+def get_item(request: Request, session: Viewer) -> Response:
     """Show one item of the company; another company's item is answered like one that never existed."""
-    return await run_limited(request, "portfolio", item_page, request, session)
+    return item_page(request, session)
 
 
 def item_page(request: Request, session: Session, refused: Form | None = None) -> Response:
     """Return the page; with the form that was `refused` for a version that has passed, what changed since above it."""
     service, lang, sku_id, conflict = service_of(request), language_of(request), path_id(request), None
     with service.writes.company(session.company_id) as conn:
-        data = _load(service, conn, session.company_id, sku_id, lang)
+        values = _item_values(service, conn, session.company_id, sku_id, lang)
         if refused is not None:
-            seen = version_of(refused.get("version")) or data.version
-            conflict = changes_since(conn, sku_id, seen, data.version, lang)
-    item = data.item
+            seen = version_of(refused.get("version")) or values["version"]
+            conflict = changes_since(conn, sku_id, seen, values["version"], lang)
     typed = [] if refused is None else [("reason", refused.get("reason", ""))]
     return page(
         request,
@@ -229,60 +200,54 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         status=200 if conflict is None else 409,
         path=f"/items/{sku_id}",
         conflict=conflict,
-        item=item,
-        gaps=[(gap, words.gap_anchor(gap["fields"], item)) for gap in data.missing["gaps"]] if data.missing else [],
-        not_understood=[
-            {**each, "name": words.path_in_words(each["field"], item, lang)}
-            for each in (data.missing["not_understood"] if data.missing else ())
-        ],
-        facts=words.fact_rows(item, data.names, lang),
-        parts=words.part_rows(item, data.names, lang),
-        grade=words.grade_words(item, lang),
-        questions=form_skus.questions(item, lang),
-        given=Form([*form_skus.form_of(item, lang).multi_items(), *typed]),
-        version=data.version,
-        substances=words.substance_rows(item["substances"], lang),
-        files=data.files,
-        types=CONTENTS[lang],
-        docs=data.docs,
-        declared=data.declared,
-        origin=data.origin,
-        ban=partial(translated_reason, rules=data.rules, lang=lang),
-        fact_words=lambda fact: translate(in_words(fact), lang),
-        standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
-        archived_at=data.archived_at,
-        placed=data.placed and said(data.placed, lang),
-        weights=None if data.weights is None else said(data.weights.message, lang),
+        given=Form([*form_skus.form_of(values["item"], lang).multi_items(), *typed]),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
-        history=None if data.history is None else [words.version_words(each, lang) for each in data.history],
+        **values,
     )
 
 
-def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _ItemData:
-    now = Now.read(conn, service.clock)
-    row, archived = queries.of(conn, sku_id, now.today), None
+def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> dict[str, Any]:
+    """Return what the page shows of a stored SKU, archived or not, by the rules of the day. Raise `NotThere`.
+
+    `history` is None where the plan has no audit log; `declared` are the DoCs whose PDF is stored here.
+    """
+    now, archived_at = Now.read(conn, service.clock), None
+    row = queries.of(conn, sku_id, now.today)
     if row is None:
-        archived = require(archive.of(conn, sku_id, now.today))
-        row = archived.row
+        row, archived_at = require(archive.of(conn, sku_id, now.today))
     graded = detail_skus.rulesets_of(conn, service.rulesets, row)
     rules, item = graded[0], detail_skus.sku_detail(row, graded, today=now.today, lang=lang)
     missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
-    return _ItemData(
-        item,
-        row["version"],
-        _names(conn, item),
-        files.page(sku_id, _FILES_SHOWN, 0).read(conn)["data"],
-        conformity.of_sku(conn, sku_id, today=now.today),
-        earlier_skus.of(conn, [item["sku_code"]])[item["sku_code"]],
-        audit.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
-        missing,
-        rules,
-        declarations.declarations_of_sku(conn, sku_id),
-        archived and archived.archived_at,
-        what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived else None,
-        weight_mismatch(row["weight_grams"], row["components_weight_g"]),
-    )
+    history = audit.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN)
+    placed = what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived_at else None
+    weights, names = weight_mismatch(row["weight_grams"], row["components_weight_g"]), _names(conn, item)
+    return {
+        "item": item,
+        "version": row["version"],
+        "gaps": [(gap, words.gap_anchor(gap["fields"], item)) for gap in missing["gaps"]] if missing else [],
+        "not_understood": [
+            {**each, "name": words.path_in_words(each["field"], item, lang)}
+            for each in (missing["not_understood"] if missing else ())
+        ],
+        "facts": words.fact_rows(item, names, lang),
+        "parts": words.part_rows(item, names, lang),
+        "grade": words.grade_words(item, lang),
+        "questions": form_skus.questions(item, lang),
+        "substances": words.substance_rows(item["substances"], lang),
+        "files": files.page(sku_id, _FILES_SHOWN, 0).read(conn)["data"],
+        "types": CONTENTS[lang],
+        "docs": conformity.of_sku(conn, sku_id, today=now.today),
+        "declared": conformity.declarations_of_sku(conn, sku_id),
+        "origin": earlier_skus.of(conn, [item["sku_code"]])[item["sku_code"]],
+        "ban": partial(translated_reason, rules=rules, lang=lang),
+        "fact_words": lambda fact: translate(in_words(fact), lang),
+        "standards": unread_parts(item["compliance"]["grade_trace"]["stream"], rules),
+        "archived_at": archived_at,
+        "placed": placed and said(placed, lang),
+        "weights": None if weights is None else said(weights.message, lang),
+        "history": None if history is None else [words.version_words(each, lang) for each in history],
+    }
 
 
 def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:

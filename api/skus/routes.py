@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Final, cast
+from typing import cast
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -31,7 +31,7 @@ from api.http.writing import (
     with_etag,
     with_reason,
 )
-from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
 from api.skus.listing import AskedCursor, FilterParameters, Include, next_cursor, place_of, sort_of, with_parts
 from schemas import texts
 from schemas.issues import Issue
@@ -363,8 +363,6 @@ def wrong_method_of_what_if() -> Response:
 
 archive_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
-_ARCHIVE_ERRORS: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
-
 
 @archive_router.get(
     "/archived",
@@ -381,7 +379,7 @@ async def list_archived(request: Request, presented: Presented, limit: Limit = 5
         "Archive a SKU",
         body=body_of(ReasonInput),
         answers={200: SkuWriteResult},
-        errors=(*_ARCHIVE_ERRORS, "version_conflict"),
+        errors=(*CHANGE_ERRORS, "not_found", "version_conflict"),
         headers=ETAG,
         preview=True,
     ),

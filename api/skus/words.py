@@ -145,13 +145,17 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
         for part in unit["components"]
         for rule in part["rules"]
     ]
+
+    def severity(rule: Mapping[str, object]) -> int:
+        return LOWERING_VERDICTS.index(str(rule["verdict"]))
+
     return {
         **trace,
         "reason": words.with_names(trace["reason"], [issue["field"] for issue in trace["missing"]], lang, types),
         "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
-        "deciding": sorted((rule for rule in fired if rule["verdict"] in LOWERING_VERDICTS), key=_severity),
+        "deciding": sorted((rule for rule in fired if rule["verdict"] in LOWERING_VERDICTS), key=severity),
         "assumptions": [
             words.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
         ],
@@ -178,10 +182,6 @@ def gap_anchor(fields: Sequence[str], item: SkuDetail) -> str | None:
         lacking = (place for place, line in enumerate(lines) if line.get(name) is None)
         return anchor_of(name, next(lacking, 0)) if item["components"] else "components"
     return None
-
-
-def _severity(rule: Mapping[str, object]) -> int:
-    return LOWERING_VERDICTS.index(str(rule["verdict"]))
 
 
 def version_words(entry: Version, lang: str) -> Shown:

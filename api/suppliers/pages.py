@@ -32,14 +32,14 @@ from warehouse import suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import EnquiryLinks
 
-router = APIRouter(prefix="/suppliers")
+router = APIRouter()
 
 PAGE_SIZE = 100
 _LONGEST: Final = 500
 """Longest code or name in a form, in characters."""
 
 
-@router.get("")
+@router.get("/suppliers")
 def get_suppliers(request: Request, session: Viewer) -> Response:
     """List the suppliers; with `?name=` the requests to one of them, with `&state=` those in one state."""
     name = texts.shown(request.query_params.get("name", ""))[:_LONGEST]
@@ -55,19 +55,17 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
     return page(request, "suppliers.html", session=session, found=found, **values)
 
 
-supplier_requests_router = APIRouter(prefix="/supplier-requests")
-
 _SHOWN: Final = 200
 """Requests on the page, the newest; `pcds supplier-request list` shows all."""
 
 
-@supplier_requests_router.get("")
+@router.get("/supplier-requests")
 def get_requests(request: Request, session: Viewer) -> Response:
     """List the requests, and show the form; with `?sku=CODE` the components of that SKU to choose from."""
     return _requests_page(request, session, sku_code=request.query_params.get("sku", ""))
 
 
-@supplier_requests_router.post("")
+@router.post("/supplier-requests")
 def post_request(request: Request, session: Editor, form: SentForm) -> Response:
     """Make a request; its link is shown on the answering page only."""
     write, sku_code = write_of(request, session), form.get("sku", "")[:_LONGEST]
@@ -124,20 +122,18 @@ def _requests_page(
     )
 
 
-enquiries_router = APIRouter(prefix="/enquiries")
-
 ENQUIRIES_PAGE_SIZE: Final = 50
 _OPTIONAL: Final = ("supplier_email", "language", "message", "due_on", "expires_on")
 _SEPARATORS: Final = re.compile(r"[\r\n;,\t]+")
 
 
-@enquiries_router.get("")
+@router.get("/enquiries")
 def get_enquiries(request: Request, session: Viewer) -> Response:
     """List the enquiries, and the form of a new one; `sku` of the address names items for it."""
     return _list_page(request, session)
 
 
-@enquiries_router.post("")
+@router.post("/enquiries")
 def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
     """Ask a supplier; the link is shown once, on the page that answers."""
     codes = [code for part in _SEPARATORS.split(form.get("sku_codes", "")) if (code := part.strip())]
@@ -153,7 +149,7 @@ def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
         return _list_page(request, session, form=form, faults=_faults(refused, language_of(request)))
 
 
-@enquiries_router.get("/{id}")
+@router.get("/enquiries/{id}")
 def get_enquiry(request: Request, session: Viewer) -> Response:
     """Show one enquiry with the state of each item."""
     with service_of(request).writes.company(session.company_id) as conn:
@@ -161,7 +157,7 @@ def get_enquiry(request: Request, session: Viewer) -> Response:
     return _enquiry_page(request, session, enquiry)
 
 
-@enquiries_router.post("/{id}/remind")
+@router.post("/enquiries/{id}/remind")
 def post_remind(request: Request, session: Editor, _: SentForm) -> Response:
     """Have a reminder mailed, and show its text to copy."""
 
@@ -171,7 +167,7 @@ def post_remind(request: Request, session: Editor, _: SentForm) -> Response:
     return _show_mail(request, session, remind)
 
 
-@enquiries_router.post("/{id}/withdraw")
+@router.post("/enquiries/{id}/withdraw")
 def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
     """End the links of an enquiry."""
     write, enquiry_id = write_of(request, session), path_id(request)

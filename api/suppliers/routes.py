@@ -1,7 +1,8 @@
 """Lists whom the company has asked for data and what came of it, by supplier and request by request."""
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from functools import partial
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, WithJsonSchema
@@ -14,7 +15,7 @@ from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, o
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write, with_reason
-from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
 from schemas.json_values import Json
 from schemas.skus.inputs import ReasonInput, parse_body, validator
 from schemas.suppliers import (
@@ -74,8 +75,6 @@ async def list_supplier_requests(
 
 enquiries_router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])
 
-_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
-
 
 @enquiries_router.get(
     "",
@@ -114,7 +113,7 @@ def get_supplier_enquiry(request: Request, key: Reader, enquiry_id: RecordId) ->
         "Ask a supplier about many SKUs",
         body=body_of(SupplierEnquiryInput),
         answers={200: SupplierEnquiryResult, 201: SupplierEnquiryResult},
-        errors=_ERRORS,
+        errors=CHANGE_ERRORS,
         preview=True,
     ),
 )
@@ -139,7 +138,7 @@ def post_supplier_enquiry(received: JsonWrite, dry_run: DryRun) -> Response:
         "Remind a supplier of an enquiry",
         body=body_of(ReasonInput),
         answers={200: SupplierEnquiryResult},
-        errors=(*_ERRORS, "not_found"),
+        errors=(*CHANGE_ERRORS, "not_found"),
         preview=True,
     ),
 )
@@ -151,10 +150,8 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
     """
     write, body = received.admitted()
     write = with_reason(write, body)
-
-    def remind(conn: Connection) -> Asked:
-        return operations.remind(conn, write.actor, enquiry_id, EnquiryLinks(write.service.settings), dry_run=dry_run)
-
+    links = EnquiryLinks(write.service.settings)
+    remind = partial(operations.remind, actor=write.actor, enquiry_id=enquiry_id, links=links, dry_run=dry_run)
     return _answered(write, body, remind, dry_run=dry_run)
 
 
@@ -164,7 +161,7 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
         "Withdraw an enquiry to a supplier",
         body=body_of(ReasonInput),
         answers={200: SupplierEnquiryResult},
-        errors=(*_ERRORS, "not_found"),
+        errors=(*CHANGE_ERRORS, "not_found"),
         preview=True,
     ),
 )
@@ -172,10 +169,7 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
     """Ends the enquiry's link and those of its items at once; answers that wait for review can still be decided."""
     write, body = received.admitted()
     write = with_reason(write, body)
-
-    def withdraw(conn: Connection) -> Asked:
-        return operations.withdraw(conn, write.actor, enquiry_id, dry_run=dry_run)
-
+    withdraw = partial(operations.withdraw, actor=write.actor, enquiry_id=enquiry_id, dry_run=dry_run)
     return _answered(write, body, withdraw, dry_run=dry_run)
 
 

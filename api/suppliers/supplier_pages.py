@@ -63,7 +63,7 @@ from warehouse.operate.objects import AGAIN_SECONDS, AWAY
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import Linked
 
-router = APIRouter(prefix="/supplier-data")
+router = APIRouter()
 
 _STORAGE_FULL: Final = Message(
     "The company that asks you cannot store more documents now. Tell it, and send your answer without this one."
@@ -110,13 +110,13 @@ CountedLink = Annotated[Linked, Depends(_admit)]
 """What the token of the path leads to, as a handler's parameter; `CountedLink` counts the use."""
 
 
-@router.get("/{token}")
+@router.get("/supplier-data/{token}")
 def get_form(request: Request, link: RequestLink) -> Response:
     """Show the form, with the documents attached so far."""
     return _form_page(request, link)
 
 
-@router.post("/{token}")
+@router.post("/supplier-data/{token}")
 def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends(_read_form)]) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
     write = write_of_supplier(request, link)
@@ -147,13 +147,13 @@ def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends
     return _form_page(request, link, form=form, faults=faults)
 
 
-@router.get("/{token}/thanks")
+@router.get("/supplier-data/{token}/thanks")
 def get_thanks(request: Request, _: RequestLink) -> Response:
     """Show what happens next."""
     return page(request, "supplier_thanks.html", form_path=_path(request))
 
 
-@router.post("/{token}/files")
+@router.post("/supplier-data/{token}/files")
 async def post_document(request: Request, link: CountedLink) -> Response:
     """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
     file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
@@ -286,10 +286,7 @@ def _path(request: Request, more: str = "") -> str:
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
-supplier_enquiry_router = APIRouter(prefix="/supplier-enquiries")
-
-
-@supplier_enquiry_router.get("/{token}")
+@router.get("/supplier-enquiries/{token}")
 def get_enquiry(request: Request, link: EnquiryOfLink) -> Response:
     """Show what is asked; a token that is unknown, withdrawn or expired gets the same refusal."""
     now, token = service_of(request).clock.now(), request.path_params["token"]

@@ -23,6 +23,8 @@ from pydantic import BaseModel, Field
 from connector.principal import Principal
 from connector.service import Service
 from connector.tools.kit import Answer, Values, instant, refusal
+from schemas.actors import Actor
+from services.run import run
 from warehouse import assistants as confirmations
 from warehouse.operate import objects
 from warehouse.operate.sessions import Connection
@@ -173,7 +175,8 @@ def _stored(service: Service, who: Principal, filing: Filing, work: Callable[[Co
         except ConnectionError:
             raise refusal("internal_error", f"{objects.AWAY} Nothing was filed.") from None
     try:
-        return service.writes.run(who.company_id, work, repeatable=True)
+        actor = Actor(who.company_id, who.origin, service.clock.now())
+        return run(service.writes, actor, work, lambda entry: entry, repeatable=True)
     except ToolError:
         if filing.document is not None:
             service.objects.remove(filing.document[0])

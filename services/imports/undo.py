@@ -22,6 +22,7 @@ from schemas.refusals import Refused, require
 from warehouse.audit import ledger
 from warehouse.imports import queries
 from warehouse.operate.sessions import Connection
+from warehouse.rules import Rulesets
 from warehouse.skus import archive, earlier
 from warehouse.skus.earlier import State
 from warehouse.skus.store import stage, store
@@ -80,7 +81,7 @@ class _Import(NamedTuple):
     filename: str
 
 
-def undo(conn: Connection, actor: Actor, import_id: UUID, *, rules: RuleSet, dry_run: bool) -> ImportUndoResult:
+def undo(conn: Connection, actor: Actor, import_id: UUID, *, rulesets: Rulesets, dry_run: bool) -> ImportUndoResult:
     """Undo an import in the caller's transaction; with `dry_run` only say what it would do.
 
     Raise `NotThere`, and `Refused` for a dry run or an import that is worked on, and while an import of the company is
@@ -99,7 +100,7 @@ def undo(conn: Connection, actor: Actor, import_id: UUID, *, rules: RuleSet, dry
         for sku in touched
         if sku.state == "restore" and sku.version is not None and sku.version_before is not None
     }
-    refused = restore(conn, actor, wanted, rules=rules, dry_run=dry_run) if wanted else []
+    refused = restore(conn, actor, wanted, rules=rulesets.active(conn), dry_run=dry_run) if wanted else []
     gone = {sku.sku_id: sku.version_before for sku in touched if sku.state == "archive"}
     resting = {sku.sku_id: sku.volumes_before for sku in touched if sku.state == "take_units"}
     kept: list[UndoKept] = [

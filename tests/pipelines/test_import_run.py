@@ -226,9 +226,9 @@ def test_undoing_an_import_does_not_bring_a_forbidden_record_back(desk: Desk) ->
     last = desk.send("sku_code,name,annual_volume_de_2026\nA1,,0")
     assert desk.run(last)
     with desk.pool.company(desk.company) as conn:
-        rules, now = desk.rulesets.active(conn), desk.clock.now()
+        actor = Actor(desk.company, ORIGIN, desk.clock.now())
         for dry_run in (True, False):
-            done = undo(conn, Actor(desk.company, ORIGIN, now), last, rules=rules, dry_run=dry_run)
+            done = undo(conn, actor, last, rulesets=desk.rulesets, dry_run=dry_run)
             kept = [(sku["sku_code"], sku["code"]) for sku in done["kept"]]
             assert (done["counts"]["restored"], kept) == (0, [("A1", REFUSED)])
     assert desk.rows("SELECT volumes::text FROM skus WHERE company_id = %s") == [('{"DE/2026/0":0}',)]

@@ -221,8 +221,8 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 chosen = random_.choice(imports)
                 counts = model.undo(chosen)
                 with pool.company(company) as conn:
-                    rules = Rulesets().active(conn)
-                    undone = partial(undo, conn, Actor(company, ORIGIN, clock.now()), chosen, rules=rules)
+                    actor = Actor(company, ORIGIN, clock.now())
+                    undone = partial(undo, conn, actor, chosen, rulesets=Rulesets())
                     foreseen, done = undone(dry_run=True), undone(dry_run=False)
                 assert foreseen == {**done, "dry_run": True}
                 assert done["counts"] == counts
@@ -258,8 +258,7 @@ def test_no_write_but_of_units_changes_the_tonnes_of_a_past_year(pool, company, 
                 case "return":
                     later.append(imported(pool, company, clock, {code: (1.0, 1.0)}))
                 case "undo" if later:
-                    rules = Rulesets().active(conn)
-                    undo(conn, actor, random_.choice(later), rules=rules, dry_run=False)
+                    undo(conn, actor, random_.choice(later), rulesets=Rulesets(), dry_run=False)
         assert placed_grams(pool, company, clock, tmp_path) == 6_000
 
 
