@@ -34,6 +34,7 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session
 from api.skus import form as form_skus
+from api.skus import words
 from api.skus import words as words_skus
 from api.skus.routes import write_one
 from schemas.issues import Issue
