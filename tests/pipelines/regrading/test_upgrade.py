@@ -1,4 +1,4 @@
-"""A database that the release with rules of 2026-11-21 wrote, under the release that brings those of 2026-11-22."""
+"""A database that the release with rules of 2026-11-21 wrote, under the release that brings the newest."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ from warehouse import rules as rules_warehouse
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 
-OLD, NEW = versions()
+OLD, *_, NEW = versions()
 SEED = 15
 WORKED = {version: {e["name"]: e for of, e in (p.values for p in EXAMPLES) if of == version} for version in (OLD, NEW)}
 CODES = {f"S_{number:02}": name for number, name in enumerate(sorted(WORKED[OLD]))}
