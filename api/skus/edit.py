@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.audit import words
 from api.http.answers import json_of
 from api.http.errors import HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
@@ -34,7 +35,6 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session
 from api.skus import form as form_skus
-from api.skus import words
 from api.skus import words as words_skus
 from api.skus.routes import write_one
 from schemas.issues import Issue
