@@ -174,5 +174,6 @@ def vocabulary(corpus: CorpusName) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _labels() -> dict[str, str]:
-    """Return the first English phrase of every concept."""
-    return {row["concept"]: next(iter(words(row["en"])), row["concept"]) for row in rows(FOLDER / "lexicon.csv")}
+    """Return the label of every concept whose phrases are its members, the first English phrase of any other."""
+    lexicon = rows(FOLDER / "lexicon.csv")
+    return {row["concept"]: row["label"] or next(iter(words(row["en"])), row["concept"]) for row in lexicon}

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Final, Literal  # Any: JSON of the REST interface
+from typing import Annotated, Any, Final, Literal, cast  # Any: JSON of the REST interface
 
 from pydantic import Field
 
@@ -190,6 +190,7 @@ def _without_empty(readiness: MarketReadiness) -> JsonObject:
         "missing": list(map(_with_few_examples, missing)),
         "upcoming": list(map(_with_few_examples, readiness["upcoming"])),
         "jurisdiction": _without_notes(readiness["jurisdiction"]),
+        "authorised_representative": _without_notes(cast(JsonMapping | None, readiness["authorised_representative"])),
         "coverage": _without_notes(readiness["coverage"]),
     }
 
@@ -203,12 +204,19 @@ def _with_few_examples(finding: JsonMapping) -> JsonObject:
     return {**finding, "examples": finding["examples"][:_EXAMPLES]}
 
 
+_OF_NO_ANSWER: Final = frozenset(
+    {
+        "source_note",
+        "authorised_representative_from_member_state",  # `authorised_representative` says it for this company
+        "authorised_representative_from_third_country",
+    }
+)
+
+
 def _without_notes(part: JsonMapping | None) -> JsonObject | None:
-    return (
-        None
-        if part is None
-        else {name: value for name, value in part.items() if value is not None and name != "source_note"}
-    )
+    if part is None:
+        return None
+    return {name: value for name, value in part.items() if value is not None and name not in _OF_NO_ANSWER}
 
 
 def _incomplete(item: QuestionedSku, *, alone: bool) -> JsonObject:

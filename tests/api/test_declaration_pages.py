@@ -193,7 +193,7 @@ def test_what_is_overdue_open_and_coming_is_listed_with_its_days():
         ("kept", "DE", 2024, 0, kept["DE", 2024, 0]),
     ], "nothing comes of a market that had nothing last year"
     days = {(row.market, row.year, row.half): [(str(day.on), day.stated.bound) for day in row.days] for row in found}
-    assert days["DE", 2025, 0] == [("2026-05-15", "by"), ("2026-06-01", "by")]
+    assert days["DE", 2025, 0] == [("2026-05-15", "by"), ("2026-05-15", "by"), ("2026-06-01", "by")]
     assert days["GB", 2026, 1] == [("2026-10-01", "by")]
     assert days["GB", 2026, 2] == [("2027-04-01", "by")]
     assert days["IE", 2025, 0] == days["NO", 2024, 0] == [], "none is invented"

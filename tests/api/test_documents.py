@@ -319,7 +319,11 @@ def test_a_record_that_changed_after_the_draft_is_judged_as_it_is_now(caller, sk
 
 def test_a_certain_format_ban_refuses_from_its_day_on_units_as_by_markets(caller):
     """Directive (EU) 2019/904 bans plates of plastic since 2021; units of 2026 make the market as `markets` does."""
-    plate = {"packaging_format": "plate", "components": [{"component_type": "body", "material_family": "plastic"}]}
+    plate = {
+        "packaging_format": "plate",
+        "reusable": False,
+        "components": [{"component_type": "body", "material_family": "plastic"}],
+    }
     for markets, units in ((["FR"], None), (["GB"], 5)):
         sku = caller.made(**plate, markets=markets)
         if units:

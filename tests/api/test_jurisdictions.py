@@ -4,6 +4,7 @@ from datetime import date, timedelta
 
 import psycopg
 
+from compliance.representatives import published_entry
 from schemas.catalogue import JurisdictionListResponse
 from tests.waiting import wait_until, within_a_minute
 from warehouse.imports.claims import LISTENER
@@ -37,7 +38,7 @@ def test_coverage_counts_the_whole_catalogue_on_every_page(http):
 def test_an_entry_shows_what_the_file_says(http, catalogue):
     today = date.today()  # noqa: DTZ011  (no entry's review ends on these days)
     shown = {entry["code"]: entry for entry in _all(http)["data"]}
-    assert shown == {entry.code: entry.as_dict(today) for entry in catalogue}
+    assert shown == {entry.code: published_entry(entry, today) for entry in catalogue}
 
 
 def is_counted(caller):

@@ -202,7 +202,7 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
         "substances": {"pfas": pfas},
     }
     filed(pool, caller.company, "sku_update", {"changes": changes}, asked.sku_id)
-    draft = drafted(pool, caller.company, asked.sku_id, lang)
+    draft = drafted(pool, caller.company, asked.sku_id, "de")
     placed = [{"market": market, "year": 2025, "units_placed": 1_500_000} for market in ("FR", "DE", "AT", "IT")]
     caller.put(f"/skus/{asked.sku_id}/volumes", placed)
     counted(caller)

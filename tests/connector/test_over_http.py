@@ -47,7 +47,7 @@ async def test_a_real_client_reads_asks_and_files_in_both_eras(running: Served, 
 
     async with connected(running, mode, agree) as client:
         items = (await client.call_tool("list_packaging_items", {})).structured_content
-        drafted = (await client.call_tool("generate_doc_draft", {"sku_code": code, "lang": "fr"})).structured_content
+        drafted = (await client.call_tool("generate_doc_draft", {"sku_code": code, "lang": "de"})).structured_content
         unknown = await client.call_tool("get_packaging_item", {"id": str(uuid4())})
     assert [item["sku_code"] for item in items["items"]] == [code]
     assert drafted["status"] == "filed"

@@ -29,9 +29,9 @@ for name in forker._LOADED:
 print(len(list(Path("/proc/self/task").iterdir())))
 """
 AT_MOST = {
-    ("api.operate.server", "api.app"): (363, 2070),
+    ("api.operate.server", "api.app"): (365, 2070),
     ("api.operate.serve",): (29, 610),
-    ("api.operate.prepare",): (148, 1275),
+    ("api.operate.prepare",): (150, 1275),
     ("api.cli",): (18, 580),
     ("pipelines.readers.child",): (78, 685),
     ("pipelines.engine.worker",): (212, 2310),

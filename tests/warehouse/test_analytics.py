@@ -184,14 +184,16 @@ def test_readiness_puts_each_sku_in_one_place(shelf: None, published: Publish, n
     assert sorted(metal["examples"]) == ["metals", "part"]
     assert (metal["reference"], metal["applies_from"]) == ("Art. 5(4) of Regulation (EU) 2025/40", "2026-08-12")
     later = by_code(answer["upcoming"])
-    assert (later["banned_format_later"], later["format_may_be_banned_later"]) == (1, 1)
+    assert (later["banned_format_later"], later["format_may_be_banned_later"]) == (1, 2), (
+        "the cup may be for dine-in, too"
+    )
 
 
 def test_a_format_ban_counts_from_its_own_day(
     shelf: None, published: Publish, now: Callable[[], Now], clock: StoppedClock
 ) -> None:
     snapshot = published()
-    for day, blocked, decide in (("2029-02-11", 0, 0), ("2029-02-12", 1, 0), ("2030-01-01", 1, 1)):
+    for day, blocked, decide in (("2029-02-11", 0, 0), ("2029-02-12", 1, 0), ("2030-01-01", 1, 2)):
         clock.advance(datetime.fromisoformat(f"{day}T12:00:00Z") - clock.now())
         answer = readiness(snapshot, "FR", now())
         assert by_code(answer["blocks"]).get("banned_format", 0) == blocked, day

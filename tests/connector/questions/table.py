@@ -94,7 +94,8 @@ QUESTIONS = (
             "answer.items[sku_code=BOX-09].state": "not_for_households"}),)),
     Question(16, "Do we need an authorised representative in France?", (
         Call("check_market_readiness", {"market": "FR"}, {
-            "answer.jurisdiction.authorised_representative_required": "yes"}),)),
+            "answer.jurisdiction.authorised_representative_required": "yes",
+            "answer.authorised_representative.required": "depends"}),)),
     Question(17, "Must we be registered in LUCID?", (
         Call("check_market_readiness", {"market": "DE"}, {
             "answer.jurisdiction.register_name":
@@ -115,10 +116,9 @@ QUESTIONS = (
             "answer.items.*.grade_now": ["A", "A"], "answer.items.*.grade_then": ["A", "A"]}),)),
     Question(21, "Are any of our items affected by the format bans of 2030? Which facts are missing to be sure?", (
         Call("check_items_against_rule", {"rule": "format_bans"}, {
-            "answer.counts": {"affected": 0, "depends": 4, "use_missing": 1},
+            "answer.counts": {"affected": 0, "depends": 4, "use_missing": 0},
             "answer.items[sku_code=HTL-08].bans[code=AV-5].applies_from": "2030-01-01",
-            "answer.items[sku_code=HTL-08].bans[code=AV-5].depends_on.#": 2,
-            "answer.items[sku_code=BOX-09].facts_missing": ["use_contexts"]}),)),
+            "answer.items[sku_code=HTL-08].bans[code=AV-5].depends_on.#": 2}),)),
     Question(22, "PMP-01 has no grade. Why, and what do I send to get one?", (
         Call("what_if", {"sku_code": "PMP-01"}, {
             "answer.grade_now": "not_assessed",

@@ -2,7 +2,7 @@
 
 HELD_BY = {
     51: (
-        "tests.api.test_imports:test_ten_mebibytes_and_one_are_too_many",
+        "tests.contract.test_imports:test_the_bounds_are_ten_mebibytes_and_fifty_thousand_rows",
         "tests.api.test_import_cases:test_a_row_more_than_fifty_thousand_is_refused_before_the_202",
         "tests.pipelines.reading.test_bounds:test_a_file_is_read_or_refused_within_bounds",
     ),
@@ -17,7 +17,7 @@ HELD_BY = {
         "tests.journeys.test_kill:test_an_import_survives_every_kill",
     ),
     54: (
-        "tests.api.test_imports:test_a_file_that_passes_the_plan_is_refused_and_its_dry_run_is_not",
+        "tests.contract.test_imports:test_a_file_past_the_plan_is_refused_and_its_dry_run_is_not",
         "tests.api.test_import_cases:test_a_full_plan_takes_what_it_holds_already",
     ),
 }
