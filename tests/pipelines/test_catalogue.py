@@ -54,7 +54,7 @@ def test_a_refresh_says_what_changed_and_a_second_one_changes_nothing(desk: Desk
 def test_a_review_older_than_18_months_demotes(desk: Desk, tmp_path: Path) -> None:
     rows = PINNED.read_text(encoding="utf-8").splitlines()
     header, austria = rows[0], next(row for row in rows if row.startswith("AT,"))
-    old = austria.replace(",yes,,2,,", ",yes,,3,,").replace(",Y,,own", ",Y,2024-01-31,own")
+    old = austria.replace("|monthly,,2,,", "|monthly,,3,,").replace(",Y,,own", ",Y,2024-01-31,own")
     file = tmp_path / "old.csv"
     file.write_text("\n".join([header, old, *(row for row in rows[1:] if row != austria)]), encoding="utf-8")
     assert refresh_catalogue(desk.resources, desk.instance, file).demoted == ["AT"]
