@@ -51,7 +51,7 @@ def _answer(request: Request, refused: HttpRefusal) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     try:
         await admit_left_over(request)
-    except HttpRefusal as first:
+    except (HttpRefusal, Refused) as first:
         error = first
     if isinstance(error, NotThere) and not request.url.path.startswith(PROGRAM_PATHS):
         return page_of_nothing(request)

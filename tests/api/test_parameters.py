@@ -135,3 +135,13 @@ def test_a_parameter_that_a_read_does_not_know_is_ignored(caller: Caller) -> Non
     for path in ("/skus", "/audit-log", "/imports", "/figures/tonnes"):
         plain, other = (caller.get(path, params=params).json() for params in ({}, {"statuss": "active"}))
         assert {**other, "as_of": None} == {**plain, "as_of": None}, path
+
+
+@pytest.mark.parametrize(("path", "body"), [("/skus", b"\x00"), ("/skus/no-id/archive", b"{}")])
+def test_an_unknown_parameter_is_told_before_what_else_a_write_has_wrong(
+    caller: Caller, path: str, body: bytes
+) -> None:
+    """Two refusals of one request are one answer, whichever comes first."""
+    headers = {"X-API-Key": caller.key, "Content-Type": "application/json", "X-Forwarded-For": caller.address}
+    refused = caller.http.post(f"/api/v1{path}?surprise=1", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["details"][0]["field"]) == (400, "surprise")
