@@ -1,7 +1,6 @@
 """Starts a run immediately where that is fair to other companies, and queues it otherwise: Dagster's run coordinator.
 
-Dagster's webserver and daemon call it (`run_coordinator` in dagster.yaml); the daemon takes runs from the queue by the
-limits set there. `pipelines.engine.launcher` launches them.
+Dagster's webserver and daemon call it (`run_coordinator` in dagster.yaml), the daemon for runs from the queue.
 """
 
 from typing import Final, TypeAlias

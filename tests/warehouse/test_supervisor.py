@@ -26,8 +26,7 @@ _SERVE = """
 from api.operate import serve as supervisor
 from api.operate.serve import serve
 supervisor._UNREACHABLE_SECONDS = 10
-from warehouse.operate.settings import Settings
-serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
+serve(workers=2, dagster_ui=False, demo=False)
 """
 
 
