@@ -158,6 +158,8 @@ def test_the_last_release_serves_while_the_tables_are_migrated_and_beside_this_o
     assert writer.wrong == []
     with psycopg.connect(database.owner_url) as owner:
         assert revision_of(owner) == head()
+        pinned = owner.execute("SELECT version FROM ruleset_activations").fetchall()
+        assert pinned == [("2026-11-22",)], "an upgrade brings rules, and an operator activates them"
     with Pool(database.app_url) as pool, pool.company(UUID(company)) as connection:
         assert connection.execute("SELECT count(*) FROM skus").fetchone() == (writer.written + 1,)
         assert audit_services.verify(connection).ok

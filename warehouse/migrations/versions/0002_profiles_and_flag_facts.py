@@ -1,4 +1,8 @@
-"""Makes the table of company profiles, and the column of SKUs and their earlier versions for answered facts of bans."""
+"""Makes the table of company profiles, and the column of SKUs and their earlier versions for answered facts of bans.
+
+A deployment that has companies and never activated a rule-set goes on with the newest of the release before: a new
+release brings rules and changes no grade, and its processes and those of the release before grade alike meanwhile.
+"""
 
 from alembic import op
 
@@ -27,6 +31,11 @@ ALTER TABLE {table} ADD COLUMN IF NOT EXISTS flag_facts json;
 COMMENT ON COLUMN {table}.flag_facts IS
     '[{{"fact", "answer", "by", "at"}}], sorted: open facts of format bans that a person answered'
 """
+_GOES_ON = """
+INSERT INTO ruleset_activations (version, activated_at)
+SELECT '2026-11-22', now()
+WHERE EXISTS (SELECT FROM companies) AND NOT EXISTS (SELECT FROM ruleset_activations)
+"""
 
 
 def upgrade() -> None:
@@ -35,3 +44,4 @@ def upgrade() -> None:
         op.get_bind().exec_driver_sql(_FACTS.format(table="sku_versions"))
         op.get_bind().exec_driver_sql(_FACTS.format(table="skus"))
     op.get_bind().exec_driver_sql(_PROFILES)
+    op.get_bind().exec_driver_sql(_GOES_ON)
