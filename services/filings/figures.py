@@ -137,7 +137,7 @@ def _version(origin: ValueOrigin) -> str:
 
 def _scoped(standings: Standings, scope_key: str) -> pl.DataFrame:
     """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
-    verdicts = [judge_scope(scope_key, standing) for standing in standings.known]
+    verdicts = [judge_scope(scope_key, standing) for standing in standings.distinct]
     rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(verdicts)]
     judgement = pl.DataFrame(
         rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"
