@@ -194,7 +194,7 @@ class Write:
         if key is None or dry_run:
             return None
         path = request.scope["path"]
-        repeatable = RepeatableRequest.of(
+        repeatable = RepeatableRequest.from_key(
             self.actor.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint
         )
         return _Repeatable(repeatable, self.service.clock.now)

@@ -381,5 +381,5 @@ def read_distinct(cells: pl.Series, read: Callable[[str], object], dtype: Polars
     joined = pl.DataFrame({"cell": cells}).join(table, on="cell", how="left", maintain_order="left")
     if not any(codes):
         return TypedColumn(joined["value"], no_faults())
-    found = joined.with_row_index("at").filter(pl.col("code").is_not_null())
-    return TypedColumn(joined["value"], found.select("at", "code", "message"))
+    faulty = joined.with_row_index("at").filter(pl.col("code").is_not_null())
+    return TypedColumn(joined["value"], faulty.select("at", "code", "message"))

@@ -83,8 +83,8 @@ class Rewriting:
         """Return whether a material's text names the family that replaces it, and its kind: `Weißblech` for metal."""
         if self.column.field.name not in MATERIALS or (to := self.cells.get(fold(cell))) is None:
             return False
-        named, plain = (read_material(text, str(self.column.field.vocabulary)) for text in (cell, to))
-        return named is not None and named.detail is not None and plain == (named.family, None)
+        material, plain = (read_material(text, str(self.column.field.vocabulary)) for text in (cell, to))
+        return material is not None and material.detail is not None and plain == (material.family, None)
 
     def own_words_in(self, cells: pl.Series) -> dict[str, object]:
         """Return the company's own words that occur in the cells, with their values."""
@@ -164,22 +164,24 @@ def with_own_words(rewritings: Iterable[Rewriting], words: Words, table: Table) 
     Fields that the table lacks are left out. A word was checked when the company stored it; if its value has left the
     vocabulary since, the cell is a fault like any other.
     """
-    found = {rewriting.column.name: rewriting for rewriting in rewritings}
+    by_name = {rewriting.column.name: rewriting for rewriting in rewritings}
     for name, values in words.items():
         if (column := field_column(name, table)) is None:
             continue
-        of_mapping = found.get(column.name) or Rewriting(column, {}, {})
+        of_mapping = by_name.get(column.name) or Rewriting(column, {}, {})
         own = {text: value for text, value in values.items() if fold(text) not in of_mapping.cells}
         cells = {fold(text): _cell_text(value) for text, value in own.items()}
-        found[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own={**of_mapping.own, **own})
-    return tuple(found.values())
+        by_name[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own={**of_mapping.own, **own})
+    return tuple(by_name.values())
 
 
 def with_names(columns: Iterable[Column], rewritings: Iterable[Rewriting]) -> tuple[Column, ...]:
     """Return the columns, those of references with the names that the company's records have."""
-    own = [each for each in rewritings if each.column.field.kind == "uuid" and each.own]
+    own = [rewriting for rewriting in rewritings if rewriting.column.field.kind == "uuid" and rewriting.own]
     return tuple(
-        replace(column, names=tuple(name for each in own if each.applies_to(column) for name in each.own))
+        replace(
+            column, names=tuple(name for rewriting in own if rewriting.applies_to(column) for name in rewriting.own)
+        )
         if column.field.kind == "uuid"
         else column
         for column in columns
@@ -340,7 +342,7 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
     sheets = _member(
         mapping,
         "sheets",
-        lambda given: given == "all" or (isinstance(given, list) and bool(given) and all(map(_is_text, given))),
+        lambda value: value == "all" or (isinstance(value, list) and bool(value) and all(map(_is_text, value))),
         must,
     )
     must = Message("encoding must be the name of an encoding, such as windows-1250")
@@ -365,10 +367,12 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     """Return the members of `SheetMapping` for one sheet."""
     sheet = _member(mapping, "sheet", _is_text, Message("sheet must be the name of a sheet"))
     must = Message("header_row must be a line number, counted from 1, or 0 where there is no header")
-    row = _member(mapping, "header_row", lambda given: type(given) is int and given >= 0, must)
+    row = _member(mapping, "header_row", lambda number: type(number) is int and number >= 0, must)
     columns, off = _check_columns(_object_at(mapping, "columns", _COLUMNS), table)
-    given = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
-    constants = tuple(constant_column(name, value, table, at) for at, (name, value) in enumerate(given.items()))
+    sent_constants = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
+    constants = tuple(
+        constant_column(name, value, table, at) for at, (name, value) in enumerate(sent_constants.items())
+    )
     _check_unique(constants)
     of_columns = [named_field(name, table) for name in columns]
     if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
@@ -407,32 +411,32 @@ def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
     return column, said
 
 
-def _choices(mapping: JsonMapping, key: str, known: Sequence[str], must: Message) -> dict[str, str]:
+def _choices(mapping: JsonMapping, key: str, allowed: Sequence[str], must: Message) -> dict[str, str]:
     """Return what the mapping chooses for columns, named by header or letter."""
     chosen = _object_at(mapping, key, must)
-    if not all(choice in known for choice in chosen.values()):
+    if not all(choice in allowed for choice in chosen.values()):
         raise _wrong_mapping(must)
     return {column: str(choice) for column, choice in chosen.items()}
 
 
-def _lines(given: Mapping[str, object]) -> tuple[MappedLines, ...]:
+def _lines(sent: Mapping[str, object]) -> tuple[MappedLines, ...]:
     lines = []
-    for text, use in given.items():
-        found = _RANGE.fullmatch(text)
-        if found is None or use not in ("skip", "read"):
+    for text, use in sent.items():
+        match = _RANGE.fullmatch(text)
+        if match is None or use not in ("skip", "read"):
             raise _wrong_mapping(_LINES_MUST)
-        sheet, first, last = found.groups()
+        sheet, first, last = match.groups()
         lines.append(MappedLines(int(first), int(last or first), use == "read", sheet))
     return tuple(lines)
 
 
-def _check_columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
+def _check_columns(sent: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
     """Return the headers of each field that is mapped, and the fields that are switched off."""
     columns: dict[str, tuple[str, ...]] = {}
     off: list[Column] = []
-    fields = {name: named_field(name, table) for name in given}
+    fields = {name: named_field(name, table) for name in sent}
     _check_unique(fields.values())
-    for name, to in given.items():
+    for name, to in sent.items():
         headers = to if isinstance(to, list) else [to]
         if to is None:
             off.append(fields[name])
@@ -460,18 +464,18 @@ def _object_at(mapping: JsonMapping, key: str, must: Message) -> JsonMapping:
 
 def _member(mapping: JsonMapping, key: str, fits: Callable[[Any], bool], must: Message) -> Any:
     """Return a member of the mapping, None where it is not given. Refuse one that does not fit."""
-    given = mapping.get(key)
-    if given is not None and not fits(given):
+    value = mapping.get(key)
+    if value is not None and not fits(value):
         raise _wrong_mapping(must)
-    return given
+    return value
 
 
-def _is_object(given: object) -> bool:
-    return isinstance(given, Mapping)
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
-def _is_text(given: object) -> bool:
-    return isinstance(given, str)
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _wrong_mapping(what: Message, field: str = "mapping") -> ReadingRefused:

@@ -90,41 +90,41 @@ def question(
 
 def with_answer(message: Message, *, of_components: bool) -> tuple[Message, JsonObject]:
     """Return a message with its pieces of mapping as a caller sends them, and the one in the gap `mapping`."""
-    given = {name: piece for name, piece in message.parameters.items() if isinstance(piece, Mapping)}
-    pieces = {name: {"components": piece} if of_components else dict(piece) for name, piece in given.items()}
+    by_gap = {name: piece for name, piece in message.parameters.items() if isinstance(piece, Mapping)}
+    pieces = {name: {"components": piece} if of_components else dict(piece) for name, piece in by_gap.items()}
     for name, piece in pieces.items():
         message = message.with_parameter(name, json.dumps(piece, ensure_ascii=False))
     return message, pieces["mapping"]
 
 
-def refused(asked: Asked) -> ReadingRefused:
+def refused(open_question: Asked) -> ReadingRefused:
     """Return the refusal of a file that cannot be imported before a question about it is answered, to be raised.
 
     Its issue carries kind and answer; its outline says that nothing was read yet.
     """
     issue = Issue(
         code="invalid_mapping",
-        message=message_of(asked["message"]),
+        message=message_of(open_question["message"]),
         field="mapping",
-        kind=asked["kind"],
-        could_be=asked["could_be"],
-        answer=asked["answer"],
+        kind=open_question["kind"],
+        could_be=open_question["could_be"],
+        answer=open_question["answer"],
     )
-    return ReadingRefused([issue], {**NOTHING_READ, "asked": [asked]})
+    return ReadingRefused([issue], {**NOTHING_READ, "asked": [open_question]})
 
 
-def answer_with(asked: Asked, choice: str) -> dict[str, object]:
+def answer_with(open_question: Asked, choice: str) -> dict[str, object]:
     """Return the piece of mapping that settles a question by one of its `could_be`; the first is its `answer`.
 
     Raises `ValueError` where the answer has no place for the choice: another one is never sent in its stead.
     """
-    first = asked["could_be"][0]
+    first = open_question["could_be"][0]
     if choice == first:
-        return dict(asked["answer"])
-    replaced, found = _replaced(asked["answer"], first, choice)
-    if not found and asked["kind"] == "column":
-        replaced, found = _renamed(asked["answer"], choice)
-    if choice not in asked["could_be"] or not found or not isinstance(replaced, dict):
+        return dict(open_question["answer"])
+    replaced, is_replaced = _replaced(open_question["answer"], first, choice)
+    if not is_replaced and open_question["kind"] == "column":
+        replaced, is_replaced = _renamed(open_question["answer"], choice)
+    if choice not in open_question["could_be"] or not is_replaced or not isinstance(replaced, dict):
         raise ValueError(choice)
     return replaced
 
@@ -136,7 +136,9 @@ def _replaced(piece: object, first: str | None, choice: str) -> tuple[object, bo
     if not isinstance(piece, Mapping):
         return piece, False
     members = {key: _replaced(member, first, choice) for key, member in piece.items()}
-    return {key: member for key, (member, _) in members.items()}, any(found for _, found in members.values())
+    return {key: member for key, (member, _) in members.items()}, any(
+        is_replaced for _, is_replaced in members.values()
+    )
 
 
 def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object], bool]:
@@ -144,8 +146,8 @@ def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object
     if isinstance(columns := piece.get("columns"), Mapping) and len(columns) == 1:
         return {**piece, "columns": dict.fromkeys([choice], next(iter(columns.values())))}, True
     if isinstance(parts := piece.get("components"), Mapping):
-        renamed, found = _renamed(parts, choice)
-        return {**piece, "components": renamed}, found
+        renamed, is_renamed = _renamed(parts, choice)
+        return {**piece, "components": renamed}, is_renamed
     return dict(piece), False
 
 
@@ -153,7 +155,7 @@ def samples_of(cells: pl.DataFrame) -> Samples:
     """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
     top = cells.head(_ROWS)
     texts = {int(name[1:]): top[name].drop_nulls().unique(maintain_order=True) for name in top.columns}
-    return {at: [cut(text, _LONGEST) for text in found.head(_MOST)] for at, found in texts.items()}
+    return {at: [cut(text, _LONGEST) for text in distinct.head(_MOST)] for at, distinct in texts.items()}
 
 
 def published_table(
@@ -165,16 +167,16 @@ def published_table(
     samples: Samples,
     mapped: SheetMapping,
     off: Off,
-    asked: Collection[int] = (),
+    in_question: Collection[int] = (),
 ) -> SourceSheet:
     """Return where a table is read from, as `source.components` shows it, with the effect of the mapping.
 
-    Of the `columns`, constants of the mapping are none of the file, and those `asked` about by position are not read.
+    Of the `columns`, constants of the mapping are none of the file, and those `in_question` by position are not read.
     `samples` are texts of columns by position, for people who choose the fields; empty columns have none.
     """
     columns = list(columns)
     of_file = [column for column in columns if column.constant is None]
-    read = [column for column in of_file if column.position not in asked]
+    read = [column for column in of_file if column.position not in in_question]
     table: SourceSheet = {
         "sheet": sheet,
         "header_row": header_row,

@@ -104,8 +104,8 @@ def with_new_names(
                 names=some,
                 mapping={"create": True},
             )
-            asked = question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
-            questions.append(asked)
+            about = question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
+            questions.append(about)
             continue
         if len(names) > MOST:
             message = Message(
@@ -116,22 +116,22 @@ def with_new_names(
                 most=MOST,
             )
             raise invalid_mapping(message)
-        given = {name: str(uuid5(ids, f"{kind}/{fold(name)}")) for name in names}
-        new = {fold(name): cell for name, cell in given.items()}
-        rewritings.append(Rewriting(column, new, {}, given))
+        new_ids = {name: str(uuid5(ids, f"{kind}/{fold(name)}")) for name in names}
+        new = {fold(name): cell for name, cell in new_ids.items()}
+        rewritings.append(Rewriting(column, new, {}, new_ids))
     return replace(mapped, values=(*mapped.values, *rewritings)) if rewritings else mapped, tuple(questions)
 
 
 def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]) -> list[str]:
     """Return the cells that are no id, that no record has as its name, and that can be one."""
-    known = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
+    own_words = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
     names = []
     for name in (cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)):
         if name and name not in CLEARED and len(name) <= _LONGEST and not control_in(name):
             try:
                 UUID(name)
             except ValueError:
-                names += [] if fold(name) in known else [name]
+                names += [] if fold(name) in own_words else [name]
     return names
 
 
@@ -152,7 +152,7 @@ class Sheet:
     `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
     rows of the file that was sent first have them. `questions` are what was not understood and so not read: of weights
-    without a certain unit the positions are `asked`, of graphs the lines of their parts are `held`. `watched` are
+    without a certain unit the positions are `in_question`, of graphs the lines of their parts are `held`. `watched` are
     columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them. `sheets` are those
     that the table is read from, where they are several; `name` and `header_row` are of the first. `filled` are texts of
     merged cells by position, with the rows that they were filled into.
@@ -176,7 +176,7 @@ class Sheet:
     replaced: Replaced = field(default_factory=dict)
     taken: tuple[str, ...] = ()
     questions: tuple[Asked, ...] = ()
-    asked: frozenset[int] = frozenset()
+    in_question: frozenset[int] = frozenset()
     held: tuple[int, ...] = ()
     watched: tuple[Column, ...] = ()
     others: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -222,7 +222,7 @@ class Sheet:
             samples=self.samples,
             mapped=self.mapped,
             off=self.off,
-            asked=self.asked,
+            in_question=self.in_question,
         )
         return {**table, "decimal_marks": self.marks, "words": {name: dict(of) for name, of in self.words.items()}}
 
@@ -335,7 +335,7 @@ def read_sheet(
         columns,
         header.ignored,
         cells,
-        decimal_marks(cells, kinds, columns, given=mapped.decimal, delimiter=delimiter),
+        decimal_marks(cells, kinds, columns, of_mapping=mapped.decimal, delimiter=delimiter),
         body.faults,
         kinds,
         skipped_lines(body.lines, reasons, further),
@@ -347,7 +347,7 @@ def read_sheet(
         words,
         replaced,
         questions=(*header.questions, *questions, *about_lines),
-        asked=header.asked,
+        in_question=header.in_question,
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
@@ -413,20 +413,20 @@ def _help_below(below: Grid, header: Header) -> set[int]:
     label = _label_cells(top, header)
     if label is None or any(position == 0 for position, _ in header.ignored):
         label = pl.repeat(None, top.cells.height, dtype=pl.String, eager=True)
-    found = help_lines(_select_columns(top.cells, header.columns), header.columns, label)
-    return set(found.arg_true())
+    helps = help_lines(_select_columns(top.cells, header.columns), header.columns, label)
+    return set(helps.arg_true())
 
 
 def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
-    found = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
-    hidden = {name for name, any_held in zip(cells.columns, found, strict=False) if any_held}
+    are_hidden = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
+    hidden = {name for name, any_held in zip(cells.columns, are_hidden, strict=False) if any_held}
     for column in (column for column in columns if column.name in hidden):
         of_text = column.field.kind == "text" and column.name != "sku_code"
-        given = cells[column.name].str
-        shown = given.strip_chars(INVISIBLE) if of_text else given.replace_all(anywhere, "")
-        cells = cells.with_columns(shown.set(shown.str.strip_chars() == "", None).alias(column.name))
+        texts = cells[column.name].str
+        visible = texts.strip_chars(INVISIBLE) if of_text else texts.replace_all(anywhere, "")
+        cells = cells.with_columns(visible.set(visible.str.strip_chars() == "", None).alias(column.name))
     return cells
 
 

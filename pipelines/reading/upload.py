@@ -151,7 +151,7 @@ def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: Check
     sheets = tuple(ReadSheet(part.name, own.line) for part, own in chosen) if len(chosen) > 1 else ()
     grid = one_below_another(grids)
     sheet = read_sheet(grid, first.name, table, mapped, delimiter=None, header=header, sheets=sheets)
-    return replace(sheet, questions=(*sheet.questions, *merged.asked), filled=merged.filled)
+    return replace(sheet, questions=(*sheet.questions, *merged.questions), filled=merged.filled)
 
 
 _KEYS: Final = ("sku_code", "name")
@@ -169,7 +169,7 @@ class _MergedCells:
     """
 
     def __init__(self, columns: Sequence[Column], uses: Mapping[str, str], table: Table) -> None:
-        self.asked: list[Asked] = []
+        self.questions: list[Asked] = []
         self.filled: dict[int, dict[str, int]] = {}
         self._columns, self._uses, self._table = columns, uses, table
 
@@ -177,7 +177,7 @@ class _MergedCells:
         """Return the grid of a sheet with merged cells filled down below the `header`'s last line."""
         code = next((column.position for column in self._columns if column.name == "sku_code"), None)
         cells, kinds = grid.cells, grid.kinds
-        before = len(self.asked)
+        before = len(self.questions)
         for first_line, last_line, first_column, _ in book.hidden(sheet).merges:
             of_place = (c for c in self._columns if c.position == first_column and c.constant is None)
             column = next((c for c in of_place if c.name not in _KEYS), None)
@@ -193,8 +193,8 @@ class _MergedCells:
                 continue
             if column.field.kind in NUMBERS:
                 use = choice_for(column, self._uses)
-                if use is None and len(self.asked) < before + _MOST_ASKED:
-                    self.asked.append(self._question(column, (first_line, last_line), value, sheet.name))
+                if use is None and len(self.questions) < before + _MOST_ASKED:
+                    self.questions.append(self._question(column, (first_line, last_line), value, sheet.name))
                 value = value if use == "multiply" else _share(value, len(rows)) if use == "divide" else None
             else:
                 texts = self.filled.setdefault(column.position, {})
@@ -238,7 +238,7 @@ def _share(value: str, lines: int) -> str | None:
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
     """Return the sheets that may contain the SKUs, and the one that contains the components."""
     visible = [sheet for sheet in book.sheets if not sheet.hidden]
-    named = graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
+    titled = graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
     if mapped.without_components:
         graph = None
     if mapped.components is not None:
@@ -247,7 +247,7 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
             raise invalid_mapping(Message("The mapping speaks of components, but no sheet is named so."))
     names = mapped.sheets or (None if mapped.sheet is None else (mapped.sheet,))
     if not isinstance(names, tuple):
-        return [sheet for sheet in visible if sheet not in (named, graph)], graph
+        return [sheet for sheet in visible if sheet not in (titled, graph)], graph
     chosen = list(dict.fromkeys(_sheet_named(book, name) for name in names))
     if graph is not None and graph in chosen and mapped.components is not None:
         raise invalid_mapping(Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(graph.name)))
@@ -256,13 +256,13 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
 
 def _sheet_named(book: Workbook, name: str) -> SheetPart:
     """Return the sheet that the mapping names, hidden ones included."""
-    found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
-    if found is None:
+    part = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
+    if part is None:
         names = ", ".join(sheet.name for sheet in book.sheets)[:500]
         raise invalid_mapping(
             Message("The mapping's sheet {sheet} is none of: {names}.", sheet=shown(name), names=names)
         )
-    return found
+    return part
 
 
 def _first_with_header(
@@ -295,7 +295,7 @@ def _of_same_header(
     def titles(header: Header) -> set[str]:
         return {fold(column.header) for column in header.columns}
 
-    found: list[_Headed] = []
+    others: list[_Headed] = []
     first, header = chosen
     if mapped.sheets == "all" and len(sheets) > _MOST_TOGETHER:
         message = Message(
@@ -312,8 +312,8 @@ def _of_same_header(
         except ReadingRefused:
             continue
         if titles(other) == titles(header) and top.below(other.last_line).cells.height:
-            found.append((sheet, other))
-    return found
+            others.append((sheet, other))
+    return others
 
 
 def _check_columns(chosen: Sequence[_Headed]) -> None:
@@ -536,7 +536,7 @@ class PackedUpload:
     table: bytes
 
     @classmethod
-    def of(cls, upload: Upload) -> Self:
+    def from_upload(cls, upload: Upload) -> Self:
         """Return the upload, packed."""
         codes = upload.table["sku_code"].drop_nulls().unique().to_list()
         return cls(upload.source, upload.rows, codes, upload.to_bytes())

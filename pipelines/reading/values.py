@@ -208,8 +208,8 @@ def _codes(cell: str, field: Field) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
     parts = [part for part in LIST_SEPARATOR.split(cell) if part.strip()]
-    found = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
-    return _array(found)
+    codes = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
+    return _array(codes)
 
 
 def _markets(cell: str) -> str:
@@ -297,8 +297,8 @@ def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Dat
     if any(cells[name].str.starts_with("0000").any() for name in numbers):
         cells = cells.with_columns(pl.when(~pl.col(name).str.contains(_ZEROS)).then(pl.col(name)) for name in numbers)
     names = [column.name for column in columns if column.field.kind == "text" and column.name != "sku_code"]
-    found = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
-    if not names or not cells.select(found.any()).select(pl.any_horizontal(pl.all())).item():
+    null_words = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
+    if not names or not cells.select(null_words.any()).select(pl.any_horizontal(pl.all())).item():
         return cells
     return cells.with_columns(
         pl.when(~pl.col(name).str.strip_chars().is_in(NULL_WORDS)).then(pl.col(name)) for name in names
@@ -359,14 +359,14 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
         )
     if _is_range(text) and not _POWER.fullmatch(text):
         raise Unfit("value_range", Message("{cell} is a range; write one number, such as its mean.", cell=shown(cell)))
-    found = _WITH_UNIT.fullmatch(text)
-    if found is None:
+    match = _WITH_UNIT.fullmatch(text)
+    if match is None:
         raise Unfit(
             "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=shown(cell))
         )
     factor = column.factor
-    if found["unit"]:
-        unit = unit_of(found["unit"], column.field.unit)
+    if match["unit"]:
+        unit = unit_of(match["unit"], column.field.unit)
         if unit is None:
             if (own := column.field.unit) is None:
                 message = Message(
@@ -380,7 +380,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
                 )
             raise Unfit("unknown_unit", message)
         factor = unit.factor * column.per
-    return float(_parse_decimal(found["number"], cell, mark) * factor)
+    return float(_parse_decimal(match["number"], cell, mark) * factor)
 
 
 def _is_range(text: str) -> bool:
@@ -528,24 +528,24 @@ def decimal_marks(
     kinds: pl.DataFrame | None,
     columns: Iterable[Column],
     *,
-    given: str | None,
+    of_mapping: str | None,
     delimiter: str | None,
 ) -> dict[str, str]:
     """Return the mark of each number column that needs one and for which something decides, by column name.
 
-    A column or file that contains numbers of both kinds decides nothing. `given` is the mapping's mark.
+    A column or file that contains numbers of both kinds decides nothing. `of_mapping` is the mapping's mark.
     """
-    shown: dict[Column, pl.Series] = {}
+    texts: dict[Column, pl.Series] = {}
     for column in (column for column in columns if column.field.kind in NUMBERS):
         # A workbook's number cells say nothing about text cells.
         cells = table[column.name] if kinds is None else table[column.name].filter(kinds[column.name] == TEXT)
         cells = cells.filter(cells.str.contains("[.,]").fill_null(value=False))
-        shown |= {column: cells} if len(cells) else {}
-    if given is not None:
-        return {column.name: given for column in shown}
+        texts |= {column: cells} if len(cells) else {}
+    if of_mapping is not None:
+        return {column.name: of_mapping for column in texts}
     seen = {
         column: {mark for mark, pattern in _UNAMBIGUOUS.items() if cells.str.contains(pattern).any()}
-        for column, cells in shown.items()
+        for column, cells in texts.items()
     }
     of_file = set().union(*seen.values())
     marks: dict[str, str] = {}

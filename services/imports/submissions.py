@@ -290,8 +290,8 @@ def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, ru
         rows_total=upload.rows,
     )
     rules = rulesets.active(conn)
-    rows = from_typed(typed.values, typed.given, rules)
-    patch = Patch.of(rows.values, rows.given).without([fault.row for fault in rows.issues])
+    rows = from_typed(typed.values, typed.presence, rules)
+    patch = Patch.from_frames(rows.values, rows.presence).without([fault.row for fault in rows.issues])
     found = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
     written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
