@@ -15,7 +15,7 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from compliance.rule_rows import Format, RuleSet, Value
-from schemas.texts import without_accents
+from schemas.words import without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}

@@ -13,7 +13,7 @@ from math import isclose
 from typing import Final, TypeAlias
 
 from compliance.tables import RULES, rows, words
-from schemas.texts import without_accents
+from schemas.words import without_accents
 
 FOLDER: Final = RULES / "statements"
 MARK: Final = "@"

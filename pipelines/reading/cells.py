@@ -24,6 +24,7 @@ from pipelines.reading.grid import (
     CLEARED,
     DAY,
     FAULTS,
+    NO_FAULTS,
     NO_VALUE,
     NOT_SHOWN,
     NUMBER,
@@ -36,7 +37,6 @@ from pipelines.reading.grid import (
     faults_where,
     letter,
     longest_cell,
-    no_faults,
 )
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import complete_weights
@@ -123,22 +123,14 @@ def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
     faults = [errors]
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
     for kind, (code, message) in _UNREAD_KINDS.items():
-        unread = None if kinds is None else kinds == kind
-        if unread is not None and unread.any() and (kind != DAY or column.field.is_code):
-            faults.append(faults_where(unread, code, message))
-            cells = cells.set(unread, None)
-    if column.field == SKU_CODE and (programs := is_null_word(cells)).any():
-        faults.append(faults_where(programs, "required", _NO_CODE))
-        cells = cells.set(programs, None)
-    if cleared.any():
-        cells = cells.set(cleared, None)
-        if not column.field.nullable:
-            message = Message(
-                "{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name
-            )
-            faults.append(faults_where(cleared, "not_null", message))
-    if errors.height:
-        cells = cells.scatter(errors["at"], None)
+        if kinds is not None and (kind != DAY or column.field.is_code):
+            faults.append(faults_where(kinds.is_in([kind]), code, message))
+    if column.field == SKU_CODE:
+        faults.append(faults_where(is_null_word(cells), "required", _NO_CODE))
+    if cleared.any() and not column.field.nullable:
+        message = Message("{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name)
+        faults.append(faults_where(cleared, "not_null", message))
+    cells = cells.set(cleared, None).scatter(pl.concat(faults)["at"], None)
     cells, too_long = _without_too_long(cells, column.field)
     faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None:
@@ -146,9 +138,10 @@ def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
         if column.field == SKU_CODE:  # cells merged over several lines leave lines without code and name below a SKU's
             unnamed = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~presence
             below = sheet.table["sku_code"].is_not_null().cum_sum().cast(pl.Boolean) & ~presence & unnamed
-        message = Message("{name} is missing; each line needs one.", name=column.field.name)
-        faults.append(faults_where(~presence & ~below, "required", message))
-        faults.append(faults_where(~presence & below, "required", _MERGED_CELLS))
+        if not presence.all():
+            message = Message("{name} is missing; each line needs one.", name=column.field.name)
+            faults.append(faults_where(~presence & ~below, "required", message))
+            faults.append(faults_where(~presence & below, "required", _MERGED_CELLS))
     numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
     wrong = typed.faults
@@ -165,7 +158,7 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
     """
     most = longest_cell(field)
     if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
-        return cells, no_faults()
+        return cells, NO_FAULTS
     long = (cells.str.strip_chars().str.len_chars() > most).fill_null(value=False)
     message = Message(
         "A cell of {field} has at most {most} characters; this one has more.", field=field.name, most=most

@@ -33,7 +33,7 @@ from pipelines.reading.grid import (
     letter,
     refuse,
 )
-from pipelines.reading.published import question, with_answer
+from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
 from schemas.fields import SKU_CODE
@@ -448,7 +448,7 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
     the header of a table there are hardly any labels. A material's name alone may be an answer. A table of unknown
     headers is none: nearly all its lines fill as many cells as the first one, which has only words.
     """
-    labels: list[str] = []
+    labels: list[tuple[str, str, str]] = []
     names: set[str] = set()
     lines, widest = 0, 0
     for number, row in zip(numbers, rows, strict=False):
@@ -457,7 +457,7 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
         fields = {at: column.name for at, column in columns.items() if column is not None and column.group is None}
         widest = max(widest, len(set(fields.values())))
         answered = [at for at, beside in pairwise(cells) if at in fields and beside not in fields]
-        labels += [f"{letter(at)}{number} {shown(cells[at])} ({fields[at]})" for at in answered]
+        labels += [(f"{letter(at)}{number}", cells[at], fields[at]) for at in answered]
         names |= {fields[at] for at in answered}
         lines += bool(answered)
     if lines < _FEWEST_LINES or len(names) <= widest or not names & _KEYS_OF_FORM:
@@ -467,4 +467,6 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
     headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
     alike = sum(abs(len(row) - len(first)) <= 1 for row in filled)
     of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
-    return [] if of_words and alike * 5 >= len(filled) * 4 else labels
+    if of_words and alike * 5 >= len(filled) * 4:
+        return []
+    return [f"{place} {shown(label)} ({name})" for place, label, name in labels]

@@ -37,7 +37,7 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, WEIGHTS, Column, Table, fields_of, volume_field
+from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
 from pipelines.reading.words import SALES, level_at
 from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place
@@ -158,7 +158,7 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
             yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
         elif (name := listed.get(key)) in fields:
             yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
-        elif table == "sku" and name == volume_field().name and (column := _volume(rest, notes, header)) is not None:
+        elif table == "sku" and name == VOLUME.name and (column := _volume(rest, notes, header)) is not None:
             yield column, ()
     if table != "sku":
         return
@@ -199,7 +199,7 @@ def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> C
     A word of the term without any role is not understood; one that has a role makes another term of it.
     """
     field = column.field
-    if field == volume_field():
+    if field == VOLUME:
         return column
     around = sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
@@ -289,7 +289,7 @@ def _component_headers() -> dict[str, str]:
 
 def _volume(rest: Tokens, notes: Notes, header: str) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`."""
-    field = volume_field()
+    field = VOLUME
     volume = _Placed()
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import chardet
 
 from pipelines.reading.grid import ReadingRefused
-from pipelines.reading.published import question, refused
+from pipelines.reading.questions import question, refused
 from schemas.messages import Message
 from schemas.normalise import shown
 

@@ -60,8 +60,8 @@ from pipelines.reading.grid import (
     refuse,
     with_component_prefix,
 )
-from pipelines.reading.mapping import SheetMapping, same_field
-from pipelines.reading.published import Off, outline_of, with_answer
+from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
+from pipelines.reading.questions import with_answer
 from pipelines.reading.units import (
     about_open_column,
     is_shared,

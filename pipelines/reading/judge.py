@@ -20,7 +20,7 @@ from pipelines.reading.grammar import mentions, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
-from pipelines.reading.published import refused
+from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
 from pipelines.reading.values import MATERIALS, market_parts, read_values

@@ -28,7 +28,7 @@ from pipelines.reading.grid import (
     invalid_mapping,
 )
 from pipelines.reading.lines import MOST_LISTED, SAME_PART
-from pipelines.reading.published import question
+from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, is_shared, unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes, unescaped

@@ -28,7 +28,7 @@ from pipelines.reading.columns import recognise
 from pipelines.reading.grid import LINES_OF_SHEET, Cells, Column, Grid, LineFault, Table, own_line, sheet_starts
 from pipelines.reading.header import REQUIRED_FIELDS, Header, recognised_fields
 from pipelines.reading.mapping import MappedLines
-from pipelines.reading.published import question
+from pipelines.reading.questions import question
 from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message

@@ -4,11 +4,16 @@
 "sheet"?, "header_row"?, "units"?, "lists"?, "lines"?, "quantity"?, "decimal"?: "," | ".", "layout"?, "sheets"?,
 "encoding"?, "create"?, "components"?: {what is about one sheet, of the components sheet}}`; decisions §4 and §13.
 Fields and their values are checked here (`mapping.py`); `header.py` looks for the columns in the file.
+
+How a table was read is published with the effect of the mapping. Where a needed column is not known, the table is
+refused with its outline, so that a person can name it. An outline has the form of the source of a file that was read:
+what each header alone says, and samples of the cells. No row is read.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
@@ -22,16 +27,20 @@ from pipelines.reading.grammar import Sense, measure_of
 from pipelines.reading.grid import (
     CLEARED,
     MOST_COLUMNS,
-    TEXT,
     Column,
+    Grid,
     ReadingRefused,
     Table,
+    cut,
     fields_of,
     invalid_mapping,
+    letter,
 )
+from pipelines.reading.questions import NOTHING_READ
 from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
 from pipelines.reading.words import read_material, unit_of
 from schemas.fields import SKU_CODE
+from schemas.imports.types import ImportSource, SourceSheet
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json
 from schemas.normalise import shown
@@ -222,8 +231,6 @@ def _all_field_names(table: Table) -> list[str]:
     return [name for name in (*own, *more) if field_column(name, table) is not None]
 
 
-Replaced: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
-"""By column, the texts that were replaced: the cell that is read instead, and the number of rows."""
 LAYOUTS: Final = ("rows", "long", "wide", "materials")
 LISTS: Final = ("iso", "uk_rpd", "uk_nations", "us_states", "97_129", "ours")
 QUANTITIES: Final = ("multiply", "divide", "ignore")
@@ -482,27 +489,87 @@ def _wrong_mapping(what: Message, field: str = "mapping") -> ReadingRefused:
     return invalid_mapping(Message("The mapping is wrong: {wrong}.", wrong=what), field)
 
 
-def apply_rewritings(
-    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
-) -> tuple[pl.DataFrame, pl.DataFrame | None, Words, Replaced]:
-    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text.
+Off: TypeAlias = tuple[tuple[str, int | None, str | None], ...]
+"""The fields that a mapping switches off, each with the position and header of the column it would be read from."""
+Samples: TypeAlias = Mapping[int, list[str]]
+"""Texts of a column's cells, by the column's position."""
+_SAMPLED_ROWS: Final = 200
+_MOST_SAMPLES: Final = 3
+_LONGEST_SAMPLE: Final = 60
+_MOST_OUTLINED: Final = 500
+"""Most columns of an outline: a person looks through them."""
 
-    The third member are the company's own words that were replaced, by field; the fourth is every replaced text.
+
+def samples_of(cells: pl.DataFrame) -> Samples:
+    """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
+    top = cells.head(_SAMPLED_ROWS)
+    texts = {int(name[1:]): top[name].drop_nulls().unique(maintain_order=True) for name in top.columns}
+    return {at: [cut(text, _LONGEST_SAMPLE) for text in distinct.head(_MOST_SAMPLES)] for at, distinct in texts.items()}
+
+
+def published_table(
+    sheet: str | None,
+    header_row: int,
+    columns: Iterable[Column],
+    ignored: Iterable[tuple[int, str]],
+    *,
+    samples: Samples,
+    mapped: SheetMapping,
+    off: Off,
+    in_question: Collection[int] = (),
+) -> SourceSheet:
+    """Return where a table is read from, as `source.components` shows it, with the effect of the mapping.
+
+    Of the `columns`, constants of the mapping are none of the file, and those `in_question` by position are not read.
+    `samples` are texts of columns by position, for people who choose the fields; empty columns have none.
     """
-    used: dict[str, dict[str, object]] = {}
-    replaced: dict[str, dict[str, tuple[str, int]]] = {}
-    for column in columns:
-        for rewriting in mapped.values:
-            if rewriting.applies_to(column):
-                before = cells[column.name]
-                after = rewriting.apply(before)
-                if words := rewriting.own_words_in(before):
-                    used.setdefault(rewriting.column.name, {}).update(words)
-                changed = before.ne_missing(after)
-                pairs = pl.DataFrame({"text": before, "cell": after}).filter(changed & after.is_not_null())
-                counted = pairs.group_by("text", "cell", maintain_order=True).len().iter_rows()
-                replaced.setdefault(column.name, {}).update({text: (cell, rows) for text, cell, rows in counted})
-                cells = cells.with_columns(after.alias(column.name))
-                if kinds is not None:
-                    kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
-    return cells, kinds, used, replaced
+    columns = list(columns)
+    of_file = [column for column in columns if column.constant is None]
+    read = [column for column in of_file if column.position not in in_question]
+    table: SourceSheet = {
+        "sheet": sheet,
+        "header_row": header_row,
+        "columns": [{"field": c.name, "column": letter(c.position), "header": cut(c.header)} for c in read],
+        "ignored": [{"column": letter(at), "header": cut(header)} for at, header in ignored],
+        "decimal_marks": {},
+        "hidden": None,
+        "samples": {letter(at): texts for at, texts in samples.items() if texts},
+        "words": {},
+        "mapped": list(dict.fromkeys(column.name for column in of_file if column.mapped)),
+        "switched_off": [
+            {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
+        ],
+        "constants": {c.name: c.constant for c in columns if c.constant is not None},
+        "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in mapped.values if rewriting.sent},
+    }
+    if mapped.header_row is not None:
+        table["header_row_mapped"] = True
+    return table
+
+
+def outline_of(
+    table: Table,
+    sheet: str | None,
+    mapped: SheetMapping,
+    off: Off,
+    *,
+    header_row: int,
+    cells: Sequence[str | None],
+    body: Grid,
+    recognised: Sequence[Column],
+) -> ImportSource:
+    """Return the outline of a table; `cells` is its header, `body` are the lines below.
+
+    A field that several columns fit is given to none of them.
+    """
+    fitting = Counter((column.table, column.name) for column in recognised)
+    columns = [column for column in recognised if fitting[column.table, column.name] == 1][:_MOST_OUTLINED]
+    samples, used = samples_of(body.cells), {column.position for column in columns}
+    others = [(at, cell or "") for at, cell in enumerate(cells) if at not in used and (cell or samples.get(at))]
+    others = others[:_MOST_OUTLINED]
+    texts = {at: samples.get(at, []) for at in (*used, *dict(others))}
+    every = [*columns, *mapped.constants]
+    part = published_table(sheet, header_row, every, others, samples=texts, mapped=mapped, off=off)
+    source: ImportSource = {**NOTHING_READ, "components": part} if table == "component" else {**NOTHING_READ, **part}
+    source["layout"] = "long" if any(column.table == "component" for column in columns) else "rows"
+    return source

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 import polars as pl
@@ -48,15 +48,17 @@ from pipelines.reading.lines import (
 )
 from pipelines.reading.mapping import (
     CheckedMapping,
-    Replaced,
+    Off,
     Rewriting,
+    Samples,
     SheetMapping,
     Words,
-    apply_rewritings,
+    published_table,
     same_field,
+    samples_of,
     with_names,
 )
-from pipelines.reading.published import Off, Samples, published_table, question, samples_of
+from pipelines.reading.questions import question
 from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, SourceSheet
@@ -135,6 +137,8 @@ def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]
     return names
 
 
+Replaced: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
+"""By column, the texts that were replaced: the cell that is read instead, and the number of rows."""
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
 _MOST_READ_COLUMNS = 500
@@ -292,6 +296,32 @@ class Sheet:
         off = [other for column in self.columns for other in self.mapped.off if same_field(column, other)]
         kept = (column for column in self.columns if not any(same_field(column, other) for other in off))
         return replace(self, columns=tuple(kept)) if off else self
+
+
+def apply_rewritings(
+    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
+) -> tuple[pl.DataFrame, pl.DataFrame | None, Words, Replaced]:
+    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text.
+
+    The third member are the company's own words that were replaced, by field; the fourth is every replaced text.
+    """
+    used: dict[str, dict[str, object]] = {}
+    replaced: dict[str, dict[str, tuple[str, int]]] = {}
+    for column in columns:
+        for rewriting in mapped.values:
+            if rewriting.applies_to(column):
+                before = cells[column.name]
+                after = rewriting.apply(before)
+                if words := rewriting.own_words_in(before):
+                    used.setdefault(rewriting.column.name, {}).update(words)
+                changed = before.ne_missing(after)
+                pairs = pl.DataFrame({"text": before, "cell": after}).filter(changed & after.is_not_null())
+                counted = pairs.group_by("text", "cell", maintain_order=True).len().iter_rows()
+                replaced.setdefault(column.name, {}).update({text: (cell, rows) for text, cell, rows in counted})
+                cells = cells.with_columns(after.alias(column.name))
+                if kinds is not None:
+                    kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
+    return cells, kinds, used, replaced
 
 
 def read_sheet(

@@ -20,7 +20,7 @@ from pipelines.reading.columns import open_column
 from pipelines.reading.grammar import PIECES, mentions, names_bundle, names_quantity, unit_in, word_roles
 from pipelines.reading.grid import WEIGHTS, Column, Table, faults_where, fields_of, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.published import question
+from pipelines.reading.questions import question
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, unit_of
 from schemas.imports.types import Asked
@@ -383,7 +383,7 @@ def complete_weights(
             grams = grams * values[share.name].fill_null(100) / 100
         whole[weight.name] = grams.round(9)
         if grams is not values[weight.name]:  # what stands beside it may have made it more than a weight can be
-            faults.append((weight.name, faults_where(*outside_limits(grams, weight.field))))
+            faults.append((weight.name, outside_limits(grams, weight.field)))
     return whole, faults
 
 

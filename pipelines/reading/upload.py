@@ -5,7 +5,8 @@ Typing does not belong here: see `rows.py`.
 
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -19,6 +20,7 @@ from pipelines.reading.grid import (
     LINES_OF_SHEET,
     NUMBERS,
     TEXT,
+    VOLUME,
     Column,
     Grid,
     LineFault,
@@ -31,7 +33,6 @@ from pipelines.reading.grid import (
     one_below_another,
     own_line,
     refuse,
-    volume_field,
 )
 from pipelines.reading.header import (
     Header,
@@ -50,7 +51,7 @@ from pipelines.reading.layouts import (
     without_open,
 )
 from pipelines.reading.mapping import QUANTITIES, CheckedMapping, SheetMapping, Words, check_mapping
-from pipelines.reading.published import NOTHING_READ, completed_by, question, refused
+from pipelines.reading.questions import NOTHING_READ, question, refused
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.text import decode, detect_delimiter, detect_format, read_delimited
 from pipelines.reading.units import choice_for
@@ -416,7 +417,7 @@ def _sheet(about: JsonObject, frames: list[pl.DataFrame]) -> Sheet:
     """Return a table from what `_described` says; its cells are the next of the frames."""
     columns: list[Column] = []
     for of_column in about["columns"]:
-        field = volume_field() if of_column["market"] else fields_of(of_column["table"])[of_column["field"]]
+        field = VOLUME if of_column["market"] else fields_of(of_column["table"])[of_column["field"]]
         factors = {name: Decimal(of_column[name]) for name in ("factor", "per")}
         fixed, names = tuple((name, value) for name, value in of_column["fixed"]), tuple(of_column["names"])
         columns.append(Column(**{**of_column, **factors, "field": field, "fixed": fixed, "names": names}))
@@ -459,6 +460,17 @@ def read_upload(
     return replace(upload, main=replace(upload.main, taken=tuple(taken_codes))) if taken_codes else upload
 
 
+@contextmanager
+def _completed_by(about: FileFormat) -> Iterator[None]:
+    """Say in the outline of a refusal within the block what the file is."""
+    try:
+        yield
+    except ReadingRefused as refusal:
+        if refusal.outline is not None:
+            refusal.outline = {**refusal.outline, **about}
+        raise
+
+
 def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     if mapped.components is not None:
         message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
@@ -468,14 +480,14 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     delimiter = detect_delimiter(text.text, lambda records: known_headers(records, of_mapping))
     grid = read_delimited(text.text, delimiter)
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
-    with completed_by(about):
+    with _completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
         return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
-    with completed_by(about):
+    with _completed_by(about):
         read = _read_tables(Workbook(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)

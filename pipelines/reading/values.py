@@ -24,12 +24,12 @@ from stdnum import ean
 
 from pipelines.reading.grid import (
     LONGEST_VALUE,
+    NO_FAULTS,
     NUMBERS,
     TEXT,
     Column,
     TypedColumn,
     faults_where,
-    no_faults,
     read_distinct,
 )
 from pipelines.reading.words import part_type, unit_of, without_language
@@ -78,7 +78,7 @@ def cell_errors(cells: pl.Series) -> pl.DataFrame:
     """Return the cells that contain a spreadsheet's error (`#N/A`, `#WERT!`), as faults."""
     marked = cells.str.starts_with("#").fill_null(value=False)
     if not marked.any():
-        return no_faults()
+        return NO_FAULTS
     errors = cells.str.strip_chars().str.to_uppercase().is_in(_error_words()) & marked
     message = Message("The cell holds a spreadsheet error; put the value itself there, or leave the cell empty.")
     return faults_where(errors, "cell_error", message)
@@ -120,7 +120,7 @@ def _texts(cells: pl.Series, field: Field) -> TypedColumn:
     if field.name == "sku_code":
         unusual |= cells.str.contains(_ROUNDED)
     if not unusual.any():
-        return TypedColumn(cells, no_faults())
+        return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
     return TypedColumn(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
 
@@ -139,7 +139,7 @@ def _gtins(cells: pl.Series) -> TypedColumn:
     total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
     right = (shaped & (total % 10 == 0)).fill_null(value=False)
     if right.sum() + cells.null_count() == len(cells):
-        return TypedColumn(cells, no_faults())
+        return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(right, None), _gtin, pl.String)
     return TypedColumn(cells.set(~right, None).fill_null(odd.values), odd.faults)
 
@@ -342,7 +342,7 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
     if column.factor != 1:
         plain = (plain * float(column.factor)).round(9)
     odd = cells.set(plain.is_not_null(), None)
-    faults = no_faults()
+    faults = NO_FAULTS
     if odd.null_count() < len(odd):
         rest = read_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
         plain, faults = plain.fill_null(rest.values), rest.faults
@@ -462,31 +462,24 @@ def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
 
 def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> TypedColumn:
     """Return the numbers within the field's limits, and the faults of the others."""
-    bad = []
-    if field.kind == "integer":
-        broken = (values != values.floor()).fill_null(value=False)
-        bad.append(
-            (broken, "invalid_type", Message("{name} is a whole number; write it without decimals.", name=field.name))
-        )
-    bad.append(outside_limits(values, field))
-    for where, code, message in bad:
-        if where.any():
-            faults = faults.vstack(faults_where(where, code, message))
-            values = values.set(where, None)
-    if field.kind == "integer":
-        values = values.cast(pl.Int64)
-    return TypedColumn(values, faults)
+    bad = [outside_limits(values, field)]
+    if field.kind == "integer" and (broken := values != values.floor()).any():
+        message = Message("{name} is a whole number; write it without decimals.", name=field.name)
+        bad.insert(0, faults_where(broken, "invalid_type", message))
+    values = values.scatter(pl.concat(bad)["at"], None)
+    return TypedColumn(values.cast(pl.Int64) if field.kind == "integer" else values, pl.concat([faults, *bad]))
 
 
-def outside_limits(values: pl.Series, field: Field) -> tuple[pl.Series, str, Message]:
-    """Return which numbers are outside the field's limits, with the code and the sentence of their faults."""
+def outside_limits(values: pl.Series, field: Field) -> pl.DataFrame:
+    """Return the faults of the numbers that are outside the field's limits."""
     low, high = field.minimum, field.maximum
-    if field.kind == "integer":
-        high = _LARGEST_INTEGER if high is None else high
-    outside = (values < low) if low is not None else pl.repeat(value=False, n=len(values), eager=True)
-    if high is not None:
-        outside = outside | (values > high)
-    outside = (outside | values.is_infinite()).fill_null(value=False)
+    if field.kind == "integer" and high is None:
+        high = _LARGEST_INTEGER
+    outside = values.is_infinite()
+    for beyond in (None if low is None else values < low, None if high is None else values > high):
+        outside = outside if beyond is None else outside | beyond
+    if not outside.any():
+        return NO_FAULTS
     allowed = Message("{name} is at least {low}.", name=field.name, low=f"{low:g}{_unit_suffix(field)}")
     if high is not None:
         allowed = Message(
@@ -495,7 +488,7 @@ def outside_limits(values: pl.Series, field: Field) -> tuple[pl.Series, str, Mes
             low=f"{low:g}",
             high=f"{high:.15g}{_unit_suffix(field)}",
         )
-    return outside, "out_of_range", allowed
+    return faults_where(outside, "out_of_range", allowed)
 
 
 def _unit_suffix(field: Field) -> str:

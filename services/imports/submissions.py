@@ -168,7 +168,7 @@ def ask_columns(
 ) -> None:
     """Record a kept file that was refused for `issues` as a dry run that failed for the first.
 
-    `outline` describes its columns (`pipelines.reading.published`). With a mapping of them the file is read again, as
+    `outline` describes its columns (`pipelines.reading.questions`). With a mapping of them the file is read again, as
     that of any import. Raises as `submit` does.
     """
     failure = issues[0].as_dict() | {"correlationId": actor.origin.correlation_id}

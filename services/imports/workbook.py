@@ -19,11 +19,11 @@ import xlsxwriter
 from pipelines.reading.grid import (
     PART_HELPERS,
     SUBSTANCE_DETAILS,
+    VOLUME,
     VOLUME_YEAR,
     WEIGHT_HELPERS,
     Table,
     fields_of,
-    volume_field,
 )
 from pipelines.reading.sheet import MOST_ROWS
 from pipelines.reading.values import EMPTY_LIST
@@ -67,7 +67,7 @@ def columns(table: Table, lang: str) -> list[Column]:
 
 
 def _volumes(lang: str) -> Iterator[Column]:
-    field = volume_field()
+    field = VOLUME
     for market in _MARKETS:
         title = f"{header('sku', field.name, lang)} {market}"
         yield Column(f"{field.name}_{market.lower()}", field, title, _comment("sku", field, lang))
@@ -219,7 +219,7 @@ _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
     "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
     "component": COMPONENT_FIELDS,
 }
-_VOLUME: Final = volume_field().name
+_VOLUME: Final = VOLUME.name
 
 
 def order(table: Table) -> list[str]:

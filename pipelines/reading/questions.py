@@ -1,25 +1,17 @@
-"""Writes what a reader says of a file: the parts of `source`, and the questions about what was not understood.
+"""Asks about what was not understood of a file, and settles a question by one of its possible answers.
 
 A reader that meets a word, a unit, a line or a sheet that it does not understand does not read it, and puts a question
 in its stead, with the piece of mapping that settles it (decisions §13, *Asked has a protocol*). A question about the
 whole file refuses it. What belongs here: the form. What does not: finding what is not understood, and applying the
 answer (`mapping.py`).
-
-Where a needed column is not known, the table is refused with its outline, so that a person can name it. An outline has
-the form of the source of a file that was read: what each header alone says, and samples of the cells. No row is read.
 """
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-import polars as pl
-
-from pipelines.reading.grid import Column, Grid, ReadingRefused, Table, cut, letter
-from pipelines.reading.mapping import SheetMapping
-from schemas.imports.types import Asked, FileFormat, ImportSource, SourceSheet
+from pipelines.reading.grid import Column, ReadingRefused, letter
+from schemas.imports.types import Asked, ImportSource
 from schemas.issues import Issue, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
@@ -46,15 +38,6 @@ NOTHING_READ: Final[ImportSource] = {
     "readings": [],
 }
 """The source of a file of which nothing was read; a table that was read fills its places."""
-Off: TypeAlias = tuple[tuple[str, int | None, str | None], ...]
-"""The fields that a mapping switches off, each with the position and header of the column it would be read from."""
-Samples: TypeAlias = Mapping[int, list[str]]
-"""Texts of a column's cells, by the column's position."""
-_ROWS: Final = 200
-_MOST: Final = 3
-_LONGEST: Final = 60
-_MOST_COLUMNS: Final = 500
-"""Most columns of an outline: a person looks through them."""
 
 
 def question(
@@ -149,89 +132,3 @@ def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object
         renamed, is_renamed = _renamed(parts, choice)
         return {**piece, "components": renamed}, is_renamed
     return dict(piece), False
-
-
-def samples_of(cells: pl.DataFrame) -> Samples:
-    """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
-    top = cells.head(_ROWS)
-    texts = {int(name[1:]): top[name].drop_nulls().unique(maintain_order=True) for name in top.columns}
-    return {at: [cut(text, _LONGEST) for text in distinct.head(_MOST)] for at, distinct in texts.items()}
-
-
-def published_table(
-    sheet: str | None,
-    header_row: int,
-    columns: Iterable[Column],
-    ignored: Iterable[tuple[int, str]],
-    *,
-    samples: Samples,
-    mapped: SheetMapping,
-    off: Off,
-    in_question: Collection[int] = (),
-) -> SourceSheet:
-    """Return where a table is read from, as `source.components` shows it, with the effect of the mapping.
-
-    Of the `columns`, constants of the mapping are none of the file, and those `in_question` by position are not read.
-    `samples` are texts of columns by position, for people who choose the fields; empty columns have none.
-    """
-    columns = list(columns)
-    of_file = [column for column in columns if column.constant is None]
-    read = [column for column in of_file if column.position not in in_question]
-    table: SourceSheet = {
-        "sheet": sheet,
-        "header_row": header_row,
-        "columns": [{"field": c.name, "column": letter(c.position), "header": cut(c.header)} for c in read],
-        "ignored": [{"column": letter(at), "header": cut(header)} for at, header in ignored],
-        "decimal_marks": {},
-        "hidden": None,
-        "samples": {letter(at): texts for at, texts in samples.items() if texts},
-        "words": {},
-        "mapped": list(dict.fromkeys(column.name for column in of_file if column.mapped)),
-        "switched_off": [
-            {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
-        ],
-        "constants": {c.name: c.constant for c in columns if c.constant is not None},
-        "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in mapped.values if rewriting.sent},
-    }
-    if mapped.header_row is not None:
-        table["header_row_mapped"] = True
-    return table
-
-
-@contextmanager
-def completed_by(about: FileFormat) -> Iterator[None]:
-    """Say in the outline of a refusal within the block what the file is."""
-    try:
-        yield
-    except ReadingRefused as refusal:
-        if refusal.outline is not None:
-            refusal.outline = {**refusal.outline, **about}
-        raise
-
-
-def outline_of(
-    table: Table,
-    sheet: str | None,
-    mapped: SheetMapping,
-    off: Off,
-    *,
-    header_row: int,
-    cells: Sequence[str | None],
-    body: Grid,
-    recognised: Sequence[Column],
-) -> ImportSource:
-    """Return the outline of a table; `cells` is its header, `body` are the lines below.
-
-    A field that several columns fit is given to none of them.
-    """
-    fitting = Counter((column.table, column.name) for column in recognised)
-    columns = [column for column in recognised if fitting[column.table, column.name] == 1][:_MOST_COLUMNS]
-    samples, used = samples_of(body.cells), {column.position for column in columns}
-    others = [(at, cell or "") for at, cell in enumerate(cells) if at not in used and (cell or samples.get(at))]
-    others = others[:_MOST_COLUMNS]
-    texts = {at: samples.get(at, []) for at in (*used, *dict(others))}
-    every = [*columns, *mapped.constants]
-    part = published_table(sheet, header_row, every, others, samples=texts, mapped=mapped, off=off)
-    source: ImportSource = {**NOTHING_READ, "components": part} if table == "component" else {**NOTHING_READ, **part}
-    source["layout"] = "long" if any(column.table == "component" for column in columns) else "rows"
-    return source
