@@ -38,7 +38,7 @@ from pipelines.reading.grammar import (
     word_roles,
 )
 from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
-from pipelines.reading.words import SALES, level_at
+from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place
 from schemas.words import code_of, fold, headers, words
@@ -433,22 +433,18 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
     """
     parts = [code_of(token, "component_type") for token in tokens]
     of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
-    beside = [bool(part) + unit for part, unit in zip(parts, of_unit, strict=True)]
-    beside = [
-        count + (code_of(token, "weight_column") is not None) for token, count in zip(tokens, beside, strict=True)
-    ]
-    own = [at for at, count in enumerate(beside) if count != 1]  # words that can only be the material's
-    for size in range(len(tokens), 0, -1):
-        for start in range(len(tokens) - size + 1):
-            end = start + size
-            types = [part for part in (*parts[:start], *parts[end:]) if part is not None]
-            if len(types) > 1 or (own and not start <= own[0] <= own[-1] < end):
-                continue
-            if (material := _material_of_word(" ".join(tokens[start:end]))) is not None:
-                if start and code_of(tokens[start - 1], "header_part") == "per":
-                    return None  # a carton that something is per is no material
-                name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
-                return _column_of_material(material, types[0] if types else "body", name, header)
+    of_weight = [code_of(token, "weight_column") is not None for token in tokens]
+    beside = zip(map(bool, parts), of_unit, of_weight, strict=True)
+    own = [at for at, roles in enumerate(beside) if sum(roles) != 1]  # words that can only be the material's
+    for start, end in runs(len(tokens)):
+        types = [part for part in (*parts[:start], *parts[end:]) if part is not None]
+        if len(types) > 1 or (own and not start <= own[0] <= own[-1] < end):
+            continue
+        if (material := _material_of_word(" ".join(tokens[start:end]))) is not None:
+            if start and code_of(tokens[start - 1], "header_part") == "per":
+                return None  # a carton that something is per is no material
+            name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
+            return _column_of_material(material, types[0] if types else "body", name, header)
     return None
 
 

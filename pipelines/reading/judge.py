@@ -264,7 +264,7 @@ def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Ser
 
 def _numbers(cells: pl.Series, column: Column, sheet: Sheet) -> pl.Series:
     """Return cells as numbers, null where they are none; a weight is in grams."""
-    kinds = None if sheet.kinds is None or column.name not in sheet.kinds.columns else sheet.kinds[column.name]
+    kinds = None if sheet.kinds is None else sheet.kinds.get_column(column.name, default=None)
     of = replace(column, field=replace(column.field, kind="number", minimum=0, maximum=None))
     return read_values(cells, of, _mark(column, sheet), None if kinds is None else kinds == NUMBER).values
 

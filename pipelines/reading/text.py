@@ -76,18 +76,13 @@ def decode(data: bytes, encoding: str | None = None) -> Text:
     for mark, name, own in _MARKS:
         if data.startswith(mark) and codec in (None, own, name):
             return Text(_decode_leniently(data[len(mark) :], own), name)
-    if codec is not None:
-        return Text(_decode_leniently(data, codec), codec)
-    if wide := utf16_without_mark(data):
-        return Text(_decode_leniently(data, wide), wide)
+    codec = codec or utf16_without_mark(data)
     try:
-        return Text(data.decode("utf-8"), "utf-8")
+        text = data.decode(codec or "utf-8")
     except UnicodeDecodeError:
-        pass
-    if _is_mostly_utf8(data):
-        return Text(_decode_leniently(data, "utf-8"), "utf-8")
-    codec = likeliest(data)
-    return Text(_decode_leniently(data, codec), codec)
+        codec = codec or ("utf-8" if _is_mostly_utf8(data) else likeliest(data))
+        text = _decode_leniently(data, codec)
+    return Text(text, codec or "utf-8")
 
 
 def _decode_leniently(data: bytes, codec: str) -> str:

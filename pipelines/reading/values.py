@@ -403,9 +403,8 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
     digits, _, power = digits.replace("E", "e").partition("e")
     last = max(digits.rfind("."), digits.rfind(","))
     kinds = {c for c in digits if c in ".,"}
-    if last < 0:
-        whole, fraction = digits, ""
-    elif len(kinds) == 2 or digits.count(digits[last]) == 1:
+    whole, fraction = digits, ""
+    if last >= 0 and (len(kinds) == 2 or digits.count(digits[last]) == 1):
         whole, fraction = digits[:last], digits[last + 1 :]
         # A number with one mark may be a thousand or a fraction: one to three digits, not 0, then three.
         one = _ONE_MARK.fullmatch(digits)
@@ -421,8 +420,6 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
                 )
                 raise Unfit(AMBIGUOUS, message)
             whole, fraction = digits, ""
-    else:
-        whole, fraction = digits, ""
     whole = whole or "0"
     if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
         raise Unfit(

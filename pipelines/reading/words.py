@@ -78,7 +78,7 @@ _MOST_WORDS: Final = 12
 def level_of(title: str) -> str | None:
     """Return the level that a title names in any of its words; None where it names none, or two."""
     tokens = fold(title).split()[:_MOST_WORDS]
-    levels = {level for start, end in _runs(len(tokens)) if (level := _levels().get(" ".join(tokens[start:end])))}
+    levels = {level for start, end in runs(len(tokens)) if (level := _levels().get(" ".join(tokens[start:end])))}
     return levels.pop() if len(levels) == 1 else None
 
 
@@ -98,7 +98,7 @@ def level_at(tokens: Sequence[str], at: int, *, in_title: bool = False) -> tuple
 def names_sales_level(header: str) -> bool:
     """Return whether a header names the sales packaging by more than one word: `Primary packaging material`."""
     tokens = fold(header).split()[:_MOST_WORDS]
-    names = {" ".join(tokens[start:end]) for start, end in _runs(len(tokens))}
+    names = {" ".join(tokens[start:end]) for start, end in runs(len(tokens))}
     return any(words("level_packaging").get(name) == SALES for name in names)
 
 
@@ -124,7 +124,7 @@ def are_mostly_levels(cells: pl.Series) -> bool:
     return 2 * int(texts.is_in(list(levels)).sum()) > len(texts) and uses < levels
 
 
-def _runs(count: int) -> list[tuple[int, int]]:
+def runs(count: int) -> list[tuple[int, int]]:
     """Return start and end of every run of words, the longest first."""
     return [(start, start + size) for size in range(count, 0, -1) for start in range(count - size + 1)]
 

@@ -462,24 +462,13 @@ class Workbook:
         nothing = text.is_null() & cells["formula"].is_not_null()
         if nothing.any():
             text = text.zip_with(~nothing, "=" + cells["formula"])
-        days = unknown
-        if number.any():
-            used = cells["style"].unique().drop_nulls()
-            of_dates = [style for style in used if any(part.kind == "date" for part in self._format(style))]
-            days = number & cells["style"].is_in(of_dates)
-        kinds = pl.DataFrame({"stays": stays, "nothing": nothing, "unknown": unknown, "day": days | day}).select(
-            pl.when("unknown")
-            .then(NOT_SHOWN)
-            .when("nothing")
-            .then(NO_VALUE)
-            .when("day")
-            .then(DAY)
-            .when("stays")
-            .then(NUMBER)
-            .otherwise(TEXT)
-            .cast(pl.UInt8)
-        )
-        return text, kinds.to_series()
+        used = cells["style"].unique().drop_nulls() if number.any() else ()
+        of_dates = [style for style in used if any(part.kind == "date" for part in self._format(style))]
+        days = day | (number & cells["style"].is_in(of_dates))
+        kinds = pl.repeat(TEXT, len(kind), dtype=pl.UInt8, eager=True)
+        for where, own in ((stays, NUMBER), (days, DAY), (nothing, NO_VALUE), (unknown, NOT_SHOWN)):
+            kinds = kinds.set(where.fill_null(value=False), own)
+        return text, kinds
 
     def _shared(self, numbers: pl.Series) -> pl.Series:
         at = numbers.cast(pl.UInt32, strict=False)
