@@ -19,7 +19,7 @@ from schemas.answers import Answer, Day, Identifier, Instant, code
 from schemas.files import day
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.pages import Pagination
 from schemas.skus.inputs import Strict, validator
 
@@ -83,7 +83,7 @@ def parse(
     if unknown := [lang for lang in wanted if lang not in languages]:
         sentence = Message(
             "The draft was not prepared in {unknown}; choose among {known}, or prepare a new draft.",
-            unknown=shown(", ".join(unknown)),
+            unknown=quote(", ".join(unknown)),
             known=", ".join(languages),
         )
         issues.append(Issue("not_in_vocabulary", sentence, "languages"))

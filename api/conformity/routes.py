@@ -301,15 +301,15 @@ def _read(request: Request, presented: Presented, read: Callable[[Connection, Ac
 def _of_body(issue: Issue) -> Issue:
     """Return a fault of the issuing form under the name that its field has in the body."""
     field = issue.field
-    named = f"points.{field.removeprefix(POINT)}" if field and field.startswith(POINT) else field
-    return Issue(issue.code, issue.message, named)
+    place = f"points.{field.removeprefix(POINT)}" if field and field.startswith(POINT) else field
+    return Issue(issue.code, issue.message, place)
 
 
 def _refuse_unasked(sent: DocIssueInput, draft: DocDraft) -> None:
     """Refuse texts for points that the draft leaves to the records: they would be lost."""
-    asked = [point["key"] for point in draft["points"] if point["open"]]
-    unasked = [key for key in sent.points if key not in asked]
-    sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(asked))
+    open_keys = [point["key"] for point in draft["points"] if point["open"]]
+    unasked = [key for key in sent.points if key not in open_keys]
+    sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(open_keys))
     if unasked:
         raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 

@@ -78,12 +78,12 @@ async def list_skus(
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
     if cursor is not None:
-        cursor.check(sort=sort_of(wanted.given), offset=offset)
+        cursor.check(sort=sort_of(wanted.values), offset=offset)
     others: JsonObject = {"sku_codes": sku_codes, "updated_since": updated_since}
     if cursor is not None:
         others |= {"after_key": cursor.key, "after_id": cursor.sku_id}
     search = wanted.search(**others)
-    if wanted.given:
+    if wanted.values:
         place = place_of(request, (await admit(request, presented, "read")).company_id)
         ask = partial(
             listing.page, place, search, wanted.finding(), limit=limit, offset=offset, with_rows=bool(include)
@@ -94,7 +94,7 @@ async def list_skus(
         question = search_skus.page(search, limit, offset, now, with_rows=bool(include))
         page = await read_page(request, presented, question)
     if cursor is not None:
-        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.given), limit)
+        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.values), limit)
     return await with_parts(request, page, include) if include else json_of(page)
 
 
@@ -115,8 +115,8 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
     if row["id"] is None:
         row, archived_at = await run_in_threadpool(_archived, request, sku_id)
     rules_for, lang = service_of(request).rules_for, accepted_language(request)
-    shown, _ = await detail_skus.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
-    answer = in_language(json_of({"data": {**shown, **archived_at}}), lang)
+    detail, _ = await detail_skus.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
+    answer = in_language(json_of({"data": {**detail, **archived_at}}), lang)
     return with_etag(answer, row["version"])
 
 
@@ -124,8 +124,8 @@ def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, date
     """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
     service = service_of(request)
     with service.writes.company(request.state.company_id) as conn:
-        found = require(archive.of(conn, sku_id, service.clock.today()))
-    return found.row, {"archived_at": found.archived_at}
+        item = require(archive.find_archived(conn, sku_id, service.clock.today()))
+    return item.row, {"archived_at": item.archived_at}
 
 
 @router.post(
@@ -172,12 +172,12 @@ def _answer(
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 
-    def work(conn: Connection) -> WriteOutcome:
+    def write_sku(conn: Connection) -> WriteOutcome:
         return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
 
-    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
+    show = partial(_write_answer, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(
-        fingerprint_for(body, if_match, create_only=create_only), work, show, dry_run=dry_run, pipelined=True
+        fingerprint_for(body, if_match, create_only=create_only), write_sku, show, dry_run=dry_run, pipelined=True
     )
 
 
@@ -243,7 +243,7 @@ def _result(
     return {"outcome": outcome, "dry_run": dry_run, "version": version, "data": data, "warnings": told}
 
 
-def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
+def _write_answer(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     version = row.stored_version(dry_run=dry_run)
     result = _result(row.outcome, version, row.detail(lang=lang), row.warnings, dry_run=dry_run)
@@ -270,7 +270,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
     """
     write, body = received.admitted()
 
-    def work(conn: Connection) -> VolumesWritten:
+    def write_units(conn: Connection) -> VolumesWritten:
         written = _written(conn, write, sku_id, body, dry_run=dry_run)
         if if_match is not None:
             if_match.check(written.version_before)
@@ -282,7 +282,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
         answer = json_of({"dry_run": dry_run, "version": version, "data": written.rows, "warnings": warnings})
         return answer if dry_run else with_etag(answer, written.version)
 
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), write_units, show, dry_run=dry_run)
 
 
 def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_run: bool) -> VolumesWritten:
@@ -340,18 +340,18 @@ def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
 
 
 def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Response:
-    def work(conn: Connection) -> WriteOutcome:
+    def try_write(conn: Connection) -> WriteOutcome:
         return write_one(conn, write, body, addressed=addressed, dry_run=True)
 
     show = partial(_what_if_shown, lang=write.actor.lang)
-    return write.answer(fingerprint(body), work, show, dry_run=True, pipelined=True)
+    return write.answer(fingerprint(body), try_write, show, dry_run=True, pipelined=True)
 
 
 def _what_if_shown(row: WriteOutcome, *, lang: str) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     detail, warnings = row.detail(lang=lang), [warning.as_dict() for warning in row.warnings]
-    shown: JsonObject = {name: detail[name] for name in ("id", "sku_code", "compliance")}
-    return json_of({"outcome": row.outcome, **shown, "warnings": warnings})
+    fields: JsonObject = {name: detail[name] for name in ("id", "sku_code", "compliance")}
+    return json_of({"outcome": row.outcome, **fields, "warnings": warnings})
 
 
 @what_if_router.get("/what-if", include_in_schema=False)
@@ -421,18 +421,18 @@ def answer_archive(
     write = with_reason(write, body)
     rulesets, actor = write.service.rulesets, write.actor
 
-    def work(conn: Connection) -> JsonObject:
+    def archive_sku(conn: Connection) -> JsonObject:
         done = archive_skus.archive_sku(conn, actor, sku_id, rules=rulesets.active(conn), dry_run=dry_run)
         if if_match is not None:
             if_match.check(done.version_before)
-        data = archive_skus.archived_detail(conn, done.found, rulesets, actor.now, actor.lang)
-        version = done.version_before if dry_run else done.found.row["version"]
+        data = archive_skus.archived_detail(conn, done.item, rulesets, actor.now, actor.lang)
+        version = done.version_before if dry_run else done.item.row["version"]
         return _result(done.outcome, version, data, done.warnings, dry_run=dry_run)
 
     def show(result: JsonObject) -> Response:
         return json_of(result) if dry_run else with_etag(json_of(result), result["version"])
 
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), archive_sku, show, dry_run=dry_run)
 
 
 def answer_return(
@@ -441,13 +441,13 @@ def answer_return(
     """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
     write = with_reason(write, body)
 
-    def work(conn: Connection) -> WriteOutcome:
+    def return_sku(conn: Connection) -> WriteOutcome:
         rulesets = write.service.rulesets
         row = archive_skus.return_sku(conn, write.actor, sku_id, rulesets=rulesets, dry_run=dry_run)
         return _accepted(row, if_match)
 
-    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+    show = partial(_write_answer, lang=write.actor.lang, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), return_sku, show, dry_run=dry_run)
 
 
 @archive_router.post("/archived", include_in_schema=False)
