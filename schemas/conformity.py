@@ -26,6 +26,8 @@ from schemas.skus.inputs import Strict, validator
 POINT: Final = "point."
 SIGNATORY: Final = ("on_behalf_of", "signatory", "function", "place")
 """Parts of the signature (Regulation (EU) 2025/40, Annex VIII, last point); each is required."""
+MAX_DAYS: Final = 36_500
+"""Most days within which declarations are listed that end."""
 LONGEST: Final = {"point": 2_000, "signatory": 200}
 """Longest text of a point, and of each part of the signature, in characters."""
 

@@ -24,7 +24,7 @@ from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Approver, Editor, Session, Viewer
 from compliance.conformity import OpenPoint, Verdict, offered_languages
 from schemas import normalise
-from schemas.conformity import POINT, Doc, DocDraft
+from schemas.conformity import MAX_DAYS, POINT, Doc, DocDraft
 from schemas.issues import Issue
 from schemas.messages import LANGUAGES, ORIGINAL, header, translate
 from schemas.normalise import Unfit
@@ -42,7 +42,6 @@ router = APIRouter(prefix="/documents")
 PAGE_SIZE: Final = 50
 VIEWS: Final = ("all", "drafts", "valid", "ending", "expired", "withdrawn")
 _SOON_DAYS: Final = 90
-_MOST_DAYS: Final = 36_500
 _LONGEST: Final = {"reference": 200, "reason": 2_000}
 
 
@@ -53,7 +52,7 @@ def get_documents(request: Request, session: Viewer) -> Response:
     view = params.get("show", "all")
     view = view if view in VIEWS else "all"
     days = int(params["days"]) if params.get("days", "").isdecimal() and len(params["days"]) <= 5 else _SOON_DAYS
-    days = min(days, _MOST_DAYS)
+    days = min(days, MAX_DAYS)
     actor = write_of(request, session).actor
     docs: Sequence[Doc | DocDraft]
     with service.writes.company(session.company_id) as conn:
@@ -73,7 +72,7 @@ def get_documents(request: Request, session: Viewer) -> Response:
         views=VIEWS,
         view=view,
         days=days,
-        most_days=_MOST_DAYS,
+        most_days=MAX_DAYS,
         docs=docs,
         total=total,
         offset=offset,

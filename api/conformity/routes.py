@@ -24,6 +24,7 @@ from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operati
 from schemas.actors import Actor
 from schemas.answers import Error
 from schemas.conformity import (
+    MAX_DAYS,
     POINT,
     DocDraft,
     DocDraftInput,
@@ -51,7 +52,6 @@ from warehouse.operate.sessions import Connection
 router = APIRouter(prefix=V1, tags=["Declarations"])
 
 T = TypeVar("T")
-_MOST_DAYS: Final = 36_500
 _READ: Final = (*READ_ERRORS, "not_found")
 _WRITE: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
 
@@ -64,8 +64,8 @@ def _uuid(value: str) -> UUID:
 
 
 def _days(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MOST_DAYS)) and int(value) <= _MOST_DAYS):
-        raise Unfit("out_of_range", Message("Send whole days from 0 to {most}.", most=_MOST_DAYS))
+    if not (value.isascii() and value.isdigit() and len(value) <= len(str(MAX_DAYS)) and int(value) <= MAX_DAYS):
+        raise Unfit("out_of_range", Message("Send whole days from 0 to {most}.", most=MAX_DAYS))
     return int(value)
 
 
@@ -84,7 +84,7 @@ State = Annotated[
 EndsWithin = Annotated[
     int | None,
     BeforeValidator(validator(_days)),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": _MOST_DAYS}),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
     Query(description="Only valid ones whose last day is today or within so many days, and that none renews."),
 ]
 Lang = Annotated[

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 
 from schemas import normalise, texts
+from schemas.imports.inputs import MAX_MAPPING_NAME
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
@@ -29,7 +30,6 @@ from schemas.vocabularies import VOCABULARIES
 T = TypeVar("T")
 MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
-MAX_MAPPING_NAME: Final = 100
 _MAX_OFFSET: Final = 2**31 - 1
 _RFC_3339: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,1000}")

@@ -29,6 +29,7 @@ from schemas import texts as texts_schemas
 from schemas.actors import Origin
 from schemas.addresses import behind, network_of
 from schemas.files import FIELDS, MAX_FILE_BYTES, declared_media_type, own_name, parse_fields, visible
+from schemas.imports.inputs import MAX_IMPORT_BYTES
 from schemas.issues import Issue
 from schemas.json_values import Json
 from schemas.messages import Message
@@ -41,9 +42,6 @@ MAX_JSON_BYTES: Final = 2 * 2**20
 
 IMPORT_PARTS: Final = ("file", "dry_run", "mapping", "mapping_name", "archived")
 """The parts that a multipart import may have (decisions §§12 and 13)."""
-
-MAX_IMPORT_BYTES: Final = 10 * 2**20
-"""Largest import file (interface v1, Limits)."""
 
 _MULTIPART_ALLOWANCE: Final = 64 * 2**10
 """Bytes that part headers and the mapping may add to a file of the full size."""

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from api.audit.words import path_in_words
 from api.http.answers import translated
 from api.http.errors import HttpRefusal, TooLarge, http_refusal
-from api.http.requests import MAX_IMPORT_BYTES, Upload, fingerprint, form_with_file
+from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
 from api.http.writing import with_reason
 from api.imports.columns_pages import (
@@ -40,6 +40,7 @@ from api.pages.render import language_of, link, page, redirect, said
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
+from schemas.imports.inputs import MAX_IMPORT_BYTES
 from schemas.imports.types import ImportSource, SourceColumn, has_counts
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message

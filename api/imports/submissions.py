@@ -18,7 +18,6 @@ from starlette.responses import Response
 
 from api.http import stored_files
 from api.http.errors import REFUSALS
-from api.http.parameters import MAX_MAPPING_NAME
 from api.http.requests import fingerprint, unreadable
 from api.http.service import Service, UnknownColumns, read_apart, service_of
 from api.http.writing import Write
@@ -29,6 +28,7 @@ from pipelines.readers.requests import RejectedRows, corrected_file_request, rej
 from pipelines.reading.mapping import Words, merged
 from pipelines.reading.upload import PackedUpload
 from schemas import texts
+from schemas.imports.inputs import MAX_MAPPING_NAME
 from schemas.imports.types import (
     ImportAccepted,
     ImportRowError,
