@@ -1,6 +1,6 @@
 """Pages that edit, make and copy an item: what would follow is shown before it is saved.
 
-They send what a program would (`api.skus.routes.write_one`): the fields that differ from the version that the form was
+They send what a program would (`api.skus.writing.write_one`): the fields that differ from the version that the form was
 opened
 at, for the version that the person has seen. So two people at once keep each other's fields, and the second is told.
 """
@@ -36,7 +36,7 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session
 from api.skus import form as form_skus
 from api.skus import words as words_skus
-from api.skus.routes import write_one
+from api.skus.writing import write_one
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message

@@ -27,7 +27,7 @@ from api.skus import form as form_skus
 from api.skus import words
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
-from api.skus.routes import answer_archive, answer_return
+from api.skus.writing import answer_archive, answer_return
 from compliance.annex_v import in_words, translated_reason
 from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
