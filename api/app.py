@@ -80,9 +80,9 @@ def create(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        opened = database or Database.of(chosen)
+        opened = database or Database.from_settings(chosen)
         app.state.dagster_database = opened.dagster_url  # /metrics counts its runs
-        async with open_service(chosen, opened, clock or Clock.of(chosen)) as service:
+        async with open_service(chosen, opened, clock or Clock.from_settings(chosen)) as service:
             app.state.service = service
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))

@@ -35,13 +35,13 @@ def header(table: str, field: str, lang: str) -> str:
 def word(vocabulary: str, code: str, lang: str) -> str:
     """Return the word for a code of a vocabulary."""
     key = (vocabulary, code, lang)
-    return _first("words.csv", "vocabulary", "code", "word").get(key) or _shown().get(key, code)
+    return _first("words.csv", "vocabulary", "code", "word").get(key) or _display_words().get(key, code)
 
 
 def format_word(text: str, lang: str) -> str:
     """Return the word for a kind of packaging where the free text is the name of one; return other texts unchanged."""
     key = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
-    return _shown().get(("packaging_format_key", key, lang), text)
+    return _display_words().get(("packaging_format_key", key, lang), text)
 
 
 def meaning(table: str, field: Field, lang: str) -> str:
@@ -50,7 +50,7 @@ def meaning(table: str, field: Field, lang: str) -> str:
 
 
 @cache
-def _shown() -> Mapping[tuple[str, str, str], str]:
+def _display_words() -> Mapping[tuple[str, str, str], str]:
     """Return the words that are only shown, by vocabulary, code and language."""
     rows = table_rows("shown_words.csv")
     return {(row["vocabulary"], row["code"], lang): row[lang] for row in rows for lang in LANGUAGES}

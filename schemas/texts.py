@@ -79,7 +79,7 @@ def code(text: str) -> str:
     return _composed(_INVISIBLE.sub("", text)).strip()
 
 
-def shown(text: str) -> str:
+def from_form(text: str) -> str:
     """Return what a person typed into a field of a page, in the stored form and without control characters.
 
     A browser never sends control characters by itself, so that its user needs no message about them.

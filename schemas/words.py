@@ -19,7 +19,7 @@ from babel import Locale
 from schemas import normalise
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.messages import Message, word
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.vocabularies import VOCABULARIES, table_rows
 
@@ -154,7 +154,7 @@ def _unknown(text: str) -> Unfit:
     sentence = Message(
         "{value} is no known market; the nearest are: {names}. Write the name of a country, or a code such as FR or "
         "US-CA.",
-        value=shown(text),
+        value=quote(text),
         names=", ".join(f"{word('market', code, 'en')} ({code})" for code in codes),
     )
     return Unfit("unknown_market", sentence)
@@ -166,7 +166,7 @@ def _refuse_two(text: str, code: str) -> None:
     if " " in text.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
         two = Message(
             "{value} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both.",
-            value=shown(text),
+            value=quote(text),
             country=country,
             rest=rest,
         )

@@ -283,12 +283,12 @@ def _keys_page(request: Request, session: Session, issued: str | None = None) ->
 
 def _sandbox_of(service: Service, company_id: UUID) -> UUID | None:
     with service.writes.system() as conn:
-        return sandboxes.of(conn, company_id)
+        return sandboxes.find_sandbox(conn, company_id)
 
 
 def _may_have_keys(service: Service, company_id: UUID) -> bool:
     with service.writes.company(company_id) as conn:
-        company = companies.of(conn, company_id)
+        company = companies.find_company(conn, company_id)
         return company is not None and companies.allows_keys(conn, company[1])
 
 

@@ -242,8 +242,8 @@ async def post_sign_in(request: Request, form: VisitorForm) -> Response:
     sent = credentials_of(form)
     person = await check_person(request, sent) if sent else None
     if person is None or sent is None:
-        shown = sent or Credentials("", "")
-        answer = sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=shown)
+        credentials = sent or Credentials("", "")
+        answer = sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=credentials)
         if (failed := getattr(request.state, "failed_sign_in", None)) is not None:
             answer.background = BackgroundTask(_note_failure, request, failed)
         return answer

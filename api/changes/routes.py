@@ -270,16 +270,8 @@ async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Resp
 def _answer(
     write: Write, body: Json, operation: Callable[[Connection], Written], *, dry_run: bool, status: int = 200
 ) -> Response:
-    """Return the answer to a write; a secret is in what is sent, and not in what is stored for a repeat."""
-    secret: str | None = None
+    def render(written: Written) -> JsonAnswer:
+        result = {"outcome": written.outcome, "dry_run": dry_run, "data": written.webhook, "secret": written.secret}
+        return json_of(result, status)
 
-    def render(written: Written) -> Response:
-        nonlocal secret
-        secret = written.secret
-        answer = {"outcome": written.outcome, "dry_run": dry_run, "data": written.webhook, "secret": None}
-        return json_of(answer, status)
-
-    answer = write.answer(fingerprint(body), operation, render, dry_run=dry_run)
-    if secret is None or not isinstance(answer, JsonAnswer):
-        return answer
-    return in_language(json_of({**answer.value, "secret": secret}, status), write.actor.lang)
+    return write.answer_with_secret(fingerprint(body), operation, render, ["secret"], dry_run=dry_run)

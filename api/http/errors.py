@@ -230,7 +230,7 @@ def http_refusal(error: Exception) -> HttpRefusal:
         return HttpRefusal("not_found")
     if error.code == "rate_limited":
         return RateLimited(_AGAIN_SECONDS)
-    answer = HttpRefusal(error.code, error.sentence, details=[each.as_dict() for each in first_hundred(error.issues)])
+    answer = HttpRefusal(error.code, error.sentence, details=[issue.as_dict() for issue in first_hundred(error.issues)])
     if any(issue.code == "unsupported_media_type" for issue in error.issues):
         answer.status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE  # interface v1, Errors: under the code of an invalid body
     return answer

@@ -60,9 +60,9 @@ def of_sandbox(*, is_sandbox: bool) -> list[tuple[bytes, bytes]]:
 
 def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
     """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
-    kept_headers = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
+    kept_headers = [header for header in headers if not any(header[0].lower() == name for name, _ in more)]
     names = {name.lower() for name, _ in kept_headers}
-    return [*kept_headers, *(each for each in ALWAYS if each[0] not in names), *more]
+    return [*kept_headers, *(header for header in ALWAYS if header[0] not in names), *more]
 
 
 HEADER: Final = "X-Correlation-Id"
@@ -92,8 +92,8 @@ class Correlation:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = headers.get(HEADER, "")
-        identifier = given if _ACCEPTED.fullmatch(given) else str(uuid4())
+        value = headers.get(HEADER, "")
+        identifier = value if _ACCEPTED.fullmatch(value) else str(uuid4())
         state = scope.setdefault("state", {})
         state["correlation_id"] = identifier
         status = 0
@@ -101,7 +101,7 @@ class Correlation:
         header = (b"x-correlation-id", identifier.encode("ascii"))
         out = send
 
-        async def named(message: Message) -> None:
+        async def send_named(message: Message) -> None:
             nonlocal status, out
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -115,19 +115,19 @@ class Correlation:
         bound = structlog.contextvars.bind_contextvars(correlation_id=identifier)
         with _traced(scope) as span:
             try:
-                await self._handle(scope, receive, named)
+                await self._handle(scope, receive, send_named)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
             except asyncio.CancelledError:  # the grace period of running requests at a stop is over
                 if status:
                     raise
-                await self._answer(scope, receive, named, Stopping())
+                await self._answer(scope, receive, send_named, Stopping())
             except Exception as error:
                 passing = is_passing(error)
                 self.log.exception("fault", method=scope["method"], route=_route(scope), passing=passing)
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await self._answer(scope, receive, named, Fault(passing=passing))
+                await self._answer(scope, receive, send_named, Fault(passing=passing))
             finally:
                 self._log_request(scope, status, begun)
                 structlog.contextvars.reset_contextvars(**bound)
@@ -215,8 +215,8 @@ class LoggedRoute(Route):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match as a route does, and name it."""
-        found, of_route = super().matches(scope)
-        return found, {**of_route, "route": self}
+        match, of_route = super().matches(scope)
+        return match, {**of_route, "route": self}
 
 
 LEAST_BYTES: Final = 32 * 2**10

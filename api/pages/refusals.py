@@ -66,9 +66,9 @@ def page_of_refusal(request: Request, refused: HttpRefusal) -> Response | None:
 
 def answer_to_fault(request: Request, refused: HttpRefusal) -> Response:
     """Return the answer to a fault of the service, or to a request that a stop ended; it shows nothing of the fault."""
-    shown = page_of_refusal(request, refused)
+    page = page_of_refusal(request, refused)
     answer = refused.response(request.state.correlation_id)
-    return shown or in_language(answer, accepted_language(request))
+    return page or in_language(answer, accepted_language(request))
 
 
 async def _to_sign_in(request: Request, error: Exception) -> Response:

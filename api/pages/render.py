@@ -53,16 +53,16 @@ def text(key: str, lang: str, **gaps: object) -> str:
     Where the language counts the gap `count` as one, the text of `<key>.one` is taken if there is one. A text that
     does not show the number is of 1 alone: in French 0 is counted like 1.
     """
-    known, count = _texts(), str(gaps.get("count"))
+    texts, count = _texts(), str(gaps.get("count"))
     one = f"{key}.one"
     if (
-        one in known
+        one in texts
         and count.isdecimal()
         and is_one(int(count), lang)
-        and (count == "1" or "{count}" in known[one][lang])
+        and (count == "1" or "{count}" in texts[one][lang])
     ):
         key = one
-    return known[key][lang].format(**gaps) if gaps else known[key][lang]
+    return texts[key][lang].format(**gaps) if gaps else texts[key][lang]
 
 
 _FOR_PEOPLE: Final[Mapping[str, str]] = {
@@ -146,7 +146,7 @@ _CODES: Final = sorted((name for name in {**SKU, **COMPONENT} if "_" in name), k
 _UNQUOTED: Final = re.compile(rf"(?<![\w“.`])({'|'.join(_CODES)})(?![\w”.`])")
 _LISTS: Final = sorted(
     ((", ".join(codes), name) for name, codes in VOCABULARIES.items() if len(codes) > 1),
-    key=lambda each: len(each[0]),
+    key=lambda pair: len(pair[0]),
     reverse=True,
 )
 """Each vocabulary as a sentence lists it, the longest first."""
@@ -175,7 +175,7 @@ def in_words(sentence: str, lang: str) -> str:
             words = ", ".join(word(vocabulary, code, lang) for code in VOCABULARIES[vocabulary])
             sentence = sentence.replace(codes, words)
             break
-    return _UNQUOTED.sub(lambda found: _name(found[1], lang), sentence)
+    return _UNQUOTED.sub(lambda match: _name(match[1], lang), sentence)
 
 
 def _name(field: str, lang: str) -> str:
@@ -286,8 +286,8 @@ def _word(vocabulary: str, code: str | None, *, lang: str) -> str:
 def _instant(at: datetime | str) -> Markup:
     """Return an instant, a datetime or RFC 3339 text, to the minute, for people and for programs."""
     value = datetime.fromisoformat(at) if isinstance(at, str) else at
-    shown = value.strftime("%Y-%m-%d %H:%M")
-    return Markup('<time datetime="{}">{} UTC</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), shown)
+    minute = value.strftime("%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{} UTC</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), minute)
 
 
 _TEMPLATES: Final = Environment(

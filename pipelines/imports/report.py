@@ -349,7 +349,9 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
     for record in _records(work):
         if record.id not in cells and record.id not in graphs:
             continue
-        if library.holds(conn, record.resource, UUID(record.id)) or library.named(conn, record.resource, record.name):
+        if library.holds(conn, record.resource, UUID(record.id)) or library.find_by_name(
+            conn, record.resource, record.name
+        ):
             continue
         values = {"name": record.name} | ({"roles": record.roles} if record.roles else {})
         library.add(conn, record.resource, work.company_id, UUID(record.id), values=values, at=now)

@@ -40,7 +40,7 @@ from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_lists, code_of, fold, words
 
@@ -237,13 +237,13 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
             "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name
         )
         return Issue("invalid_mapping", message, "mapping")
-    filled = [f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in header.free([]).items()]
+    filled = [f"{letter(at)} {quote(cell[:_LONGEST_QUOTED])}" for at, cell in header.free([]).items()]
     some = ", ".join([*filled[:_MOST_QUOTED], *(["…"] if len(filled) > _MOST_QUOTED else [])])
     where: str | Message = ""
     if header.sheet is not None and header.table == "component":
-        where = Message(" of the components sheet {title}", title=shown(header.sheet))
+        where = Message(" of the components sheet {title}", title=quote(header.sheet))
     elif header.sheet is not None:
-        where = Message(" of the sheet {title}", title=shown(header.sheet))
+        where = Message(" of the sheet {title}", title=quote(header.sheet))
     if likely is None:
         message = Message(
             "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
@@ -359,7 +359,7 @@ def about_material(at: int, header: str, columns: Sequence[Column], sheet: str |
     message = Message(
         "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is "
         "too small without it: name its material, mapping={mapping}.",
-        header=shown(header),
+        header=quote(header),
         mapping={"columns": {could_be[0]: letter(at)}},
     )
     column = _column_of_unknown_material(at, header)
@@ -423,7 +423,7 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
         filled = {cell for cell in row if cell is not None}
         title = filled.pop() if len(filled) == 1 else ""
         if title and len(title.split()) <= _LONGEST_TITLE and (level := level_of(title)) is not None:
-            blocks[shown(title)] = level
+            blocks[quote(title)] = level
     if len(set(blocks.values())) > 1:
         message = Message(
             "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
@@ -469,4 +469,4 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
     of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
     if of_words and alike * 5 >= len(filled) * 4:
         return []
-    return [f"{place} {shown(label)} ({name})" for place, label, name in labels]
+    return [f"{place} {quote(label)} ({name})" for place, label, name in labels]

@@ -21,7 +21,7 @@ import chardet
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.questions import question, refused
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 
 SAMPLE: Final = 1_000_000
 """Bytes that are examined: enough to distinguish encodings in a file of any size."""
@@ -226,7 +226,7 @@ def _undecided(names: list[str], readings: dict[str, list[str]]) -> ReadingRefus
     first = readings[names[0]]
     at = [min(at for at, text in enumerate(readings[name]) if text != first[at]) for name in names[1:]]
     samples = "; ".join(
-        f"{name}: {shown(readings[name][place].strip())}" for name, place in zip(names, [at[0], *at], strict=True)
+        f"{name}: {quote(readings[name][place].strip())}" for name, place in zip(names, [at[0], *at], strict=True)
     )
     message = Message(
         "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as UTF-8 "

@@ -78,7 +78,7 @@ from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import code_of, fold
 
 REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
@@ -192,7 +192,7 @@ def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, ma
     filled = (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values()))
     index = next(filled, best) if lettered else best
     if len(rows[index]) > wide and any(_is_value(name, rows[index][to], table) for name, to in lettered.items()):
-        texts = ", ".join(shown(cell[:60]) for cell in rows[index] if cell is not None)[:500]
+        texts = ", ".join(quote(cell[:60]) for cell in rows[index] if cell is not None)[:500]
         message = Message(
             "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
             "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
@@ -492,7 +492,7 @@ def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Is
 
 def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
     """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
-    where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
+    where = ", ".join(f"{quote(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
     where += ", …" if len(columns) > _MOST_NAMED else ""
     likely = best_fitting(columns, header)
     if likely is None:
@@ -554,8 +554,8 @@ def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
         at = next((at for place in places if (at := _position(cells, place)) is not None), None)
         column = None if at is None else column_for(name, at, cells[at] or "", header.table)
         if column is None:
-            lacking = " or ".join(map(shown, places))
-            seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in header.free([]).items())
+            lacking = " or ".join(map(quote, places))
+            seen = ", ".join(f"{letter(at)} {quote(cell)}" for at, cell in header.free([]).items())
             message = Message(
                 "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
                 "{last}; the headers are: {seen}.",
@@ -578,7 +578,7 @@ def _position(cells: Cells, header: str) -> int | None:
         if places:
             where = ", ".join(map(letter, places))
             message = Message(
-                "The header {header} stands over columns {where}; name the letter.", header=shown(header), where=where
+                "The header {header} stands over columns {where}; name the letter.", header=quote(header), where=where
             )
             raise invalid_mapping(message)
     if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):

@@ -27,7 +27,7 @@ from pipelines.reading.values import MATERIALS, market_parts, read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.words import code_lists, fold, market_named
 
 _TOP: Final = 200
@@ -73,7 +73,7 @@ def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
             message = Message(
                 "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "
                 "not read. Say which: mapping={mapping}, or percent.",
-                header=shown(column.header),
+                header=quote(column.header),
                 mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
             )
             some = ", ".join(cells.drop_nulls().unique(maintain_order=True).head(3))
@@ -108,8 +108,8 @@ def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
             message = Message(
                 "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which "
                 "list it is: mapping={mapping}.",
-                header=shown(column.header),
-                some=shown(some),
+                header=quote(column.header),
+                some=quote(some),
                 lists=", ".join(spoken),
                 mapping={"lists": {letter(column.position): spoken[0]}},
             )
@@ -233,7 +233,7 @@ def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the "
         "weights of one packaging. Send weights of one, or a column with the quantity of each line. If each line is "
         "a part of its own, say so: mapping={mapping}.",
-        header=shown(weight.header),
+        header=quote(weight.header),
         mapping={"quantity": {letter(weight.position): "ignore"}},
     )
     raise refused(sheet.ask("quantity", weight, message, could_be=["ignore"]))
@@ -375,9 +375,9 @@ def _about_quantity(sheet: Sheet, column: Column, weight: Column, likely: str) -
     message = Message(
         "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, "
         "or to ignore it: mapping={mapping}.",
-        header=shown(column.header),
+        header=quote(column.header),
         means=_MEANINGS[likely],
-        weight=shown(weight.header),
+        weight=quote(weight.header),
         mapping={"quantity": {letter(column.position): likely}},
     )
     could_be = [likely, *(use for use in QUANTITIES if use != likely)]
@@ -424,7 +424,7 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
         message = Message(
             "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If "
             "it is the packaging's, say so: mapping={mapping}, or name the packaging in its header.",
-            header=shown(column.header),
+            header=quote(column.header),
             mapping={"columns": {column.name: letter(column.position)}},
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))

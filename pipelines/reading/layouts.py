@@ -35,7 +35,7 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, read_material
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold
 
@@ -407,7 +407,7 @@ def _about_part(column: Column, word: str, parts: Sheet, *, separate: bool) -> A
     message = Message(
         "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
         "read. Say what it is: mapping={mapping}.",
-        text=shown(word),
+        text=quote(word),
         mapping={"values": {"component_type": {word: likely}}},
     )
     return question(

@@ -43,7 +43,7 @@ from schemas.fields import SKU_CODE
 from schemas.imports.types import ImportSource, SourceSheet
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import fold
 
 Words: TypeAlias = Mapping[str, Mapping[str, object]]
@@ -122,7 +122,7 @@ def named_field(name: str, table: Table) -> Column:
         alike = get_close_matches(fold(name).replace(" ", "_"), _all_field_names(table), n=_NEAREST, cutoff=0.0)
         near = ", ".join(list(dict.fromkeys([*meant, *alike]))[:_NEAREST])
         message = Message(
-            "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=shown(name), near=near
+            "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=quote(name), near=near
         )
         raise invalid_mapping(message)
     return column
@@ -159,7 +159,7 @@ def check_rewriting(name: str, texts: object, table: Table) -> Rewriting:
             raise invalid_mapping(message, place)
         if cells.setdefault(fold(text), cell) != cell:
             message = Message(
-                "{text} is written in two ways that differ only in case, accents or spaces; keep one.", text=shown(text)
+                "{text} is written in two ways that differ only in case, accents or spaces; keep one.", text=quote(text)
             )
             raise invalid_mapping(message, place)
         if cell is not None:
@@ -202,7 +202,7 @@ def _check_value(column: Column, text: str, place: str) -> None:
     if text in CLEARED and column.field.nullable:
         return
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
-        message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=shown(text))
+        message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=quote(text))
         raise invalid_mapping(message, place)
     if column.field.name in MATERIALS and read_material(text, str(column.field.vocabulary)) is not None:
         return
@@ -367,7 +367,7 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
     if unknown := sorted(set(mapping) - set(keys)):
-        raise _wrong_mapping(Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys)))
+        raise _wrong_mapping(Message("{key} is none of its keys: {keys}", key=quote(unknown[0]), keys=", ".join(keys)))
 
 
 def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
@@ -413,7 +413,7 @@ def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
     """Return a field with its unit, which can be converted into the unit of the field."""
     column = named_field(name, table)
     if (said := measure_of(unit, column.field.unit)) is None:
-        wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
+        wrong = Message("{unit} is no unit of {name} that can be converted", unit=quote(unit), name=name)
         raise _wrong_mapping(wrong, f"mapping.units.{name}")
     return column, said
 

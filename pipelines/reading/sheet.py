@@ -64,7 +64,7 @@ from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, SourceSheet
 from schemas.issues import QuestionKind
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.texts import INVISIBLE, control_in
 from schemas.words import fold
 
@@ -99,7 +99,7 @@ def with_new_names(
         if not names:
             continue
         if ids is None:
-            some = ", ".join(shown(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+            some = ", ".join(quote(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
             message = Message(
                 "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import "
                 "makes these records, or correct the names.",
@@ -113,7 +113,7 @@ def with_new_names(
             message = Message(
                 "{column} has {count} names that no record has; with create at most {most} are made. Add the records "
                 "first, or map the right column.",
-                column=shown(column.header),
+                column=quote(column.header),
                 count=len(names),
                 most=MOST,
             )

@@ -32,7 +32,7 @@ from pipelines.reading.grid import (
     without_blank_rows,
 )
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
@@ -62,7 +62,7 @@ def checked_encoding(name: str) -> str:
     raise invalid_mapping(
         Message(
             "The mapping is wrong: {wrong}.",
-            wrong=Message("{name} is no encoding; name one such as {known}", name=shown(name), known="windows-1250"),
+            wrong=Message("{name} is no encoding; name one such as {known}", name=quote(name), known="windows-1250"),
         )
     )
 
@@ -147,7 +147,7 @@ def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
     """
     if data.startswith(_ZIP):
         return "xlsx"
-    file, sample = shown(filename), data[:4096]
+    file, sample = quote(filename), data[:4096]
     start = sample.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
     wide = sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample) is not None
     controls = 0 if wide else len(sample) - len(sample.translate(None, _CONTROLS))

@@ -25,7 +25,7 @@ from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, unit_of
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import fold
 
 _UNIT: Final = "weight_unit"
@@ -73,18 +73,18 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
             "mapping={mapping}, or per what it is, such as per case of 12.",
-            header=shown(column.header),
+            header=quote(column.header),
             name=column.name,
-            text=shown(text),
+            text=quote(text),
             mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
         )
     else:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
             "mapping={mapping}.",
-            header=shown(column.header),
+            header=quote(column.header),
             name=column.name,
-            text=shown(text),
+            text=quote(text),
             mapping={"columns": {column.name: place}},
         )
     return question(
@@ -312,15 +312,15 @@ def _question(
         message = Message(
             "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, "
             "leave it out; else say its unit: mapping={mapping}.",
-            header=shown(weight.header),
+            header=quote(weight.header),
             mapping={"units": {name: could_be[0]}},
         )
     else:
         message = Message(
             "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say "
             "the unit, mapping={mapping}, or that the column is its unit: mapping={other}.",
-            unit=shown(unit.header),
-            header=shown(weight.header),
+            unit=quote(unit.header),
+            header=quote(weight.header),
             mapping={"units": {name: could_be[0]}},
             other={"columns": {"weight_unit": letter(unit.position)}},
         )

@@ -60,7 +60,7 @@ from pipelines.reading.workbook.cells import Workbook
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
 from schemas.json_values import JsonObject
 from schemas.messages import Message, from_json, to_json
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
@@ -210,8 +210,8 @@ class _MergedCells:
             "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each "
             "one's or all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it in "
             "each line.",
-            value=shown(value),
-            header=shown(column.header),
+            value=quote(value),
+            header=quote(column.header),
             first=lines[0],
             last=lines[1],
             mapping={"quantity": {letter(column.position): QUANTITIES[0]}},
@@ -251,7 +251,7 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
         return [sheet for sheet in visible if sheet not in (titled, graph)], graph
     chosen = list(dict.fromkeys(_sheet_named(book, name) for name in names))
     if graph is not None and graph in chosen and mapped.components is not None:
-        raise invalid_mapping(Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(graph.name)))
+        raise invalid_mapping(Message("The mapping reads SKUs and components from {sheet}.", sheet=quote(graph.name)))
     return chosen, None if graph in chosen else graph
 
 
@@ -261,7 +261,7 @@ def _sheet_named(book: Workbook, name: str) -> SheetPart:
     if part is None:
         names = ", ".join(sheet.name for sheet in book.sheets)[:500]
         raise invalid_mapping(
-            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=shown(name), names=names)
+            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=quote(name), names=names)
         )
     return part
 
@@ -329,7 +329,7 @@ def _check_columns(chosen: Sequence[_Headed]) -> None:
                     "another order, as {header} does. Make their headers the same, or read each sheet alone.",
                     first=first.name,
                     sheet=sheet.name,
-                    header=shown(column.header),
+                    header=quote(column.header),
                 )
                 raise invalid_mapping(message)
 

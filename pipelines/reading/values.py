@@ -36,7 +36,7 @@ from pipelines.reading.words import part_type, unit_of, without_language
 from schemas import normalise
 from schemas.fields import Field
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.texts import APOSTROPHE_BEFORE, CONTROL, INVISIBLE, NULL_WORDS, UNUSUAL
 from schemas.words import code_of, fold, market_named
 
@@ -153,7 +153,7 @@ def _gtin(cell: str) -> str:
             "invalid_gtin",
             Message(
                 "{value} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.",
-                value=shown(cell),
+                value=quote(cell),
                 digits=digits,
             ),
         )
@@ -165,7 +165,7 @@ def _digits_lost(cell: str) -> Unfit:
         "digits_lost",
         Message(
             "A spreadsheet has rounded the number to {cell}; take it again from its source and store it as text.",
-            cell=shown(cell),
+            cell=quote(cell),
         ),
     )
 
@@ -175,7 +175,7 @@ def _truth(cell: str) -> bool:
     if code is None:
         raise Unfit(
             "invalid_type",
-            Message("{cell} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).", cell=shown(cell)),
+            Message("{cell} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).", cell=quote(cell)),
         )
     return code == "true"
 
@@ -189,7 +189,7 @@ def _code(cell: str, field: Field) -> str:
         several = Message(
             "{value} names several materials; write the one that weighs most, or composite where they cannot be "
             "taken apart, or give each a component.",
-            value=shown(cell),
+            value=quote(cell),
         )
         raise Unfit("not_in_vocabulary", several)
     return normalise.code(code or cell.strip(), vocabulary)
@@ -238,12 +238,12 @@ def _uuid(cell: str, column: Column) -> str:
     near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
     if not near:
         message = Message(
-            "{cell} is no id; {name} takes the UUID that the service gave.", cell=shown(cell), name=column.field.name
+            "{cell} is no id; {name} takes the UUID that the service gave.", cell=quote(cell), name=column.field.name
         )
         raise Unfit("invalid_format", message)
     message = Message(
         "{cell} is no id, and no record has this name; the nearest names are: {names}.",
-        cell=shown(cell),
+        cell=quote(cell),
         names=", ".join(near),
     )
     raise Unfit("unknown_reference", message)
@@ -355,14 +355,14 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     if _DAY.fullmatch(text):
         raise Unfit(
             "invalid_number",
-            Message("{cell} is a date; give the cell a number format and write the number.", cell=shown(cell)),
+            Message("{cell} is a date; give the cell a number format and write the number.", cell=quote(cell)),
         )
     if _is_range(text) and not _POWER.fullmatch(text):
-        raise Unfit("value_range", Message("{cell} is a range; write one number, such as its mean.", cell=shown(cell)))
+        raise Unfit("value_range", Message("{cell} is a range; write one number, such as its mean.", cell=quote(cell)))
     match = _WITH_UNIT.fullmatch(text)
     if match is None:
         raise Unfit(
-            "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=shown(cell))
+            "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=quote(cell))
         )
     factor = column.factor
     if match["unit"]:
@@ -370,12 +370,12 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
         if unit is None:
             if (own := column.field.unit) is None:
                 message = Message(
-                    "{cell} has a unit that cannot be converted; write the number alone.", cell=shown(cell)
+                    "{cell} has a unit that cannot be converted; write the number alone.", cell=quote(cell)
                 )
             else:
                 message = Message(
                     "{cell} has a unit that cannot be converted; write the number in {unit}.",
-                    cell=shown(cell),
+                    cell=quote(cell),
                     unit=own,
                 )
             raise Unfit("unknown_unit", message)
@@ -414,7 +414,7 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
                 message = Message(
                     "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
                     'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.',
-                    cell=shown(cell),
+                    cell=quote(cell),
                     fraction=point,
                     whole=grouped,
                 )
@@ -424,7 +424,7 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
     if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
         raise Unfit(
             "invalid_number",
-            Message("The groups of digits in {cell} are not of three; write it without them.", cell=shown(cell)),
+            Message("The groups of digits in {cell} are not of three; write it without them.", cell=quote(cell)),
         )
     plain = re.sub(r"\D", "", whole)
     return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")

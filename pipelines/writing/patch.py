@@ -46,7 +46,7 @@ class Patch:
     @classmethod
     def from_frames(cls, values: pl.DataFrame, presence: pl.DataFrame) -> Self:
         """Return the patch of two frames."""
-        return cls(Table.of(values), Table.of(presence))
+        return cls(Table.from_frame(values), Table.from_frame(presence))
 
     def with_volumes(self, units: Mapping[int, str]) -> "Patch":
         """Return the patch with volumes of some rows by their numbers, as `services.skus.write.patch_of` has them."""

@@ -292,14 +292,14 @@ def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, ru
     rules = rulesets.active(conn)
     rows = from_typed(typed.values, typed.presence, rules)
     patch = Patch.from_frames(rows.values, rows.presence).without([fault.row for fault in rows.issues])
-    found = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
-    written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
+    prepared = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
+    written = report.writer_faults([*rows.issues, *prepared.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
     unnamed = report.missing_names(conn, typed, faults)
-    warned = report.listed(list(warnings_of(found)), typed.values, upload, work, report.MOST_LISTED)
+    warned = report.listed(list(warnings_of(prepared)), typed.values, upload, work, report.MOST_LISTED)
     errors = pl.concat([faults.select(written.columns), unnamed, written])
     errors = errors.sort("sheet_position", "line", maintain_order=True)
-    outcomes: Sequence[str] = found.merged["outcome"]
+    outcomes: Sequence[str] = prepared.merged["outcome"]
     rejected = typed.rejected + typed.values.height - len(outcomes)
     return {
         "rows": upload.rows,
