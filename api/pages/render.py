@@ -192,6 +192,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/review", "nav.review", "viewer"),
     ("/documents", "nav.documents", "viewer"),
     ("/suppliers", "nav.suppliers", "viewer"),
+    ("/statements", "nav.statements", "viewer"),
     ("/connections", "nav.connections", "viewer"),
     ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),

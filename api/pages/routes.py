@@ -24,6 +24,7 @@ from api.pages.render import STYLE
 from api.review import pages as pages_review
 from api.skus import edit
 from api.skus import pages as pages_skus
+from api.statements import pages as pages_statements
 from api.suppliers import pages as pages_suppliers
 from api.suppliers import supplier_pages
 
@@ -39,6 +40,7 @@ for pages in (
     pages_files.router,
     pages_suppliers.router,
     pages_figures.router,
+    pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,
     edit.router,
