@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.errors import HttpRefusal, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, http_refusal
 from api.http.service import service_of
 from api.http.writing import Write
 from api.imports.pages import answer_with_id, sentences_of, to_import
@@ -54,7 +54,7 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     import_id, lang = path_id(request), language_of(request)
     try:
         return await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused))
 
 
@@ -67,7 +67,7 @@ async def post_rejected(request: Request, session: Editor, form: SentForm) -> Re
             request, write, path_id(request), list(_edits(form)), answer_with_id, dry_run=_said(form)
         )
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused), given=form)
 
 
@@ -85,7 +85,7 @@ async def post_values(request: Request, session: Editor, form: SentForm) -> Resp
         await run_in_threadpool(_keep_words, write, path_id(request), form)
         answer = await submit_corrected(request, write, path_id(request), (), answer_with_id, dry_run=_said(form))
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), given=form)
 
 

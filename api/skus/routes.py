@@ -171,13 +171,20 @@ def _answer(
     write: Write, body: Json, if_match: Precondition | None, *, create_only: bool, addressed: UUID | None, dry_run: bool
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-
-    def work(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
-
-    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(
-        fingerprint_for(body, if_match, create_only=create_only), work, show, dry_run=dry_run, pipelined=True
+        fingerprint_for(body, if_match, create_only=create_only),
+        partial(
+            write_one,
+            write=write,
+            body=body,
+            if_match=if_match,
+            create_only=create_only,
+            addressed=addressed,
+            dry_run=dry_run,
+        ),
+        partial(_shown, lang=write.actor.lang, dry_run=dry_run),
+        dry_run=dry_run,
+        pipelined=True,
     )
 
 
@@ -340,9 +347,7 @@ def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
 
 
 def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Response:
-    def work(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, addressed=addressed, dry_run=True)
-
+    work = partial(write_one, write=write, body=body, addressed=addressed, dry_run=True)
     show = partial(_what_if_shown, lang=write.actor.lang)
     return write.answer(fingerprint(body), work, show, dry_run=True, pipelined=True)
 
@@ -438,7 +443,7 @@ def answer_archive(
 def answer_return(
     write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
 ) -> Response:
-    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
+    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `PlanLimitReached`."""
     write = with_reason(write, body)
 
     def work(conn: Connection) -> WriteOutcome:

@@ -421,7 +421,7 @@ def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substanc
 def _canonical(line: Mapping[str, object]) -> Component:
     """Return the given values in canonical order; components of one file mostly give the same fields."""
     values = {
-        name: _number(value) if name in _NUMBERS else value
+        name: float(cast(float, value)) if name in _NUMBERS else value  # it was validated
         for name in _in_order(tuple(line))
         if (value := line[name]) is not None and value != {}
     }
@@ -431,11 +431,6 @@ def _canonical(line: Mapping[str, object]) -> Component:
 @lru_cache(maxsize=4096)
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(names, key=_PLACE.__getitem__))
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float), "it was validated"
-    return float(value)
 
 
 def id_faults(lines: Sequence[Component], stored: Sequence[Component]) -> list[Issue]:
