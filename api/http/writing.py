@@ -82,8 +82,8 @@ def _stored_id(record_id: UUID) -> Answer:
     return Answer(HTTPStatus.OK, "text/plain", str(record_id).encode())
 
 
-def _itself(record_id: UUID) -> UUID:
-    return record_id
+def _itself(result: T) -> T:
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,10 @@ class Write:
             once=self._once(fingerprint, _replay, _success, dry_run=dry_run),
             pipelined=pipelined,
         )
+
+    def do(self, operation: Callable[[Connection], T]) -> T:
+        """Return the result of `operation`, done in one transaction; see `services.run`."""
+        return run(self.service.writes, self.actor, operation, _itself)
 
     def made_once(self, fingerprint: bytes, operation: Callable[[Connection], UUID]) -> UUID:
         """Return the id of what `operation` made for a form, or of what it made when the form was sent before."""

@@ -29,7 +29,6 @@ from schemas.messages import header, word
 from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
 from services.imports.words import change_words
-from services.run import run
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
 from warehouse.operate.sessions import Connection
@@ -168,7 +167,7 @@ def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
         change_words(conn, write.actor, OwnWordsInput(words=chosen))
 
-    run(write.service.writes, write.actor, keep, lambda done: done)
+    write.do(keep)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:
