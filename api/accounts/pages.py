@@ -55,7 +55,7 @@ def post_sessions(request: Request, session: Viewer, form: SentForm) -> Response
             raise NotThere from None
     write = write_of(request, session)
     end = partial(managing.end_sessions, actor=write.actor, user_id=session.user_id, session_id=chosen)
-    if not run(write.service.writes, write.actor, end, bool):
+    if not write.do(end):
         raise NotThere
     return redirect(link(request, "/account"))
 
@@ -68,9 +68,10 @@ def post_leave(request: Request, session: Viewer, form: SentForm) -> Response:
     write = write_of(request, session)
     leave = partial(managing.disable, actor=write.actor, user_id=session.user_id)
     try:
-        return run(write.service.writes, write.actor, leave, lambda _: _to_sign_in(request))
+        write.do(leave)
     except Refused:
         return _page(request, session, "people.last")
+    return _to_sign_in(request)
 
 
 def _page(request: Request, session: Session, fault: str | None = None) -> Response:
@@ -192,7 +193,7 @@ def post_person(request: Request, session: Administrator, form: SentForm) -> Res
     write = write_of(request, session)
     invite = partial(managing.invite, actor=write.actor, email=email, role=role)
     try:
-        _, token = run(write.service.writes, write.actor, invite, lambda invited: invited)
+        _, token = write.do(invite)
     except Refused:
         return _people_page(request, session, form=form, fault=("email", "people.taken"))
     return _people_page(request, session, new_link=_NewLink(email, _url(request, token)))

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from api.audit.words import path_in_words
 from api.http.answers import translated
-from api.http.errors import HttpRefusal, TooLarge, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, TooLarge, http_refusal
 from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
 from api.http.writing import with_reason
@@ -230,7 +230,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
             keep_archived=file.fields.get("archived") == "keep",
         )
         return to_import(request, await submit(request, write, sent, answer_with_id))
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(list_page, request, session, refusal=http_refusal(refused), rows=rows)
 
 
@@ -257,7 +257,7 @@ async def post_columns(request: Request, session: Editor, form: SentForm) -> Res
             keep_archived=archived == "keep" if archived else None,
         )
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(import_page, request, session, refusal=http_refusal(refused))
 
 

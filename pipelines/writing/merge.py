@@ -34,9 +34,9 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     stored_at = [places.get(code) for code in patch.values["sku_code"]]
     in_order = stored_at == list(range(len(stored)))  # as with every single SKU that is stored
     before = {
-        name: stored[name] if in_order else _at(stored[name], stored_at)
+        name: stored.columns[name] if in_order else _at(stored.columns[name], stored_at)
         for name in (*_CARRIED, *VALUE_COLUMNS)
-        if name in stored
+        if name in stored.columns
     }
     patch, issues = _composed(patch, before, library, rules)
     merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}

@@ -14,7 +14,7 @@ import polars as pl
 
 from compliance.ruleset import RuleSet
 from pipelines.writing import json_fields
-from pipelines.writing.json_fields import draft_text
+from pipelines.writing.json_fields import array_literal, array_values, draft_text
 from schemas import normalise
 from schemas.fields import SKU, SKU_FIELDS
 from schemas.issues import Issue
@@ -67,16 +67,6 @@ class Patch:
         return Patch(self.values.where(kept), self.presence.where(kept))
 
 
-def array_literal(values: Sequence[str] | None) -> str | None:
-    """Return codes as Postgres writes an array: {FR,DE}. No code contains a character that needs a quote."""
-    return None if values is None else "{" + ",".join(values) + "}"
-
-
-def array_values(literal: str | None) -> list[str] | None:
-    """Return the codes of an array literal; None for null."""
-    return None if literal is None else [code for code in literal.strip("{}").split(",") if code]
-
-
 def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
     """Return the patch of validated records with their row numbers, and the faults that one record has by itself."""
     issues: list[RowIssue] = []
@@ -87,7 +77,8 @@ def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tup
             issues += [RowIssue(number, fault) for fault in faults]
         else:
             rows.append({"row": number, **row})
-    columns = [name for name in VALUE_COLUMNS if name in _ALWAYS or any(name in row for row in rows)]
+    given = {*_ALWAYS}.union(*rows)
+    columns = [name for name in VALUE_COLUMNS if name in given]
     values = Table({name: [row.get(name) for row in rows] for name in ("row", *columns)})
     return Patch(values, Table({name: [name in row for row in rows] for name in columns})), issues
 

@@ -18,7 +18,7 @@ from compliance.ruleset import RuleSet
 from compliance.substances import UnitlessValue, pfas_food_contact_prohibited, unitless_values
 from compliance.weights import unlikely_weight, weight_mismatch
 from pipelines.writing import json_fields
-from pipelines.writing.patch import Patch, Prepared, RowIssue, array_values
+from pipelines.writing.patch import Patch, Prepared, RowIssue
 from schemas.bounds import MAX_COMPONENTS, TOO_MANY_COMPONENTS
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -38,7 +38,7 @@ def refuse(merged: Table, rules: RuleSet, on: date) -> list[RowIssue]:
         sentence = pfas_food_contact_prohibited(
             {
                 "food_contact": True,
-                "markets": array_values(markets),
+                "markets": json_fields.array_values(markets),
                 "volumes": json_fields.published_volumes(units),
                 "pfas": orjson.loads(pfas) if pfas else None,
                 "components": orjson.loads(graph) if graph else [],
@@ -179,7 +179,7 @@ def warnings_of(written: Prepared) -> Iterator[RowIssue]:
             "packaging_level": level,
             "material": material,
             "material_subtype": subtype,
-            "markets": array_values(markets),
+            "markets": json_fields.array_values(markets),
             "components": orjson.loads(graph) if graph else [],
         }
         for issue in warnings_of_record(cast(Sku, names), parts_g, sent.get(row), written.rules):

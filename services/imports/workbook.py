@@ -27,8 +27,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.sheet import MOST_ROWS
 from pipelines.reading.values import EMPTY_LIST
-from pipelines.writing.json_fields import LEGACY, PARTS
-from pipelines.writing.patch import array_values
+from pipelines.writing.json_fields import LEGACY, PARTS, array_values
 from pipelines.writing.workbooks import Sheet, Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
 from schemas.messages import header, meaning, word

@@ -8,9 +8,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing.idempotency import Answer, RepeatableRequest, ReusedKey
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.answers import FIND
+from warehouse.answers import FIND, Answer, RepeatableRequest, ReusedKey
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Connection, Pool
