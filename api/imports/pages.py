@@ -4,7 +4,6 @@ The report is shown as a whole or for one reason. The command `pcds import --err
 back.
 """
 
-import hmac
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -40,7 +39,7 @@ from api.pages.render import language_of, link, page, redirect, said
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
-from schemas.imports.types import ImportSource, SourceColumn, has_counts
+from schemas.imports.types import ImportSource, SourceColumn, has_counts, has_not_ended
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused, require
@@ -87,6 +86,7 @@ def list_page(
         "imports.html",
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
+        waits=any(has_not_ended(entry["status"]) for entry in recent["data"]),
         recent=recent["data"],
         asks_columns=asked_for_columns,
         counted=has_counts,
@@ -127,6 +127,7 @@ def import_page(
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
         faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        waits=has_not_ended(found["status"]),
         once=str(uuid4()),
         found=found,
         counted=has_counts(found["status"], found["progress"]["done"]),
@@ -271,8 +272,7 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
         fields, file = await form_with_file(request, _PARTS, pasted_bytes=_MOST_PASTED_BYTES)
     except TooLarge:
         raise TooLarge(MAX_IMPORT_BYTES) from None
-    if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
-        raise PageRefused(403, "refused.form")
+    forms.refuse_other_page(request, fields, session.csrf)
     rows = fields.get("rows", "")
     if file is not None and (file.data or (file.filename and not rows.strip())):
         return file, None
