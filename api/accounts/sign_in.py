@@ -204,6 +204,12 @@ def actor_of_visitor(request: Request, person: Ticket) -> Actor:
     return Actor(person.company_id, origin, service_of(request).clock.now())
 
 
+def actor_of_system(request: Request, person: Ticket) -> Actor:
+    """Return the service as the actor of what is entered about a person whom nobody has proved to be."""
+    origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
+    return Actor(person.company_id, origin, service_of(request).clock.now())
+
+
 def _seal(request: Request) -> Seal:
     return seal_of(service_of(request).settings)
 
@@ -428,8 +434,7 @@ def _note_failure(request: Request, person: PeopleAttempt | Ticket) -> None:
     """Enter a wrong password or code in the ledger, after the answer, which so takes as long for every account."""
     assert person.company_id is not None
     assert person.user_id is not None
-    origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
-    actor = Actor(person.company_id, origin, service_of(request).clock.now())
+    actor = actor_of_system(request, ticket_of(person, "") if isinstance(person, PeopleAttempt) else person)
     note = partial(managing.note_failure, actor=actor, user_id=person.user_id)
     run(service_of(request).writes, actor, note, lambda done: done)
 
