@@ -13,11 +13,15 @@ from typing import Any, Final, Literal  # Any: pieces of a mapping
 from api.imports.submissions import sheets_mapping
 from api.pages.render import rows, text
 from pipelines.reading.columns import field_column
-from pipelines.reading.grid import fields_of
+from pipelines.reading.grid import VOLUME, fields_of
 from pipelines.reading.mapping import merged
 from pipelines.reading.questions import answer_with
 from schemas.imports.types import Asked, ImportSource, SourceSheet
+from schemas.issues import Issue
 from schemas.messages import header, word
+from schemas.normalise import Unfit
+from schemas.refusals import Refused
+from schemas.words import market_named
 
 Table = Literal["sku", "component"]
 _READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
@@ -44,6 +48,11 @@ class ShownColumn:
     samples: Sequence[str]
     could_be: Sequence[str] = ()
     message: str | None = None
+
+    @property
+    def may_be_units(self) -> bool:
+        """Return whether units placed may stand in the column: its samples have digits."""
+        return self.table == "sku" and any(character.isdecimal() for text in self.samples for character in text)
 
     @property
     def input(self) -> str:
@@ -128,12 +137,12 @@ def _mapping_of(
     chosen: dict[str, list[str]] = {}
     off = {field["field"] for field in read.get("switched_off", ())}
     for column in columns:
-        now = form.get(column.input, column.field)
+        now = _chosen_field(column, form)
         if now != column.field or now in mapped:
             chosen.setdefault(now, []).append(column.column)
         if now != column.field and column.field:
             off.add(column.field)
-    kept = {form.get(column.input, column.field) for column in columns}
+    kept = {_chosen_field(column, form) for column in columns}
     settled: dict[str, object] = dict.fromkeys(sorted(off - kept))
     settled |= {name: at[0] if len(at) == 1 else at for name, at in chosen.items() if name != _WITHOUT}
     mapping: dict[str, object] = {"columns": settled} if settled else {}
@@ -144,6 +153,27 @@ def _mapping_of(
     if line:
         mapping["header_row"] = int(line) if line.isdecimal() else line
     return mapping
+
+
+def _chosen_field(column: ShownColumn, form: Mapping[str, str]) -> str:
+    """Return the field that a form chooses for a column: units placed where it names a market, else its choice.
+
+    Raise `Refused` where the market is not known.
+    """
+    market = form.get(f"market.{column.input}", "").strip()
+    if not market:
+        return form.get(column.input, column.field)
+    try:
+        code = market_named(market)
+    except Unfit as unfit:
+        raise Refused([Issue(unfit.code, unfit.message, f"market.{column.input}")]) from None
+    period = (form.get(f"{part}.{column.input}", "") for part in ("year", "half"))
+    return "_".join([VOLUME.name, code.lower().replace("-", "_"), *(part for part in period if part)])
+
+
+def chosen_decimal(form: Mapping[str, str]) -> dict[str, object]:
+    """Return the piece of mapping that settles the decimal mark, where a form says it."""
+    return {"decimal": form["decimal"]} if form.get("decimal") in (",", ".") else {}
 
 
 def asked_for_columns(*, dry_run: bool, failure_code: str | None, failure_kind: str | None = None) -> bool:

@@ -25,6 +25,7 @@ from api.imports.columns_pages import (
     apart,
     asked_for_columns,
     chosen_answers,
+    chosen_decimal,
     chosen_mapping,
     field_choices,
     name_of_field,
@@ -35,7 +36,7 @@ from api.imports.submissions import kept_mapping, mapping_name, repeat, stored_i
 from api.pages import forms
 from api.pages.forms import SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said
+from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
@@ -145,6 +146,9 @@ def import_page(
         folded=[(column, field_choices(column, status["source"], lang)) for column in folded],
         translate=lambda text: said(stored_message(text, templates), lang),
         asks_columns=asks,
+        has_ambiguous=any(reason.code == "ambiguous_number" for reason in reasons),
+        years=_years(service_of(request).clock.today().year),
+        halves=[(half, text(f"half.{half}", lang)) for half in ("1", "2")],
         questions=open_questions(status["source"], lang, beside_columns=status["dry_run"]),
         open_count=len(status["source"].get("asked", ())),
         runs=address_of_import_runs(import_id) if is_staff else None,
@@ -152,6 +156,11 @@ def import_page(
         size=PAGE_SIZE,
         total=chosen.faults if chosen else status["pagination"]["total"],
     )
+
+
+def _years(present: int) -> list[tuple[str, str]]:
+    """Return the years that units may be chosen for, the present one first."""
+    return [(str(year), str(year)) for year in (present, present - 1, present - 2, present + 1)]
 
 
 def sentences_of(refusal: HttpRefusal | None, lang: str) -> list[str]:
@@ -251,7 +260,8 @@ async def post_columns(request: Request, session: Editor, form: SentForm) -> Res
             write,
             stored,
             answer_with_id,
-            mapping=merged(chosen_mapping(stored.source, form), chosen_answers(stored.source, form)),
+            mapping=merged(chosen_mapping(stored.source, form), chosen_answers(stored.source, form))
+            | chosen_decimal(form),
             dry_run=dry_run,
             keep_as=mapping_name(name) if name and not dry_run else None,
             asks_columns=dry_run,

@@ -89,7 +89,9 @@ def open_column(header: str, position: int, table: Table, *, loose: bool = False
 @lru_cache(maxsize=MOST_KEPT)
 def _understood(header: str, table: Table) -> Column | None:
     column = _best(header, lambda main, notes: _terms(main, notes, header, table))
-    return column if column is not None and column.open is None else _by_languages(header, table) or column
+    if column is not None and column.open is None:
+        return column
+    return _by_languages(header, table) or _market_in_year(header, table) or column
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -139,7 +141,7 @@ def words_of_terms(header: str) -> frozenset[str]:
 
 @cache
 def _known_words() -> frozenset[str]:
-    listed = [headers(name) for name in ("sku", "component", "part", "group", "spare")]
+    listed = [headers(name) for name in ("sku", "component", "part", "group", "spare", "placed")]
     of_vocabularies = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
     every_word = {
         word.rstrip("0123456789") for term in (*listed, *of_vocabularies) for text in term for word in text.split()
@@ -162,6 +164,10 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
             yield column, ()
     if table != "sku":
         return
+    placed = headers("placed")
+    for key, start, end in _runs(main):  # they count beside a market
+        if key in placed and (column := _volume((*main[:start], *main[end:]), notes, header)) is not None:
+            yield column, ()
     left, measures = without_measures(main)
     tokens = key_of(left).split()
     if (column := _numbered_column(tokens, header) or _material_column(tokens, header)) is not None:
@@ -189,7 +195,7 @@ def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
 
 @cache
 def _longest_terms() -> dict[str, int]:
-    listed = (headers("sku"), headers("component"), headers("part"), _component_headers())
+    listed = (headers("sku"), headers("component"), headers("part"), headers("placed"), _component_headers())
     return longest_by_first_word(term for terms in listed for term in terms)
 
 
@@ -300,6 +306,14 @@ def _volume(rest: Tokens, notes: Notes, header: str) -> Column | None:
     column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
     unknown = " ".join((*volume.twice, *said.unknown)) or None
     return replace(column, market=volume.market, year=volume.year, half=volume.half, open=unknown)
+
+
+def _market_in_year(header: str, table: Table) -> Column | None:
+    """Return the column of units placed whose header is a market and a year alone: `DE 2026`, `UK 2026 H1`."""
+    if table != "sku" or not any(_YEAR.fullmatch(token) for token in tokens_of(header)):
+        return None
+    columns = (_volume(main, notes, header) for main, notes in divided(header))
+    return next((column for column in columns if column is not None and column.year and column.open is None), None)
 
 
 class _Placed:

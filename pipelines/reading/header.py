@@ -48,6 +48,7 @@ from pipelines.reading.grammar import (
 )
 from pipelines.reading.grid import (
     LONGEST_HEADER,
+    VOLUME,
     WEIGHTS,
     Cells,
     Column,
@@ -463,10 +464,20 @@ def _needed_columns(
         question = about_open_column(doubtful[name], header.sheet, table)
         message, kind = message_of(question["message"]), question["kind"]
         issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=question["answer"]))
-    issues += issues_of_missing([name for name in missing if name not in doubtful], header, columns)
+    of_missing = issues_of_missing([name for name in missing if name not in doubtful], header, columns)
+    issues += [] if _changes_units(missing, columns, of_missing) else of_missing
     if issues:
         raise ReadingRefused(issues)
     return columns
+
+
+def _changes_units(missing: Sequence[str], columns: Sequence[Column], issues: Sequence[Issue]) -> bool:
+    """Return whether a table is of units by code alone: it names no SKU, and no column of it looks like a name.
+
+    A row of a code that is not held yet is rejected: a new SKU needs a name.
+    """
+    has_likely_name = any(issue.answer for issue in issues)
+    return missing == ["name"] and not has_likely_name and any(column.field == VOLUME for column in columns)
 
 
 def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:

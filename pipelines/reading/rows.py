@@ -112,10 +112,11 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     repeats = main.faults.filter(pl.col("code") == "duplicate_sku_code")["at"]
     height = main.sheet.table.height
     faulty = _is_at(main.faults["at"], height) & ~_is_at(repeats, height)
-    column = next(column for column in main.sheet.columns if column.name == "name")
-    place = None if column.constant is not None else letter(column.position)
+    column = next((column for column in main.sheet.columns if column.name == "name"), None)
+    place = None if column is None or column.constant is not None else letter(column.position)
     rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
-    nameless = rows.filter(faulty & ~main.presence["name"] & rows["sku_code"].is_not_null())
+    unnamed = faulty if column is None else faulty & ~main.presence["name"]
+    nameless = rows.filter(unnamed & rows["sku_code"].is_not_null())
     return nameless.with_columns(main.sheet.places(nameless["line"])).with_columns(column=pl.lit(place, pl.String))
 
 

@@ -392,3 +392,46 @@ def test_the_page_lists_the_warnings_of_an_import(caller, browser):
     page = unescape(browser.get(f"/imports/{answer.json()['id']}?lang=de").text)
     assert "Warnungen" in page
     assert german["warnings"][0]["message"] in page
+
+
+def test_a_file_of_codes_and_units_alone_imports_and_a_code_that_is_not_held_needs_a_name(caller, browser):
+    caller.post("/skus", {"sku_code": "A-1", "name": "Flasche"})
+    data = b"Artikelnummer;Absatz DE 2026;UK units H1 2026\nA-1;1200;40\nA-9;5;6\n"
+    address, page = shown(caller, browser, send(browser, data))
+    assert choices(page) == {
+        "sku.A": "sku_code",
+        "sku.B": "annual_volume_de_2026",
+        "sku.C": "annual_volume_gb_2026_h1",
+    }
+    assert "A-9" in page
+    _, page = shown(caller, browser, confirm(browser, address, page, "import"))
+    [sku] = caller.get("/skus").json()["data"]
+    assert sku["name"] == "Flasche"
+    volumes = caller.get(f"/skus/{sku['id']}").json()["data"]["volumes"]
+    assert {(row["market"], row["year"], row["half"], row["units_placed"]) for row in volumes} == {
+        ("DE", 2026, 0, 1200),
+        ("GB", 2026, 1, 40),
+    }
+
+
+def test_any_column_can_be_the_units_of_a_market(caller, browser):
+    data = b"Artikelnummer;Bezeichnung;Gewicht (g);Spalte X\nA-1;Flasche;12,5;900\n"
+    address, page = shown(caller, browser, send(browser, data))
+    chosen = {"market_sku_D": "Deutschland", "year_sku_D": "2025"}
+    unknown = confirm(browser, address, page, "read", market_sku_D="Atlantis")
+    assert unknown.status_code == 400
+    assert "Atlantis" in unescape(unknown.text)
+    address, page = shown(caller, browser, confirm(browser, address, page, "read", **chosen))
+    assert choices(page)["sku.D"] == "annual_volume_de_2025"
+
+
+def test_numbers_of_two_readings_are_settled_once_for_all(caller, browser):
+    lines = "".join(f"A-{at};Dose {at};{at + 3}.000\n" for at in range(30))
+    data = f"Artikelnummer;Bezeichnung;Jahresmenge DE 2026\n{lines}".encode()
+    address, page = shown(caller, browser, send(browser, data))
+    assert 'name="decimal"' in page
+    address, page = shown(caller, browser, confirm(browser, address, page, "read", decimal=","))
+    assert 'name="decimal"' not in page
+    shown(caller, browser, confirm(browser, address, page, "import"))
+    [sku] = [sku for sku in caller.get("/skus?limit=200").json()["data"] if sku["sku_code"] == "A-0"]
+    assert [row["units_placed"] for row in caller.get(f"/skus/{sku['id']}").json()["data"]["volumes"]] == [3000]

@@ -8,6 +8,7 @@ from bench.pages import LISTS, PAGES
 NO_PAGE = {
     "/",
     "/sign-in",
+    "/password/forgotten",
     "/oauth/authorize",
     "/pages/style.css",
     "/pages/live.js",
