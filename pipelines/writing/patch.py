@@ -77,8 +77,8 @@ def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tup
             issues += [RowIssue(number, fault) for fault in faults]
         else:
             rows.append({"row": number, **row})
-    given = {*_ALWAYS}.union(*rows)
-    columns = [name for name in VALUE_COLUMNS if name in given]
+    names = {*_ALWAYS}.union(*rows)
+    columns = [name for name in VALUE_COLUMNS if name in names]
     values = Table({name: [row.get(name) for row in rows] for name in ("row", *columns)})
     return Patch(values, Table({name: [name in row for row in rows] for name in columns})), issues
 

@@ -68,17 +68,19 @@ class Package:
     ) -> None:
         """Pass the elements of a part that is a list to the handlers. Raises `ReadingRefused` for one too large."""
         try:
-            parse_xml(self._bounded(path), start, end)
+            too_large = Message("its part {path} is larger than that of any workbook", path=path)
+            parse_xml(_bounded(self.pieces(path), _LARGEST_LIST, too_large), start, end)
         except NoXmlError as error:
             raise invalid_xml(Message("its part {path} is no XML", path=path), error) from None
 
-    def _bounded(self, path: str) -> Iterator[bytes]:
-        size = 0
-        for piece in self.pieces(path):
-            size += len(piece)
-            if size > _LARGEST_LIST:
-                raise unreadable(Message("its part {path} is larger than that of any workbook", path=path))
-            yield piece
+
+def _bounded(pieces: Iterator[bytes], most: int, why: Message) -> Iterator[bytes]:
+    """Yield the pieces of a part. Raise `ReadingRefused`, which says `why`, once they have more bytes than `most`."""
+    for piece in pieces:
+        most -= len(piece)
+        if most < 0:
+            raise unreadable(why)
+        yield piece
 
 
 def unreadable(why: Message) -> ReadingRefused:
@@ -261,7 +263,11 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
     """Return the texts by number; empty where the workbook has none."""
     if path is None:
         return pl.Series(dtype=pl.String)
-    data = _read_bounded(package.pieces(path))
+    # It is read as a whole, which needs several times its size in memory: a part that is too large is refused.
+    too_large = Message("its table of texts is larger than {most} MiB", most=_MOST_BYTES // 1024 // 1024)
+    data = b"".join(_bounded(package.pieces(path), _MOST_BYTES, too_large))
+    if data.count(b"<si") > _MOST_TEXTS:
+        raise unreadable(Message("its table of texts has more than {most} entries", most=_MOST_TEXTS))
     if not is_plain(data):
         return _parse_strings(data)
     try:
@@ -272,19 +278,6 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
     if len(items) != text.count("<si") or not items.str.contains(_PLAIN).all():
         return _parse_strings(data)
     return unescape(items.str.extract(_PLAIN).fill_null(""))
-
-
-def _read_bounded(pieces: Iterator[bytes]) -> bytes:
-    """Read the part as a whole, which needs several times its size in memory: a part that is too large is refused."""
-    read: list[bytes] = []
-    for piece in pieces:
-        read.append(piece)
-        if sum(map(len, read)) > _MOST_BYTES:
-            raise unreadable(Message("its table of texts is larger than {most} MiB", most=_MOST_BYTES // 1024 // 1024))
-    data = b"".join(read)
-    if data.count(b"<si") > _MOST_TEXTS:
-        raise unreadable(Message("its table of texts has more than {most} entries", most=_MOST_TEXTS))
-    return data
 
 
 def _parse_strings(data: bytes) -> pl.Series:

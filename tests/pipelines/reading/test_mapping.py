@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipelines.reading.columns import recognise, substitute_column
-from pipelines.reading.grid import PART_HELPERS, ReadingRefused, Table, fields_of
+from pipelines.reading.grid import PART_HELPERS, VOLUME, ReadingRefused, Table, fields_of
 from pipelines.reading.mapping import check_mapping
+from schemas.fields import MAX_UNITS, MAX_WEIGHT_G
 from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import fold
@@ -394,3 +395,8 @@ def test_a_field_switched_off_beside_the_skus_stays_one_of_the_components_sheet(
 def test_a_constant_that_no_line_needs_is_not_told_as_one() -> None:
     source = read(delimited([["sku_code", "name"], ["A", "a"]]), {"constants": {"unit_count": 2}})[0].source
     assert (source["constants"], source["ignored"]) == ({}, [])
+
+
+def test_fields_of_files_have_the_bounds_of_every_door() -> None:
+    measured = next(field for field in PART_HELPERS if field.name == "measured_weight_g")
+    assert (VOLUME.maximum, measured.maximum) == (MAX_UNITS, MAX_WEIGHT_G)
