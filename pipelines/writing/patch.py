@@ -115,6 +115,9 @@ class TypedPatch(NamedTuple):
 
 def from_typed(values: pl.DataFrame, presence: pl.DataFrame, rules: RuleSet) -> TypedPatch:
     """Return typed import rows in stored columns; substance columns become entries, once per combination."""
+    if "name" not in presence.columns:  # a table of units by code alone
+        values = values.with_columns(pl.lit(None, pl.String).alias("name"))
+        presence = presence.with_columns(pl.lit(value=False).alias("name"))
     source = [name for name in presence.columns if name in json_fields.COLUMNS]
     plain = [name for name in presence.columns if name in VALUE_COLUMNS]
     if not source:

@@ -44,7 +44,7 @@ def shown(caller, browser, answer):
 def choices(page):
     """The field that each column's list shows as chosen, by the name of the list."""
     lists = re.findall(r'<select name="([^"]+)"(.*?)</select>', page, re.DOTALL)
-    of_columns = [(name, body) for name, body in lists if "." in name]
+    of_columns = [(name, body) for name, body in lists if name.startswith(("sku.", "component."))]
     return {name: (re.findall(r'<option value="([^"]*)" selected', body) or [""])[0] for name, body in of_columns}
 
 
