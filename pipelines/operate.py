@@ -15,10 +15,10 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from pipelines.writing.idempotency import KEPT_FOR
 from schemas.actors import Actor, Origin
 from schemas.json_values import JsonObject
 from warehouse import conformity
+from warehouse.answers import KEPT_FOR
 from warehouse.audit import chain, ledger
 from warehouse.audit.chain import Head
 from warehouse.companies.queries import every_company

@@ -8,7 +8,7 @@ Which language an answer has is chosen in `api.http.answers`; short labels are i
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Final, Self  # Any: values of any kind, searched for mes
 
 import orjson
 from babel import Locale
-from babel.dates import format_date
+from babel.dates import format_date, format_time
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol, get_group_symbol
@@ -247,6 +247,12 @@ def day(value: date | str, lang: str) -> str:
     """Write a day, or the text `2026-11-01` of one, in words: `1 November 2026`, `1. November 2026`."""
     date_of_value = date.fromisoformat(value) if isinstance(value, str) else value
     return format_date(date_of_value, "long", _locale(lang))
+
+
+def instant(value: datetime, lang: str) -> str:
+    """Write an instant to the minute, in UTC: `1 November 2026, 09:30 UTC`, `1. November 2026, 09:30 UTC`."""
+    at = value.astimezone(UTC)
+    return f"{day(at, lang)}, {format_time(at, 'short', locale=_locale(lang))} UTC"
 
 
 def is_one(count: int, lang: str) -> bool:

@@ -321,7 +321,7 @@ def _codes(looked: Looked, *, collide: bool) -> Iterator[JsonObject]:
 def _values_without_unit(looked: Looked) -> Iterator[JsonObject]:
     """Yield values with the status that the unit of their limit implies: a contradiction refuses the next write."""
     for held in held_values(looked.conn, looked.rulesets.active(looked.conn)):
-        yield {"sku_id": str(held.sku_id), "sku_code": held.sku_code, **asdict(held.found)}
+        yield {"sku_id": str(held.sku_id), "sku_code": held.sku_code, **asdict(held.value)}
 
 
 def _misapplied_answers(looked: Looked) -> Iterator[JsonObject]:

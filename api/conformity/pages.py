@@ -32,7 +32,6 @@ from schemas.refusals import NotThere, Refused
 from services.conformity import documents, drafts, issuing
 from services.conformity.documents import Prepared
 from services.review import entries
-from services.run import run
 from warehouse import conformity, review
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
@@ -163,8 +162,7 @@ def file_draft(write: Write, session: Session, form: Form, prepare: Callable[[Co
     def file(conn: Connection) -> Entry:
         return documents.file(conn, write.actor, prepare(conn), filing_key=key)
 
-    entry_id: UUID = run(write.service.writes, write.actor, file, lambda entry: entry.id)
-    return entry_id
+    return write.do(file).id
 
 
 @router.post("/{id}/withdraw")
@@ -185,9 +183,10 @@ def post_withdrawal(request: Request, session: Approver, form: SentForm) -> Resp
 
     try:
         address = link(request, f"/documents/{doc_id}")
-        return run(write.service.writes, write.actor, withdraw, lambda _: redirect(address))
+        write.do(withdraw)
     except Refused as refused:
         return _conflict(request, session, form, refused)
+    return redirect(address)
 
 
 declarations_router = APIRouter()

@@ -137,9 +137,11 @@ async def _multipart(request: Request) -> Upload:
 
 
 async def form_with_file(
-    request: Request, parts: Sequence[str], *, pasted_bytes: int = 0
+    request: Request, parts: Sequence[str] | None, *, pasted_bytes: int = 0
 ) -> tuple[dict[str, str], Upload | None]:
-    """Return the text fields of a multipart body, and its part `file` where it has one; `parts` are those it may have.
+    """Return the text fields of a multipart body, and its part `file` where it has one.
+
+    `parts` are those it may have; None allows every part.
 
     `pasted_bytes` are those that a text field may have which stands for a file. Raise `Refused` and `TooLarge`, as for
     an import.
@@ -160,9 +162,10 @@ async def form_with_file(
         await form.close()
 
 
-async def _sent(form: FormData, parts: Sequence[str]) -> tuple[dict[str, str], Upload | None]:
+async def _sent(form: FormData, parts: Sequence[str] | None) -> tuple[dict[str, str], Upload | None]:
     names = [name for name, _ in form.multi_items()]
-    refuse_unknown(names, parts, Message("part"))
+    if parts is not None:
+        refuse_unknown(names, parts, Message("part"))
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise unreadable(Message("The body has two parts named {name}; send each once.", name=quote(twice)), twice)
     file = form.get("file")

@@ -67,7 +67,10 @@ class Service:
 @asynccontextmanager
 async def open_service(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
     """Open the resources of a process, and close them again."""
-    with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
+    with (
+        Pool(database.app_url, size=settings.pool_size, clock=clock) as writes,
+        Readers.from_settings(settings) as readers,
+    ):
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
             yield Service(
                 settings, clock, database, writes, reads, Objects.from_settings(settings, database), Rulesets(), readers

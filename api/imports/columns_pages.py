@@ -15,7 +15,7 @@ from api.pages.render import rows, text
 from pipelines.reading.columns import field_column
 from pipelines.reading.grid import fields_of
 from pipelines.reading.mapping import merged
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from schemas.imports.types import Asked, ImportSource, SourceSheet
 from schemas.messages import header, word
 

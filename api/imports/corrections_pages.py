@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.errors import HttpRefusal, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, http_refusal
 from api.http.service import service_of
 from api.http.writing import Write
 from api.imports.pages import answer_with_id, sentences_of, to_import
@@ -29,7 +29,6 @@ from schemas.messages import header, word
 from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
 from services.imports.words import change_words
-from services.run import run
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
 from warehouse.operate.sessions import Connection
@@ -54,7 +53,7 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     import_id, lang = path_id(request), language_of(request)
     try:
         return await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused))
 
 
@@ -67,7 +66,7 @@ async def post_rejected(request: Request, session: Editor, form: SentForm) -> Re
             request, write, path_id(request), list(_edits(form)), answer_with_id, dry_run=_said(form)
         )
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused), form=form)
 
 
@@ -85,7 +84,7 @@ async def post_values(request: Request, session: Editor, form: SentForm) -> Resp
         await run_in_threadpool(_keep_words, write, path_id(request), form)
         answer = await submit_corrected(request, write, path_id(request), (), answer_with_id, dry_run=_said(form))
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), form=form)
 
 
@@ -168,7 +167,7 @@ def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
         change_words(conn, write.actor, OwnWordsInput(words=chosen))
 
-    run(write.service.writes, write.actor, keep, lambda done: done)
+    write.do(keep)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:

@@ -4,7 +4,6 @@ The report is shown as a whole or for one reason. The command `pcds import --err
 back.
 """
 
-import hmac
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -17,7 +16,7 @@ from starlette.responses import Response
 
 from api.audit.words import path_in_words
 from api.http.answers import translated
-from api.http.errors import HttpRefusal, TooLarge, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, TooLarge, http_refusal
 from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
 from api.http.writing import with_reason
@@ -41,7 +40,7 @@ from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
 from schemas.imports.inputs import MAX_IMPORT_BYTES
-from schemas.imports.types import ImportSource, SourceColumn, has_counts
+from schemas.imports.types import ImportSource, SourceColumn, has_counts, has_not_ended
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused, require
@@ -88,6 +87,7 @@ def list_page(
         "imports.html",
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
+        waits=any(has_not_ended(entry["status"]) for entry in recent["data"]),
         recent=recent["data"],
         asks_columns=asked_for_columns,
         counted=has_counts,
@@ -128,6 +128,7 @@ def import_page(
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
         faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        waits=has_not_ended(status["status"]),
         once=str(uuid4()),
         found=status,
         counted=has_counts(status["status"], status["progress"]["done"]),
@@ -230,7 +231,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
             keep_archived=file.fields.get("archived") == "keep",
         )
         return to_import(request, await submit(request, write, sent, answer_with_id))
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(list_page, request, session, refusal=http_refusal(refused), rows=rows)
 
 
@@ -257,7 +258,7 @@ async def post_columns(request: Request, session: Editor, form: SentForm) -> Res
             keep_archived=archived == "keep" if archived else None,
         )
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(import_page, request, session, refusal=http_refusal(refused))
 
 
@@ -272,8 +273,7 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
         fields, file = await form_with_file(request, _PARTS, pasted_bytes=_MOST_PASTED_BYTES)
     except TooLarge:
         raise TooLarge(MAX_IMPORT_BYTES) from None
-    if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
-        raise PageRefused(403, "refused.form")
+    forms.refuse_other_page(request, fields, session.csrf)
     rows = fields.get("rows", "")
     if file is not None and (file.data or (file.filename and not rows.strip())):
         return file, None

@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from schemas.imports.types import Asked, ForeseenGrades, ImportRowError, ImportStatusResponse
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate

@@ -27,7 +27,6 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body
 from schemas.words import fold
 from services.imports.words import change_words, remove_mapping
-from services.run import run
 from warehouse.imports import words
 from warehouse.operate.sessions import Connection
 
@@ -147,7 +146,7 @@ def post_words(request: Request, session: Editor, form: SentForm) -> Response:
                 remove_mapping(conn, write.actor, mapping_id)
 
     try:
-        run(write.service.writes, write.actor, change, lambda done: done)
+        write.do(change)
     except Refused as refused:
         inputs = [str(issue.field or "").rpartition(".")[2].replace("words", "") for issue in refused.issues]
         faults = [(name, said(issue.message, lang)) for name, issue in zip(inputs, refused.issues, strict=True)]

@@ -87,11 +87,16 @@ VisitorForm = Annotated[Form, Depends(read_visitor_form)]
 async def read_form_with_token(request: Request, expected: str | None, *, most_fields: int = MOST_FIELDS) -> Form:
     """Return the fields of a form that contains the expected token; raise as `read_form` does."""
     form = await read_unchecked_form(request, most_fields=most_fields)
-    sent_token = form.get(CSRF_FIELD, "").encode()
+    refuse_other_page(request, form, expected)
+    return form
+
+
+def refuse_other_page(request: Request, fields: Mapping[str, str], expected: str | None) -> None:
+    """Raise `PageRefused` for the fields of a form that another page or another browser sent."""
+    sent_token = fields.get(CSRF_FIELD, "").encode()
     is_from_our_page = request.headers.get("Sec-Fetch-Site", "") in OWN_FETCH_SITES
     if expected is None or not is_from_our_page or not hmac.compare_digest(sent_token, expected.encode()):
         raise PageRefused(403, "refused.form")
-    return form
 
 
 async def read_unchecked_form(request: Request, *, most_fields: int = MOST_FIELDS) -> Form:

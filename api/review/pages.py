@@ -29,7 +29,6 @@ from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.files import key_of
 from services.review import compare, decide, entries
-from services.run import run
 from warehouse import review
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
@@ -112,11 +111,10 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
         )
 
     try:
-        return run(
-            write.service.writes, write.actor, decide_on, lambda _: redirect(link(request, f"/review/{entry_id}"))
-        )
+        write.do(decide_on)
     except Refused as refused:
         return _entry_page(request, session, form=form, refused=refused)
+    return redirect(link(request, f"/review/{entry_id}"))
 
 
 def _entry_page(

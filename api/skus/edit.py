@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from api.audit import words
 from api.http.answers import json_of
-from api.http.errors import HttpRefusal, VersionConflict, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import Precondition, Write
@@ -209,7 +209,7 @@ def _written(
         )
     except VersionConflict as conflict:
         return _conflict_page(request, session, form, opened, conflict)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return _page(request, session, opened, form, seen=seen, faults=_faults(http_refusal(refused), form, lang))
     if not dry_run:
         sku_id = bytes(answer.body).decode().strip('"') or opened.sku_id

@@ -41,7 +41,6 @@ from schemas.refusals import Refused, require
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
-from services.run import run
 from services.skus import detail as detail_skus
 from services.skus import listing
 from services.skus.archive import what_was_placed
@@ -346,5 +345,5 @@ def post_fact(request: Request, session: Editor, form: SentForm) -> Response:
     def store(conn: Connection) -> None:
         write_flag_fact(conn, write.actor, sku_id, fact, TRUTHS.get(sent), rulesets=write.service.rulesets)
 
-    run(write.service.writes, write.actor, store, lambda _: None)
+    write.do(store)
     return redirect(link(request, f"/items/{path_id(request)}", saved="yes"))

@@ -165,13 +165,20 @@ def _answer(
     write: Write, body: Json, if_match: Precondition | None, *, create_only: bool, addressed: UUID | None, dry_run: bool
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-
-    def write_sku(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
-
-    show = partial(write_answer, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(
-        fingerprint_for(body, if_match, create_only=create_only), write_sku, show, dry_run=dry_run, pipelined=True
+        fingerprint_for(body, if_match, create_only=create_only),
+        partial(
+            write_one,
+            write=write,
+            body=body,
+            if_match=if_match,
+            create_only=create_only,
+            addressed=addressed,
+            dry_run=dry_run,
+        ),
+        partial(write_answer, lang=write.actor.lang, dry_run=dry_run),
+        dry_run=dry_run,
+        pipelined=True,
     )
 
 
@@ -264,9 +271,7 @@ def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
 
 
 def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Response:
-    def try_write(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, addressed=addressed, dry_run=True)
-
+    try_write = partial(write_one, write=write, body=body, addressed=addressed, dry_run=True)
     show = partial(_what_if_shown, lang=write.actor.lang)
     return write.answer(fingerprint(body), try_write, show, dry_run=True, pipelined=True)
 

@@ -26,7 +26,6 @@ from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
 from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
 from services import suppliers as operations
-from services.run import run
 from services.suppliers import Asked
 from warehouse import suppliers
 from warehouse.operate.sessions import Connection
@@ -86,7 +85,7 @@ def post_request(request: Request, session: Editor, form: SentForm) -> Response:
         supplier_name=supplier_name,
     )
     try:
-        _, token = run(write.service.writes, write.actor, make, lambda made: made)
+        _, token = write.do(make)
     except Refused as refused:
         fault = said(refused.issues[0].message, language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
@@ -172,9 +171,8 @@ def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
     """End the links of an enquiry."""
     write, enquiry_id = write_of(request, session), path_id(request)
     withdraw = partial(operations.withdraw, actor=write.actor, enquiry_id=enquiry_id)
-    return run(
-        write.service.writes, write.actor, withdraw, lambda _: redirect(link(request, f"/enquiries/{enquiry_id}"))
-    )
+    write.do(withdraw)
+    return redirect(link(request, f"/enquiries/{enquiry_id}"))
 
 
 def _show_mail(
@@ -183,9 +181,7 @@ def _show_mail(
     """Ask or remind, and show the enquiry with the mail to copy."""
     write = write_of(request, session)
     links = EnquiryLinks(write.service.settings)
-    outcome = run(
-        write.service.writes, write.actor, lambda conn: operation(conn, write.actor, links), lambda done: done
-    )
+    outcome = write.do(lambda conn: operation(conn, write.actor, links))
     assert outcome.enquiry is not None, "only a dry run makes none"
     return _enquiry_page(request, session, outcome.enquiry, outcome.link)
 

@@ -55,7 +55,6 @@ from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES, Medi
 from services import suppliers as operations
 from services.files import key_of
 from services.review.entries import attach
-from services.run import run
 from warehouse import review, suppliers
 from warehouse.figures import overview
 from warehouse.files import File
@@ -129,7 +128,8 @@ def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends
         if unread := faults_with(body, parse_submission):
             raise Refused(unread)
         filing = partial(file_answer, write, link, parse_submission(body))
-        return run(write.service.writes, write.actor, filing, lambda _: redirect(_path(request, "/thanks")))
+        write.do(filing)
+        return redirect(_path(request, "/thanks"))
     except Refused as invalid:
         issues: Sequence[Mapping[str, object]] = http_refusal(invalid).details or ()
     except NotThere:
@@ -204,7 +204,7 @@ def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, ki
         return True
 
     try:
-        return run(write.service.writes, write.actor, attach_document, bool)
+        return write.do(attach_document)
     except writing.StorageFull as full:
         raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
 

@@ -110,7 +110,7 @@ def open_resources(settings: Settings) -> Iterator[Resources]:
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
     clock = Clock.from_settings(settings)
     database = Database.from_settings(settings)
-    with Pool(database.app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
+    with Pool(database.app_url, size=size, clock=clock) as pool, Readers.from_settings(settings) as readers:
         yield Resources(
             pool,
             Objects.from_settings(settings, database),

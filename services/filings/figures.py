@@ -137,7 +137,7 @@ def _version(origin: ValueOrigin) -> str:
 
 def _scoped(standings: Standings, scope_key: str) -> pl.DataFrame:
     """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
-    verdicts = [judge_scope(scope_key, standing) for standing in standings.known]
+    verdicts = [judge_scope(scope_key, standing) for standing in standings.distinct]
     rows = [
         (number, verdict.verdict, verdict.fact or "; ".join(verdict.fields)) for number, verdict in enumerate(verdicts)
     ]

@@ -19,16 +19,15 @@ import xlsxwriter
 from pipelines.reading.grid import (
     PART_HELPERS,
     SUBSTANCE_DETAILS,
+    VOLUME,
     VOLUME_YEAR,
     WEIGHT_HELPERS,
     Table,
     fields_of,
-    volume_field,
 )
 from pipelines.reading.sheet import MOST_ROWS
 from pipelines.reading.values import EMPTY_LIST
-from pipelines.writing.json_fields import LEGACY, PARTS
-from pipelines.writing.patch import array_values
+from pipelines.writing.json_fields import LEGACY, PARTS, array_values
 from pipelines.writing.workbooks import Sheet, Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
 from schemas.messages import header, meaning, word
@@ -69,7 +68,7 @@ def columns(table: Table, lang: str) -> list[Column]:
 
 
 def _volumes(lang: str) -> Iterator[Column]:
-    field = volume_field()
+    field = VOLUME
     for market in _MARKETS:
         title = f"{header('sku', field.name, lang)} {market}"
         yield Column(f"{field.name}_{market.lower()}", field, title, _comment("sku", field, lang))
@@ -221,7 +220,7 @@ _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
     "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
     "component": COMPONENT_FIELDS,
 }
-_VOLUME: Final = volume_field().name
+_VOLUME: Final = VOLUME.name
 
 
 def order(table: Table) -> list[str]:

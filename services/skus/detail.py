@@ -19,7 +19,6 @@ from compliance.schemes import settling
 from compliance.weights import weight_source
 from compliance.words import resolve_format
 from pipelines.writing import json_fields
-from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.messages import ORIGINAL
 from schemas.rules import SkuCompliance
@@ -45,8 +44,8 @@ def record(row: StoredSku) -> Sku:
     entries: dict[str, object] = {name: orjson.loads(text) if (text := row[name]) else None for name in SUBSTANCES}
     values = {
         **_plain(row),
-        "markets": array_values(row["markets"]),
-        "use_contexts": array_values(row["use_contexts"]) or [],
+        "markets": json_fields.array_values(row["markets"]),
+        "use_contexts": json_fields.array_values(row["use_contexts"]) or [],
         "components": orjson.loads(graph) if graph else [],
         "volumes": json_fields.published_volumes(row["volumes"]),
         "flag_facts": orjson.loads(row["flag_facts"] or "[]"),

@@ -16,7 +16,7 @@ import orjson
 
 from compliance.annex_v import every_open_fact
 from pipelines.writing import json_fields, refuse
-from pipelines.writing.patch import Patch, Prepared, array_values, from_records
+from pipelines.writing.patch import Patch, Prepared, from_records
 from pipelines.writing.write import write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
@@ -202,7 +202,7 @@ def write_volumes(
     if outcome.errors:
         raise Refused([issue for _, issue in outcome.errors])
     [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
-    warnings = _market_warnings(written, array_values(markets) or [])
+    warnings = _market_warnings(written, json_fields.array_values(markets) or [])
     return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
 
 

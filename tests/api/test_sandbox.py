@@ -165,7 +165,7 @@ def test_a_repeat_of_a_reset_that_nobody_saw_end_empties_nothing(tester, databas
     assert (repeated.json()["data"]["skus_removed"], repeated.headers["Idempotent-Replayed"]) == (1, "true")
     assert codes(tester) == ["AFTER"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipelines.writing.idempotency.RepeatableRequest.keep", killed)
+        patch.setattr("warehouse.answers.RepeatableRequest.keep", killed)
         assert tester.post("/sandbox/reset", headers={"Idempotency-Key": "cut off"}).status_code == 500
     assert codes(tester) == ["AFTER"], "neither the reset nor its answer is there"
     service = tester.http.app.state.service

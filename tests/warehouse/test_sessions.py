@@ -180,40 +180,34 @@ def test_what_a_write_has_committed_is_durable_when_it_returns(pool: Pool, compa
 
 @pytest.mark.parametrize("pipelined", [True, False])
 def test_what_is_done_while_the_commit_travels_holds_no_lock(pool: Pool, company: UUID, pipelined: bool) -> None:
-    brand, seen = _add_brand(pool, company), []
-
-    def rename(connection: psycopg.Connection[tuple[object, ...]]) -> str:
-        connection.execute("UPDATE brands SET name = 'Peak' WHERE id = %s", (brand,))
-        return "renamed"
+    brand = _add_brand(pool, company)
 
     def name() -> object:
         with pool.company(company) as other:
             other.execute("SET LOCAL lock_timeout = '30s'")
             return other.execute("SELECT name FROM brands FOR UPDATE").fetchone()
 
-    def look(done: str) -> None:
-        seen.append(done)
-        wait_until(lambda: name() == ("Peak",))  # the server may not have begun with what travels
-
-    assert pool.run(company, rename, then=look, pipelined=pipelined) == "renamed"
-    assert seen == ["renamed"]
+    for attempt in pool.attempts(company, pipelined=pipelined):
+        with attempt as connection:
+            connection.execute("UPDATE brands SET name = 'Peak' WHERE id = %s", (brand,))
+            attempt.commit()
+            wait_until(lambda: name() == ("Peak",))  # the server may not have begun with what travels
 
 
 @pytest.mark.parametrize("pipelined", [True, False])
 def test_what_fails_while_the_commit_travels_is_raised_once_and_the_connection_is_good(
     database: Database, company: UUID, pipelined: bool
 ) -> None:
-    def fail(_: object) -> None:
-        raise KeyError
+    def write(pool: Pool) -> None:
+        for attempt in pool.attempts(company, pipelined=pipelined):
+            with attempt as connection:
+                connection.execute(_ADD, (uuid4(), company, "Vale"))
+                attempt.commit()
+                raise KeyError
 
     with Pool(database.app_url, size=1) as pool:
         with pytest.raises(KeyError):
-            pool.run(
-                company,
-                lambda connection: connection.execute(_ADD, (uuid4(), company, "Vale")),
-                then=fail,
-                pipelined=pipelined,
-            )
+            write(pool)
         with pool.company(company) as connection:
             assert connection.execute("SELECT name FROM brands").fetchall() == [("Vale",)]
 

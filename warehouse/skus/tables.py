@@ -252,7 +252,7 @@ class Table:
 
     def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """The rows as tuples of these columns."""
-        return zip(*(self.columns[name] for name in names), strict=True)
+        return zip(*map(self.columns.__getitem__, names), strict=True)
 
     def dicts(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """The rows as mappings of these columns."""
