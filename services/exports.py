@@ -1,6 +1,6 @@
 """Queues exports of the whole portfolio; a run writes the file (`pipelines.exports`)."""
 
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -40,20 +40,13 @@ def queue(conn: Connection, actor: Actor, sent: ExportInput, *, dry_run: bool) -
 
 
 def _as_queued(sent: ExportInput, actor: Actor, skus: int) -> Export:
+    empty = cast(Export, dict.fromkeys(Export.__annotations__))
     return {
-        "id": None,
+        **empty,
         "format": sent.format,
         "source": sent.source,
         "status": "queued",
         "skus_total": skus,
         "skus_done": 0,
-        "as_of": None,
-        "rows": None,
-        "size_bytes": None,
-        "sha256": None,
-        "failure": None,
         "created_at": actor.now,
-        "finished_at": None,
-        "expires_at": None,
-        "file_url": None,
     }
