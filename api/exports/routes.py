@@ -1,6 +1,5 @@
 """Exports of the whole portfolio: asked for, polled, and downloaded. A run writes the file (`pipelines.exports`)."""
 
-from datetime import datetime
 from functools import partial
 from itertools import chain
 from typing import Final
@@ -11,7 +10,6 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from uuid_utils import uuid7
 
 from api.http import stored_files
 from api.http.answers import is_current, json_of, revalidated
@@ -23,19 +21,17 @@ from api.http.service import service_of
 from api.http.writing import Write
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
 from api.operate.launching import Launch, launch_of_export
-from schemas.exports import EXTENSIONS, MEDIA_TYPES, Export, ExportInput, ExportListResponse, ExportResponse
-from schemas.refusals import NotThere, require
+from schemas.exports import EXTENSIONS, MEDIA_TYPES, ExportInput, ExportListResponse, ExportResponse
+from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
+from services import exports as exports_services
 from warehouse import exports
 from warehouse.companies import queries as queries_companies
-from warehouse.companies.queries import counters
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/exports", tags=["Exports"])
 
-_MOST_OPEN: Final = 5
-"""Exports of a company that may wait or be written at a time."""
 _AGAIN_SECONDS: Final = 30
 _FILE: Final = {"Content-Disposition": "Names the file."}
 
@@ -72,51 +68,17 @@ def _accept(write: Write, sent: ExportInput, *, dry_run: bool) -> tuple[Response
 
     def queue(conn: Connection) -> ExportResponse:
         nonlocal launch
-        skus = counters(conn).skus
-        if dry_run:
-            return {"dry_run": True, "data": _nothing_queued(sent, skus, actor.now)}
-        if exports.open_ones(conn) >= _MOST_OPEN:
-            raise RateLimited(_AGAIN_SECONDS)
-        export_id = UUID(str(uuid7()))
-        row = {
-            "id": export_id,
-            "company_id": actor.company_id,
-            "format": sent.format,
-            "source": sent.source,
-            "object_key": f"{actor.company_id}/exports/{export_id}/file",
-            "client_id": actor.origin.actor_id,
-            "client_name": actor.origin.actor_name or "",
-            "at": actor.now,
-        }
-        exports.add(conn, row)
-        queued = exports.one(conn, export_id, actor.now)
-        assert queued is not None, "it was added in this transaction"
-        launch = launch_of_export(export_id, actor.company_id, queries_companies.own(conn, actor.company_id), skus)
-        return {"dry_run": False, "data": queued}
+        try:
+            export = exports_services.queue(conn, actor, sent, dry_run=dry_run)
+        except Refused:
+            raise RateLimited(_AGAIN_SECONDS) from None
+        if (export_id := export["id"]) is not None:
+            slug = queries_companies.own(conn, actor.company_id)
+            launch = launch_of_export(export_id, actor.company_id, slug, export["skus_total"])
+        return {"dry_run": dry_run, "data": export}
 
     show = partial(json_of, status=200 if dry_run else 202)
     return write.answer(fingerprint(sent.model_dump()), queue, show, dry_run=dry_run), launch
-
-
-def _nothing_queued(sent: ExportInput, skus: int, now: datetime) -> Export:
-    """Return what a dry run shows: the export as it would be queued."""
-    return {
-        "id": None,
-        "format": sent.format,
-        "source": sent.source,
-        "status": "queued",
-        "skus_total": skus,
-        "skus_done": 0,
-        "as_of": None,
-        "rows": None,
-        "size_bytes": None,
-        "sha256": None,
-        "failure": None,
-        "created_at": now,
-        "finished_at": None,
-        "expires_at": None,
-        "file_url": None,
-    }
 
 
 @router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS, preview=True))

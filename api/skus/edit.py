@@ -1,8 +1,8 @@
 """Pages that edit, make and copy an item: what would follow is shown before it is saved.
 
 They send what a program would (`api.skus.writing.write_one`): the fields that differ from the version that the form was
-opened
-at, for the version that the person has seen. So two people at once keep each other's fields, and the second is told.
+opened at, for the version that the person has seen. So two people at once keep each other's fields, and the second is
+told.
 """
 
 from collections.abc import Sequence
