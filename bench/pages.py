@@ -41,6 +41,7 @@ PAGES: Final = (
     "/people",
     "/keys",
     "/connections",
+    "/statements",
 )
 LISTS: Final = (
     "/items",

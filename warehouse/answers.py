@@ -82,7 +82,7 @@ class RepeatableRequest:
     fingerprint: bytes
 
     @classmethod
-    def of(cls, company_id: UUID, *, method: str, path: str, key: str, fingerprint: bytes) -> Self:
+    def from_key(cls, company_id: UUID, *, method: str, path: str, key: str, fingerprint: bytes) -> Self:
         """Return the identity; `fingerprint` is a SHA-256 of the payload: it separates payloads under one key."""
         names = "\0".join((str(company_id), method, path, key))
         return cls(company_id, hashlib.sha256(names.encode("utf-8", "surrogatepass")).digest(), fingerprint)

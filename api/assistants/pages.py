@@ -131,7 +131,7 @@ async def _client(request: Request, client_id: str) -> Client:
 
 def _authorise(request: Request, session: Session, wanted: AuthorizationRequest) -> str:
     write = write_of(request, session)
-    authorise = partial(assistants_services.authorise, actor=write.actor, user_id=session.user_id, asked=wanted)
+    authorise = partial(assistants_services.authorise, actor=write.actor, user_id=session.user_id, request=wanted)
     return write.do(authorise)
 
 
@@ -152,8 +152,8 @@ def get_connections(request: Request, session: Viewer) -> Response:
     """List the person's own connections, the newest first."""
     service = service_of(request)
     with service.writes.company(session.company_id) as connection:
-        found = assistants.of_person(connection, session.user_id)
-    return page(request, "connections.html", session=session, connections=found, base=service.settings.base_url)
+        connections = assistants.of_person(connection, session.user_id)
+    return page(request, "connections.html", session=session, connections=connections, base=service.settings.base_url)
 
 
 @router.post("/connections/{connection_id}/revoke")

@@ -213,7 +213,7 @@ def http_refusal(error: Exception) -> HttpRefusal:
         case Refused(code="rate_limited"):
             return RateLimited(_AGAIN_SECONDS)
         case Refused():
-            details = [each.as_dict() for each in first_hundred(error.issues)]
+            details = [issue.as_dict() for issue in first_hundred(error.issues)]
             answer = HttpRefusal(error.code, error.sentence, details=details)
             if any(issue.code == "unsupported_media_type" for issue in error.issues):
                 answer.status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE  # interface v1, Errors: a code of an invalid body

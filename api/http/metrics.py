@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from api.operate.start import COUNTED
-from connector.tools.catalogue import NOT_UNDERSTOOD
+from services.statements import NOT_UNDERSTOOD
 
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -41,9 +41,9 @@ def note_damaged(problem: Literal["missing", "altered"]) -> None:
 
 def note(method: str, route: str | None, status: int, seconds: float) -> None:
     """Count a request that has ended."""
-    named = route or "none"
-    _requests.labels(method if method in _METHODS else "other", named, str(status)).inc()
-    _seconds.labels(named).observe(seconds)
+    route_name = route or "none"
+    _requests.labels(method if method in _METHODS else "other", route_name, str(status)).inc()
+    _seconds.labels(route_name).observe(seconds)
 
 
 def registry() -> CollectorRegistry:

@@ -96,8 +96,8 @@ class Correlation:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = headers.get(HEADER, "")
-        identifier = given if _ACCEPTED.fullmatch(given) else str(uuid4())
+        value = headers.get(HEADER, "")
+        identifier = value if _ACCEPTED.fullmatch(value) else str(uuid4())
         state = scope.setdefault("state", {})
         state["correlation_id"] = identifier
         status = 0
@@ -105,7 +105,7 @@ class Correlation:
         header = (b"x-correlation-id", identifier.encode("ascii"))
         out = send
 
-        async def named(message: Message) -> None:
+        async def send_named(message: Message) -> None:
             nonlocal status, out
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -120,19 +120,19 @@ class Correlation:
         is_traced = self.is_traced and scope["path"] not in _PROBES
         with _traced(scope, headers) if is_traced else nullcontext() as span:
             try:
-                await self._handle(scope, receive, named)
+                await self._handle(scope, receive, send_named)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
             except asyncio.CancelledError:  # the grace period of running requests at a stop is over
                 if status:
                     raise
-                await self._answer(scope, receive, named, Stopping())
+                await self._answer(scope, receive, send_named, Stopping())
             except Exception as error:
                 passing = is_passing(error)
                 self.log.exception("fault", method=scope["method"], route=_route(scope), passing=passing)
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await self._answer(scope, receive, named, Fault(passing=passing))
+                await self._answer(scope, receive, send_named, Fault(passing=passing))
             finally:
                 self._log_request(scope, headers, status, begun)
                 structlog.contextvars.reset_contextvars(**bound)
@@ -218,8 +218,8 @@ class LoggedRoute(Route):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match as a route does, and name it."""
-        found, of_route = super().matches(scope)
-        return found, {**of_route, "route": self}
+        match, of_route = super().matches(scope)
+        return match, {**of_route, "route": self}
 
 
 LEAST_BYTES: Final = 32 * 2**10

@@ -41,8 +41,8 @@ def install(app: FastAPI) -> None:
 
 
 def _answer(request: Request, refused: HttpRefusal) -> Response:
-    if (shown := page_of_refusal(request, refused)) is not None:
-        return shown
+    if (page := page_of_refusal(request, refused)) is not None:
+        return page
     answer = refused.response(request.state.correlation_id)
     # RFC 6749 (section 5.2) allows only ASCII in the token endpoint's messages.
     return answer if isinstance(refused, TokenRefused) else in_language(answer, accepted_language(request))

@@ -7,7 +7,7 @@ Idempotency-Key the answer is stored in the same transaction, and a repeat gets 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, in_language
+from api.http.answers import JsonAnswer, accepted_language, in_language, json_of
 from api.http.auth import Credential, admit, admit_in_thread, credential_of
 from api.http.errors import VersionConflict
 from api.http.parameters import idempotency_key
@@ -146,6 +146,26 @@ class Write:
         """Return the result of `operation`, done in one transaction; see `services.run`."""
         return run(self.service.writes, self.actor, operation, _itself)
 
+    def answer_with_secret(
+        self,
+        fingerprint: bytes,
+        operation: Callable[[Connection], T],
+        render: Callable[[T], JsonAnswer],
+        secret: Sequence[str],
+        *,
+        dry_run: bool,
+    ) -> Response:
+        """Return as `answer` does, but store null for the members `secret`: a repeat does not get them."""
+        whole: JsonAnswer | None = None
+
+        def render_stored(result: T) -> Response:
+            nonlocal whole
+            whole = render(result)
+            return json_of(whole.value | dict.fromkeys(secret), whole.status_code)
+
+        answer = self.answer(fingerprint, operation, render_stored, dry_run=dry_run)
+        return in_language(whole, self.actor.lang) if whole and isinstance(answer, JsonAnswer) else answer
+
     def made_once(self, fingerprint: bytes, operation: Callable[[Connection], UUID]) -> UUID:
         """Return the id of what `operation` made for a form, or of what it made when the form was sent before."""
         once = self._once(fingerprint, _id_of, _stored_id)
@@ -189,7 +209,7 @@ class Write:
         request, key = self.request, self.form_key or idempotency_key(self.request)
         if key is None or dry_run:
             return None
-        repeatable = RepeatableRequest.of(
+        repeatable = RepeatableRequest.from_key(
             self.actor.company_id,
             method=request.method,
             path=request.scope["path"],

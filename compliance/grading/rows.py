@@ -43,11 +43,11 @@ def _unit(assessed: UnitAssessment, rules: RuleSet) -> Hashable:
             for member in assessed.unit.members
         ),
         tuple(_outcome(result) for result in assessed.outcomes),
-        tuple(_asked(assessed, rules)),
+        tuple(_assumed(assessed, rules)),
     )
 
 
-def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
+def _assumed(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
     """Yield the assumptions: for open attributes, and for facts that no record has."""
     if assessed.stream is None:
         return

@@ -98,7 +98,8 @@ def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> G
         ],
         "open": [{**fact, "ask": translated_question(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
         "no_guideline_row": [
-            {**each, "message": translated_text(each["message"], rule_sets, lang)} for each in trace["no_guideline_row"]
+            {**material, "message": translated_text(material["message"], rule_sets, lang)}
+            for material in trace["no_guideline_row"]
         ],
         "assumptions": [translated_text(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
     }
@@ -281,7 +282,7 @@ def _reason(assessed: Assessment, fired: Sequence[_Fired], rules: RuleSet, *, pr
     if assessed.result.grade == "not_assessed":
         return _why_not_assessed(deciding, strict, uncovered)
     if reds := [rule for rule in strict if rule.effect == "disqualify"]:
-        about = {"of_unit": where, "features": _named(reds)}
+        about = {"of_unit": where, "features": _quoted(reds)}
         if provisional and uncovered:
             return Message(
                 "Not recyclable, because of the design{of_unit}: {features}; no guideline row covers {materials}, so "
@@ -347,10 +348,10 @@ def _why_not_assessed(deciding: UnitAssessment, strict: Sequence[Rule], uncovere
             "Not assessed, because no guideline row covers the material that is given: {materials}.",
             materials=uncovered,
         )
-    return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
+    return Message("Not assessed, because a test would have to decide: {features}.", features=_quoted(tests))
 
 
-def _named(rules_named: Sequence[Rule]) -> str:
+def _quoted(rules_named: Sequence[Rule]) -> str:
     return "; ".join(dict.fromkeys(f"{rule.feature} ({rule.rule_id})" for rule in rules_named))
 
 

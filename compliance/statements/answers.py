@@ -1,12 +1,14 @@
 """Answers a statement: verdict, the sentence that was judged, exceptions, what was not understood, provisions."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, LiteralString
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from compliance.statements.claims import Amount, Claim, Moment, read
 from compliance.statements.facts import Exemption, Fact, amount, load, published
@@ -23,6 +25,8 @@ Who = Literal[
     "commission", "manufacturer", "supplier", "importer", "distributor", "final_distributor", "takeaway_business",
     "producer", "auth_rep", "fulfilment", "platform", "member_state",
 ]  # fmt: skip
+ROLES: Final = ("from", "by", "in", "until", "before", "after")
+"""What the day of a frame can be to its rule."""
 _DEMANDS: Final[dict[str | None, str]] = {
     "forbid": "is prohibited",
     "oblige": "is required",
@@ -64,13 +68,13 @@ def answer(statement: str, lang: Lang, corpus: CorpusName, today: date, claim: C
     """Answer a statement on a UTC day by its words, or by the claim into which its sender has put it."""
     claims, denied = ([claim], False) if claim else read(statement, lang, corpus)
     judgement = judge(claims, corpus, today, denied=denied)
-    deciding = {each.fact.sentence: each.fact for each in judgement.comparisons}
+    deciding = {comparison.fact.sentence: comparison.fact for comparison in judgement.comparisons}
     provisions = {fact.sentence: fact for fact in (*deciding.values(), *nearest(statement, claims, corpus))}
     return Answer(
         verdict=judgement.verdict,
         read_as=("It is not so: " if denied else "") + " ".join(map(sentence, claims)),
-        exemptions=published(each for comparison in judgement.comparisons for each in comparison.exemptions),
-        not_understood=tuple(dict.fromkeys(word for each in claims for word in each.unlisted)),
+        exemptions=published(exemption for comparison in judgement.comparisons for exemption in comparison.exemptions),
+        not_understood=tuple(dict.fromkeys(word for part in claims for word in part.unlisted)),
         deciding=tuple(deciding.values()),
         provisions=tuple(provisions.values())[:PROVISIONS],
     )
@@ -90,6 +94,30 @@ def sentence(claim: Claim) -> str:
     return f"{said[:1].upper()}{said[1:]}{left}."
 
 
+def _amount(figure: str) -> Amount:
+    return amount(fold(figure))
+
+
+def _moment(when: str) -> Moment:
+    role, _, day = when.partition(":")
+    moment = Moment(Day(*map(int, day.split("-"))), role)
+    moment.day.first.isoformat()  # which a day that no calendar has cannot be
+    return moment
+
+
+def _parsed_by(parse: Callable[[str], object], sentence: LiteralString) -> AfterValidator:
+    """Return a validator that refuses a text that cannot be parsed."""
+
+    def check(sent: str) -> str:
+        try:
+            parse(sent)
+        except (ValueError, KeyError, TypeError):
+            raise PydanticCustomError("invalid_format", sentence, {"sent": sent}) from None
+        return sent
+
+    return AfterValidator(check)
+
+
 class Frame(BaseModel):
     """What a statement says, put into a frame by its sender."""
 
@@ -100,20 +128,20 @@ class Frame(BaseModel):
         Field(description="Nouns and qualities: shipping carton, reusable.", max_length=12),
     ]
     demand: Annotated[Demand | None, Field(description="holds: the rule applies; isnot: it is not so.")] = None
-    figure: Annotated[str | None, Field(description="Such as >=30 %, 25 ppb.", max_length=60)] = None
+    figure: Annotated[
+        Annotated[str, _parsed_by(_amount, "{sent} is no figure; send one such as >=30 %, 25 ppb or 5 years.")] | None,
+        Field(description="Such as >=30 %, 25 ppb.", max_length=60),
+    ] = None
     when: Annotated[
-        str | None,
-        Field(description="Such as from:2030.", pattern="^(from|by|in|until|before|after):[0-9]{4}", max_length=20),
+        Annotated[str, _parsed_by(_moment, "{sent} is no day; send one such as from:2030, by:2028-02-12.")] | None,
+        Field(description="Such as from:2030.", pattern=f"^({'|'.join(ROLES)}):[0-9]{{4}}", max_length=20),
     ] = None
     every: Annotated[bool, Field(description="It says so of all of them.")] = False
     who: Annotated[Who | None, Field(description="Who is bound.")] = None
 
 
 def claim_of(frame: Frame, lang: Lang, corpus: CorpusName) -> Claim:
-    """Return the claim of a frame; words that no list has are kept, so that nothing is judged without them.
-
-    Raise `ValueError` where its figure or its day is none.
-    """
+    """Return the claim of a frame; words that no list has are kept, so that nothing is judged without them."""
     about: dict[str, int] = {}
     marks: set[str] = {"all"} if frame.every else set()
     unlisted: list[str] = []
@@ -143,23 +171,6 @@ def claim_of(frame: Frame, lang: Lang, corpus: CorpusName) -> Claim:
     )
 
 
-def _amount(figure: str) -> Amount:
-    try:
-        return amount(fold(figure))
-    except (ValueError, KeyError):
-        raise ValueError(f"{figure} is no figure; send one such as >=30 %, 25 ppb or 5 years.") from None
-
-
-def _moment(when: str) -> Moment:
-    role, _, day = when.partition(":")
-    try:
-        moment = Moment(Day(*map(int, day.split("-"))), role)
-        moment.day.first.isoformat()  # which a day that no calendar has cannot be
-    except (ValueError, TypeError):
-        raise ValueError(f"{when} is no day; send one such as from:2030, by:2028-02-12 or until:2037-12.") from None
-    return moment
-
-
 @lru_cache(maxsize=2)
 def vocabulary(corpus: CorpusName) -> frozenset[str]:
     """Return the words of the published sentences: those by which a word that nobody listed may be counted.
@@ -167,7 +178,9 @@ def vocabulary(corpus: CorpusName) -> frozenset[str]:
     A statement's own words may name persons and have no bound; these name nobody and are a few hundred.
     """
     sentences = {
-        text for fact in load(corpus) for text in (fact.sentence, *(each.sentence for each in fact.exemptions))
+        text
+        for fact in load(corpus)
+        for text in (fact.sentence, *(exemption.sentence for exemption in fact.exemptions))
     }
     return frozenset(re.findall(r"[a-z]{3,}", fold(" ".join(sentences))))
 

@@ -2,13 +2,12 @@
 
 from typing import Annotated, Final, Literal
 
-from prometheus_client import Counter
 from pydantic import BaseModel, Field
 
 from compliance.statements import answers, facts
-from compliance.statements.claims import Claim
 from compliance.statements.words import CorpusName, Lang
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, ToolSet, refusal
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, ToolSet
+from services import statements
 
 Statement = Annotated[str, Field(description="One sentence.", min_length=1, max_length=1000)]
 Language = Annotated[Lang, Field(description="Its language.")]
@@ -16,18 +15,10 @@ _NEXT: Final = {
     "supported": "Quote the entries with their sources and the exceptions, if `read_as` is what was meant.",
     "contradicted": "Correct the statement by the entries, and quote their sources, if `read_as` is what was meant.",
     "not_covered": "Say that the referential does not decide it: this is neither a yes nor a no. `provisions` bear on "
-    "it; a shorter statement about one figure, date or duty of them, or one put as `claim`, may be covered.",
+    "it; a shorter statement about one figure, date or duty of them, or one put as `claim`, may be covered.{about}",
 }
 _LAW: Final = "The service's referential of articles, dates and limits; not legal advice"
 _PLANS: Final = "The service's published plans and product facts; no price is published here"
-
-NOT_UNDERSTOOD: Final = Counter(
-    "pcds_statement_words_not_understood",
-    "Words of statements that no list has: by word where a published sentence has it, else as other.",
-    ("lang", "word"),
-    registry=None,
-)
-"""What to add to the words; `/metrics` registers it. No label has a caller's text that our own sentences lack."""
 
 
 class Entry(BaseModel):
@@ -96,7 +87,7 @@ class FactTools(ToolSet):
         Use it for "is it true that", and before you state a limit, date, target, format ban or duty. It answers with
         provisions, articles and exceptions. The verdict is about `read_as`: a help, no legal judgement.
         """
-        return self._checked(statement, lang, "regulation", _LAW, _claim(claim, lang) if claim else None)
+        return self._checked(statement, lang, "regulation", _LAW, claim)
 
     def check_pricing_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about this service's plans, limits and prices: supported, contradicted or not_covered.
@@ -114,7 +105,7 @@ class FactTools(ToolSet):
         """
         service_facts = facts.load("service")
         page_of_facts = service_facts[offset : offset + limit]
-        page = Page.of({"limit": limit, "offset": offset, "total": len(service_facts)}, len(page_of_facts))
+        page = Page.from_pagination({"limit": limit, "offset": offset, "total": len(service_facts)}, len(page_of_facts))
         return Facts(
             as_of=self._service.clock.now(),
             sources=[_PLANS],
@@ -124,29 +115,25 @@ class FactTools(ToolSet):
         )
 
     def _checked(
-        self, statement: str, lang: Lang, corpus: CorpusName, source: str, claim: Claim | None = None
+        self, statement: str, lang: Lang, corpus: CorpusName, source: str, frame: answers.Frame | None = None
     ) -> Checked:
         now = self._service.clock.now()
-        answer = answers.answer(statement, lang, corpus, now.date(), claim)
-        for word in answer.not_understood:
-            NOT_UNDERSTOOD.labels(lang, word if word in answers.vocabulary(corpus) else "other").inc()
+        answer = statements.check(statement, lang, corpus, now.date(), frame)
         return Checked(
             as_of=now,
             sources=[source],
-            next_step=_NEXT[answer.verdict],
+            next_step=_NEXT[answer.verdict].format(about=_about(answer) if corpus == "regulation" else ""),
             verdict=answer.verdict,
             statement=statement,
             read_as=answer.read_as,
-            exceptions=[Case.model_validate(each.as_dict()) for each in answer.exemptions],
+            exceptions=[Case.model_validate(case.as_dict()) for case in answer.exemptions],
             not_understood=list(answer.not_understood),
             entries=[Entry.model_validate(fact.as_dict()) for fact in answer.deciding],
             provisions=[Provision.model_validate(fact.as_provision()) for fact in answer.provisions],
         )
 
 
-def _claim(sent: answers.Frame, lang: Lang) -> Claim:
-    """Return a claim as it was sent. Raise a refusal where its figure or its day is none."""
-    try:
-        return answers.claim_of(sent, lang, "regulation")
-    except ValueError as error:
-        raise refusal("invalid_body", f"claim: {error}") from None
+def _about(answer: answers.Answer) -> str:
+    """Return the codes of what the nearest provisions are about, which a claim takes beside words."""
+    codes = dict.fromkeys(code for fact in answer.provisions for code in sorted(fact.concepts))
+    return f" Its `about` takes these codes, too: {', '.join(codes)}." if codes else ""

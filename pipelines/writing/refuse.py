@@ -97,7 +97,7 @@ def admit(patch: Patch, merged: Table) -> list[RowIssue]:
     `merged` has the rows of the patch in its order. A graph that a row does not give may be older than the limit.
     """
     issues = []
-    if "components" in patch.given:
+    if "components" in patch.presence:
         for at, graph in enumerate(patch.values["components"]):
             # Each line is an object: a text with few braces is not parsed.
             if graph and graph.count("{") > MAX_COMPONENTS and len(orjson.loads(graph)) > MAX_COMPONENTS:
@@ -112,7 +112,7 @@ def admit(patch: Patch, merged: Table) -> list[RowIssue]:
 
 
 def _issue(patch: Patch, at: int, code: str) -> Issue:
-    names = {name for name in patch.given.names if patch.given[name][at]}
+    names = {name for name in patch.presence.names if patch.presence[name][at]}
     if names == _ONLY_A_GRAPH:
         return Issue(
             "unknown_reference", Message("No SKU {code} is in the file or held; add its row.", code=code), "sku_code"

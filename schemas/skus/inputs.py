@@ -76,7 +76,7 @@ def uuid_text(value: str) -> str:
     try:
         return str(UUID(value))
     except ValueError:
-        raise normalise.Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.shown(value))) from None
+        raise normalise.Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.quote(value))) from None
 
 
 def _ppm(value: object) -> object:
@@ -336,7 +336,7 @@ def _sentence(code: str, detail: Any) -> Message:
         case "invalid_type" if detail["type"] in _WANTED:
             return _WANTED[detail["type"]]
         case "not_in_vocabulary":
-            text = normalise.shown(detail["input"])
+            text = normalise.quote(detail["input"])
             return Message("{value} is not allowed: {reason}.", value=text, reason=_expected(detail["msg"]))
         case _:
             return _of_library(detail)

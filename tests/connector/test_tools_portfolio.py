@@ -7,10 +7,10 @@ from uuid import uuid4
 import pytest
 
 from compliance.statements.answers import vocabulary
-from connector.tools.catalogue import NOT_UNDERSTOOD
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
+from services.statements import NOT_UNDERSTOOD
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
 from warehouse.figures.snapshots import publish

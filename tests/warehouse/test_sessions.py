@@ -215,14 +215,14 @@ def test_what_fails_while_the_commit_travels_is_raised_once_and_the_connection_i
 def test_a_question_is_its_own_transaction_and_asked_again_where_the_connection_had_died(database: Database) -> None:
     with Pool(f"{database.app_url}&application_name=cut%20me", size=1) as pool:
         query = "SELECT pg_backend_pid(), pg_current_xact_id()::text, %(n)s::int"
-        [first], [again] = pool.asked(query, {"n": 1}), pool.asked(query, {"n": 2})
+        [first], [again] = pool.fetch_rows(query, {"n": 1}), pool.fetch_rows(query, {"n": 2})
         assert first[0] == again[0]
         assert first[1] != again[1]
         _cut_connections(database)
-        assert pool.asked("SELECT generate_series(1, %(n)s::int)", {"n": 3}) == [(1,), (2,), (3,)]
+        assert pool.fetch_rows("SELECT generate_series(1, %(n)s::int)", {"n": 3}) == [(1,), (2,), (3,)]
         with pytest.raises(errors.DivisionByZero):
-            pool.asked("SELECT 1 / %(n)s::int", {"n": 0})
-        assert pool.asked("SELECT 1 WHERE %(n)s::int = 1", {"n": 0}) == []
+            pool.fetch_rows("SELECT 1 / %(n)s::int", {"n": 0})
+        assert pool.fetch_rows("SELECT 1 WHERE %(n)s::int = 1", {"n": 0}) == []
 
 
 def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: UUID) -> None:

@@ -166,6 +166,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "market": "/markets/DE",
         "obligations": "/obligations",
         "declarations": "/declarations",
+        "statement": "/statements?statement=Retailers+must+keep+the+declaration+for+ten+years.",
         "kept-declaration": f"/declarations/kept/{kept}",
         "sign-in": "/sign-in",
         "refused": "/supplier-data/unknown",

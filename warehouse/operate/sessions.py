@@ -189,7 +189,7 @@ class Pool:
                 result = work(connection)
         return result
 
-    def asked(self, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
+    def fetch_rows(self, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
         """Return the rows of a query that is its own transaction, of no company.
 
         Repeat it where a connection was lost.

@@ -222,7 +222,7 @@ class Table:
     columns: Mapping[str, Column]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> Self:
+    def from_frame(cls, frame: pl.DataFrame) -> Self:
         """The columns of a frame."""
         return cls({column.name: column.to_list() for column in frame})
 

@@ -18,7 +18,7 @@ DONE = Answer(201, "application/json", b'{"done": true}')
 
 
 def once(company: UUID, *, key: str = "k", fingerprint: bytes = b"p" * 32) -> RepeatableRequest:
-    return RepeatableRequest.of(company, method="POST", path="/api/v1/skus", key=key, fingerprint=fingerprint)
+    return RepeatableRequest.from_key(company, method="POST", path="/api/v1/skus", key=key, fingerprint=fingerprint)
 
 
 def waiting(database: Database) -> bool:

@@ -1,0 +1,1 @@
+"""Statements about packaging law: the modules of `api` about them."""
