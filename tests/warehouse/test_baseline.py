@@ -7,7 +7,8 @@ import psycopg
 import pytest
 
 from warehouse.operate.database import Database
-from warehouse.operate.migrate import BEFORE_BASELINE, head, migrate, revision_of
+from warehouse.operate.migrate import migrate
+from warehouse.operate.revisions import BEFORE_BASELINE, head, revision_of
 from warehouse.operate.settings import SettingsError
 
 ALTERED = {
