@@ -44,6 +44,7 @@ _MARKS: Final = {
     "each": "each",
     "only": "only",
     "all_packaging": "packaging",
+    "all_operator": "operators",
     "now": "now",
     "no_exception": "without exception",
 }
@@ -82,8 +83,9 @@ def answer(statement: str, lang: Lang, corpus: CorpusName, today: date, claim: C
 
 def sentence(claim: Claim) -> str:
     """Return what a claim says as a sentence, so that its sender sees whether it is what was meant."""
-    about = [_labels()[name] for name in sorted(claim.about, key=lambda name: claim.about[name])]
-    reach = [text for mark, text in _MARKS.items() if mark in claim.marks]
+    names = sorted(claim.about, key=lambda name: claim.about[name])
+    about = [f"only {_labels()[name]}" if name == claim.only else _labels()[name] for name in names]
+    reach = [text for mark, text in _MARKS.items() if mark in claim.marks and not (mark == "only" and claim.only)]
     figures = [f"{_SIGNS.get(amount.operator, '')}{amount.quantity.written}" for amount in claim.amounts]
     dates = [f"{_ROLES.get(moment.role, moment.role)} {moment.day}" for moment in claim.moments]
     cited = [f"{reference.kind} {reference.text.upper()}" for reference in claim.references if reference.kind != "act"]

@@ -186,7 +186,7 @@ def _of_unit() -> dict[str, tuple[str, float]]:
 def _units() -> re.Pattern[str]:
     names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(_of_unit(), key=len, reverse=True))
     spoken = "|".join(sorted(_spoken("number"), key=len, reverse=True))
-    return re.compile(rf"(?<![{MARK}\w.,/])({_NUMBER}|{spoken})[\s-]*({names})(?![\w])")
+    return re.compile(rf"(?<![{MARK}\w.,/])({_NUMBER}|(?:{spoken})(?=[\s-]))[\s-]*({names})(?!\w|(?<=um) +\d)")
 
 
 @lru_cache(maxsize=1)
