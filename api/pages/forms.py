@@ -20,14 +20,13 @@ from starlette.responses import Response
 from api.audit.words import code_in_words, field_in_words
 from api.http import parameters
 from api.http.errors import TooLarge
-from api.http.requests import limited_chunks, origin_of_actor
+from api.http.requests import limited_chunks
 from api.http.writing import Write
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, text
 from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
 from pipelines.reading.grid import Column
 from pipelines.reading.values import AMBIGUOUS, LIST_SEPARATOR, both_readings, read_number
-from schemas.actors import Origin
 from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
@@ -363,11 +362,6 @@ def offset_of(request: Request) -> int:
 def version_of(sent: str | None) -> int | None:
     """Return the version of an item that a form names; None where it names none."""
     return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 10 else None
-
-
-def origin_of(request: Request, session: Session) -> Origin:
-    """Return the audit ledger's origin of a write by the signed-in person."""
-    return origin_of_actor(request, "user", str(session.user_id), session.email)
 
 
 def write_of(request: Request, session: Session, form_key: str | None = None) -> Write:
