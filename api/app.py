@@ -14,6 +14,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 from api.accounts import routes as routes_accounts
+from api.accounts import sign_in
 from api.audit import routes
 from api.catalogue import routes as routes_catalogue
 from api.changes import routes as routes_changes
@@ -80,9 +81,9 @@ def create(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        opened = database or Database.of(chosen)
+        opened = database or Database.from_settings(chosen)
         app.state.dagster_database = opened.dagster_url  # /metrics counts its runs
-        async with open_service(chosen, opened, clock or Clock.of(chosen)) as service:
+        async with open_service(chosen, opened, clock or Clock.from_settings(chosen)) as service:
             app.state.service = service
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
@@ -178,6 +179,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     document.install(app)
     refusals.install(app)
     page_refusals.install(app)
+    sign_in.install(app)
     oauth.install(app)
     # In place of the framework's own stack, which answers errors, limits bodies and traces a second time.
     app.middleware_stack = Correlation(app.router, app.exception_handlers, page_refusals.answer_to_fault)

@@ -60,17 +60,17 @@ def build_program(names: Iterable[str]) -> typer.Typer:
     app.callback(help=__doc__)(_options)
     for name in names:
         module, attribute = COMMANDS[name]
-        found = getattr(import_module(f"api.{module}" if "." in module else f"api.{module}.commands"), attribute)
-        found = found[name] if isinstance(found, Mapping) else found
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name)
+        command = getattr(import_module(f"api.{module}" if "." in module else f"api.{module}.commands"), attribute)
+        command = command[name] if isinstance(command, Mapping) else command
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
         else:
-            app.command(name)(found)
+            app.command(name)(command)
     return app
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"pcds {version('packaging-compliance-data-service')}")
         raise typer.Exit
 
@@ -96,8 +96,8 @@ def _main() -> None:
     for argument in sys.argv[1:]:
         if (sentence := control_in(argument)) is not None:
             raise Refusal(sentence)
-    asked = sys.argv[1] if len(sys.argv) > 1 else ""
-    build_program([asked] if asked in COMMANDS else COMMANDS)()
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    build_program([name] if name in COMMANDS else COMMANDS)()
 
 
 def in_plain_words(program: Callable[[], None]) -> None:

@@ -184,8 +184,8 @@ def excluded_facts(product_category: str, rules: RuleSet) -> tuple[str, ...]:
     def has(words: Sequence[str]) -> bool:
         return any(f" {word} " in text for word in words)
 
-    found = {fact for row in rules.exclusions if has(row.words) and not has(row.unless) for fact in row.excludes}
-    return tuple(sorted(found))
+    facts = {fact for row in rules.exclusions if has(row.words) and not has(row.unless) for fact in row.excludes}
+    return tuple(sorted(facts))
 
 
 def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:

@@ -231,11 +231,11 @@ def coverages() -> Mapping[str, Mapping[str, str | None]]:
 
 def read(path: Path) -> Mapping[str, Mapping[str, str | None]]:
     """Return the coverage of a file. Raise `TableError` with every fault, including a jurisdiction without a row."""
-    found = {
+    coverage = {
         code: {name.removeprefix("covers_"): cell or None for name, cell in row.items()}
         for code, row in rows_by_code(path, _faults).items()
     }
-    return MappingProxyType({code: {name: row[name] for name in _COVERAGE} for code, row in found.items()})
+    return MappingProxyType({code: {name: row[name] for name in _COVERAGE} for code, row in coverage.items()})
 
 
 def rows_by_code(path: Path, faults_of: Callable[[Row, Jurisdiction], Iterator[str]]) -> Mapping[str, Row]:
@@ -245,8 +245,8 @@ def rows_by_code(path: Path, faults_of: Callable[[Row, Jurisdiction], Iterator[s
     faults = [f"{code} stands {codes.count(code)} times." for code in dict.fromkeys(codes) if codes.count(code) > 1]
     faults += [f"{code} has no row." for code in entries if code not in codes]
     faults += [f"{code}: the catalogue has no such row." for code in codes if code not in entries]
-    known = [row for row in table if row["code"] in entries]
-    faults += [f"{row['code']}: {fault}." for row in known for fault in faults_of(row, entries[row["code"]])]
+    listed = [row for row in table if row["code"] in entries]
+    faults += [f"{row['code']}: {fault}." for row in listed for fault in faults_of(row, entries[row["code"]])]
     refuse(path.name, faults)
     return {row["code"]: row for row in table}
 
@@ -376,7 +376,7 @@ class ListedRow(NamedTuple):
 def listed_rows() -> Mapping[str, tuple[ListedRow, ...]]:
     """Return the rows of each table that come with the release, in their order, with their age (`changes.csv`)."""
     changes = {(row["table"], row["code"], row["row"]): row for row in rows(PINNED.with_name("changes.csv"))}
-    found: dict[str, tuple[ListedRow, ...]] = {}
+    by_table: dict[str, tuple[ListedRow, ...]] = {}
     for table, names in ROW_NAMES.items():
         listed = []
         for row in rows(PINNED.with_name(table)):
@@ -384,6 +384,6 @@ def listed_rows() -> Mapping[str, tuple[ListedRow, ...]]:
             change = changes.pop((table, row["code"], name), {"version": _FIRST_VERSION, "what": ""})
             sure = row.get("confidence") or f"depth {row['depth']}, verified on {row['verified_on'] or 'no day'}"
             listed.append(ListedRow(row["code"], name, change["version"], change["what"], sure))
-        found[table] = tuple(listed)
+        by_table[table] = tuple(listed)
     refuse("changes.csv", (f"{' '.join(key)} is no row." for key in changes))
-    return MappingProxyType(found)
+    return MappingProxyType(by_table)

@@ -22,7 +22,7 @@ from compliance.tables import RULES, rows
 from compliance.weights import total_g, weight_mismatch
 from schemas.issues import Issue
 from schemas.messages import LANGUAGES, Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.refusals import Refused
 from schemas.skus.types import Sku
 from schemas.vocabularies import Substance
@@ -200,7 +200,7 @@ def load_texts(lang: str) -> Mapping[str, str]:
         sentence = Message(
             "A declaration is not offered in {lang}, of which the service has no wording of the Official Journal; "
             "choose among {offered}.",
-            lang=shown(lang),
+            lang=quote(lang),
             offered=", ".join(offered_languages()),
         )
         raise Refused([Issue("not_in_vocabulary", sentence, "lang")])

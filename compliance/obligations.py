@@ -175,7 +175,7 @@ def quantities(figures: Figures, market: str, year: int) -> Quantities:
     halves = halves_of(figures.halves, market, year)
     return Quantities(
         by_standing={
-            (code, Standing.of(standing)): tonnes(grams) for code, standing, grams in of_standings.iter_rows()
+            (code, Standing.from_code(standing)): tonnes(grams) for code, standing, grams in of_standings.iter_rows()
         },
         is_lower_bound=not figures.uncounted.filter(of_year & (pl.col("half") == 0)).is_empty(),
         missing_half=halves.missing if halves else None,

@@ -87,7 +87,7 @@ class Rule:
     parameter: str
     feature: str
     types: frozenset[str]
-    named: frozenset[str]
+    materials: frozenset[str]
     excluded: frozenset[str]
     share_basis: str
     low: float
@@ -122,11 +122,11 @@ class Rule:
 
     def names(self, material: Material, targets: frozenset[str]) -> bool:
         """Return whether the row names the code or its group; `@target` means the stream's target groups."""
-        return _meets(self.named, material, targets)
+        return _meets(self.materials, material, targets)
 
     def asks_code(self, material: Material, targets: frozenset[str]) -> bool:
         """Return whether the row applies to the code: named, or not excluded where the row has only exclusions."""
-        if self.named and not _meets(self.named, material, targets):
+        if self.materials and not _meets(self.materials, material, targets):
             return False
         return not _meets(self.excluded, material, targets)
 
@@ -251,7 +251,7 @@ def rule(row: Row) -> Rule:
         Rule,
         row,
         types=frozenset(words(row["component_types"])),
-        named=frozenset(token for token in tokens if not token.startswith("-")),
+        materials=frozenset(token for token in tokens if not token.startswith("-")),
         excluded=frozenset(token[1:] for token in tokens if token.startswith("-")),
         low=float(row["min_share_pct"]) + low_shift if row["min_share_pct"] else -inf,
         high=float(row["max_share_pct"]) + high_shift if row["max_share_pct"] else inf,

@@ -291,8 +291,8 @@ def _rule(rule: Rule, rules: RuleSet) -> Iterator[str]:
         yield f"{where} a component type is unknown."
     if not rule.types and rule.rule_id not in STEP_6_RULES:
         yield f"{where} no component type is given."
-    if not rule.named | rule.excluded <= codes:
-        yield f"{where} {', '.join(sorted((rule.named | rule.excluded) - codes))} is neither a code nor a group."
+    if not rule.materials | rule.excluded <= codes:
+        yield f"{where} {', '.join(sorted((rule.materials | rule.excluded) - codes))} is neither a code nor a group."
     if rule.effect not in EFFECTS or rule.operator not in OPERATORS or rule.lists not in {"always", "fired", "never"}:
         yield f"{where} effect, attribute_op or lists has an unknown value."
     if rule.share_basis not in {"", "row", "code", "target"} or rule.bounded == (isinf(rule.low) and isinf(rule.high)):
@@ -340,9 +340,9 @@ def _notes(rules: RuleSet) -> Iterator[str]:
 
 
 def _exclusions(rules: RuleSet) -> Iterator[str]:
-    asked = {item.partition("=")[0] for ban in rules.bans for item in ban.open_facts.split("; ")}
+    facts = {item.partition("=")[0] for ban in rules.bans for item in ban.open_facts.split("; ")}
     for row in rules.exclusions:
-        if unknown := row.excludes - asked:
+        if unknown := row.excludes - facts:
             yield f"ban_exclusions.csv, {row.category}: no ban asks {', '.join(sorted(unknown))}."
         if wrong := [word for word in (*row.words, *row.unless) if normalise(word) != word]:
             yield f"ban_exclusions.csv, {row.category}: {', '.join(wrong)} is not in normal form."

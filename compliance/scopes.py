@@ -74,7 +74,7 @@ class Standing(tuple[Answer, ...]):
         return "|".join(f"?{answer.field}" if answer.field else answer.answer for answer in self)
 
     @classmethod
-    def of(cls, code: str) -> "Standing":
+    def from_code(cls, code: str) -> "Standing":
         """Parse the standing of a code."""
         return cls(Answer(_UNKNOWN, part[1:]) if part[0] == "?" else Answer(part, None) for part in code.split("|"))
 

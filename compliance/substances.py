@@ -197,13 +197,13 @@ def unitless_values(
     entries: Mapping[str, SubstanceEntry | None], lines: list[Component], rules: RuleSet
 ) -> list[UnitlessValue]:
     """Return the values without a unit of a packaging and of the lines of its graph; those of BPA need none."""
-    values = list(_of(entries, rules))
+    values = list(_unitless(entries, rules))
     for line in lines:
-        values += _of(line.get("substances", {}), rules, line)
+        values += _unitless(line.get("substances", {}), rules, line)
     return values
 
 
-def _of(
+def _unitless(
     entries: Mapping[Any, SubstanceEntry | None], rules: RuleSet, line: Component | None = None
 ) -> Iterator[UnitlessValue]:
     for substance in SUBSTANCES:

@@ -15,7 +15,7 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from compliance.rule_rows import Format, RuleSet, Value
-from schemas.texts import without_accents
+from schemas.words import without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}
@@ -96,13 +96,13 @@ def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     """
     # A metallisation goes first: without its form words *carton board métallisé* would be the metallisation alone.
     for kinds in ((), ("metallised",), _FORM):
-        if (code := _known(normal, kinds, rules)) is not None:
+        if (code := _code_and_words(normal, kinds, rules)) is not None:
             return code
     code = _with_fewest_dropped(normal, rules) if rules.word_facts else None
-    return code or _known(normal, _ALL, rules) or (None, [])
+    return code or _code_and_words(normal, _ALL, rules) or (None, [])
 
 
-def _known(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str, list[str]] | None:
+def _code_and_words(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str, list[str]] | None:
     kept, dropped = _without(normal, kinds, rules)
     if kept not in rules.aliases:
         return None

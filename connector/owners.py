@@ -63,12 +63,12 @@ class Owner:
             scope = {**scope, "headers": list(scope["headers"])}
             MutableHeaders(scope=scope)[_HEADER] = match[2]
 
-        async def named(message: Message) -> None:
+        async def send_with_owner(message: Message) -> None:
             if message["type"] == "http.response.start" and _HEADER in (headers := MutableHeaders(scope=message)):
                 headers[_HEADER] = f"{self.name}-{headers[_HEADER]}"
             await send(message)
 
-        await self._app(scope, receive, named)
+        await self._app(scope, receive, send_with_owner)
 
     @asynccontextmanager
     async def reachable(self, app: ASGIApp) -> AsyncIterator[None]:

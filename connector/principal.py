@@ -36,7 +36,7 @@ class Principal:
         return {name: str(value) for name, value in asdict(self).items()}
 
     @classmethod
-    def of(cls, token: AccessToken | None) -> Self:
+    def from_token(cls, token: AccessToken | None) -> Self:
         """Return the principal in a token that the gate made. Raises `Unauthenticated` where there is none."""
         if token is None or token.claims is None or "company_id" not in token.claims:
             raise Unauthenticated
@@ -58,4 +58,4 @@ class Principal:
 
 def current_principal() -> Principal:
     """Return the principal of the message that is being answered. Raises `Unauthenticated`."""
-    return Principal.of(get_access_token())
+    return Principal.from_token(get_access_token())

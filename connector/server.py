@@ -376,9 +376,9 @@ def _told_of_the_machine(function: Callable[..., Any]) -> Callable[..., Any]:
         return _saying_what_passes()(function)
 
     @wraps(function)
-    async def told(*arguments: object, **named: object) -> object:
+    async def told(*arguments: object, **keywords: object) -> object:
         with _saying_what_passes():
-            return await function(*arguments, **named)
+            return await function(*arguments, **keywords)
 
     return told
 

@@ -98,7 +98,7 @@ class Sender:
         self.seal, self.to_loopback, self._trust = seal, to_loopback, trust or ssl.create_default_context()
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: Settings) -> Self:
         """Return the sender of the settings."""
         return cls(seal_of(settings), to_loopback=settings.webhooks_to_loopback)
 

@@ -293,7 +293,7 @@ def main() -> int:
             _services.append(service)
         with open_resources(settings) as resources:
             if not arguments.if_needed or _is_load_needed(resources.postgres):
-                with shared_instance(settings, Database.of(settings)) as instance:
+                with shared_instance(settings, Database.from_settings(settings)) as instance:
                     print(json.dumps(_answer(arguments, resources, instance)))
     except Exception as error:
         sentence = error.description if isinstance(error, dg.Failure) else sentence_of(error)

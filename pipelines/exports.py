@@ -1,6 +1,7 @@
 """Exports whole portfolios as files of three tables: CSV, a workbook, or Parquet.
 
-`files` writes the tables part by part; `process` claims an export, writes its file and ends it.
+`write` writes the tables part by part; `export_waiting` claims an export, writes its file and ends it; `remove_expired`
+removes it when its time is over (`warehouse.exports.KEPT_FOR`).
 """
 
 import hashlib
@@ -24,6 +25,7 @@ from schemas.messages import Message
 from schemas.refusals import Refused
 from schemas.texts import MEANS_MORE
 from warehouse import exports
+from warehouse.companies.queries import every_company
 from warehouse.exports import Claimed, Done
 from warehouse.figures import snapshots
 from warehouse.figures.source import Tables
@@ -257,3 +259,24 @@ def _end(place: Place, claimed: Claimed, run_id: UUID, done: Done) -> None:
     except StorageFull as full:
         place.objects.remove(claimed.object_key)
         raise Refused([Issue("plan_limit_reached", full.args[0])]) from None
+
+
+_BATCH: Final = 100
+
+
+def remove_expired(pool: Pool, objects: Objects, clock: Clock, proceed: Callable[[], None]) -> int:
+    """Remove exports of portfolios, with their files, seven days after they ended."""
+    removed = 0
+    for company_id in every_company(pool):
+        while True:
+            proceed()
+            with pool.company(company_id) as conn:
+                expired = exports.expired(conn, clock.now(), most=_BATCH)
+            for _, key in expired:
+                objects.delete(key)
+            with pool.company(company_id) as conn:
+                exports.remove(conn, [export_id for export_id, _ in expired])
+            removed += len(expired)
+            if len(expired) < _BATCH:
+                break
+    return removed

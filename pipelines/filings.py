@@ -137,7 +137,7 @@ class Filing(NamedTuple):
         return f"{self.market}-{self.year}" + (f"-H{self.half}" if self.half != YEAR else "")
 
     @classmethod
-    def of(cls, name: str) -> Self:
+    def from_name(cls, name: str) -> Self:
         """Return the filing of a name. Raises `Refused`."""
         if (match := _NAME.fullmatch(name)) is None:
             raise not_declarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")

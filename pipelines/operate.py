@@ -15,10 +15,10 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from pipelines.writing.idempotency import KEPT_FOR
 from schemas.actors import Actor, Origin
 from schemas.json_values import JsonObject
-from warehouse import conformity, exports
+from warehouse import conformity
+from warehouse.answers import KEPT_FOR
 from warehouse.audit import chain, ledger
 from warehouse.audit.chain import Head
 from warehouse.companies.queries import every_company
@@ -99,27 +99,6 @@ def forget_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
         with pool.company(company_id) as conn:
             forgotten += measures.anonymise(conn, clock.now())
     return forgotten
-
-
-_EXPORTS_BATCH: Final = 100
-
-
-def remove_expired_exports(pool: Pool, objects: Objects, clock: Clock, proceed: Proceed) -> int:
-    """Remove exports of portfolios, with their files, seven days after they ended."""
-    removed = 0
-    for company_id in every_company(pool):
-        while True:
-            proceed()
-            with pool.company(company_id) as conn:
-                expired = exports.expired(conn, clock.now(), most=_EXPORTS_BATCH)
-            for _, key in expired:
-                objects.delete(key)
-            with pool.company(company_id) as conn:
-                exports.remove(conn, [export_id for export_id, _ in expired])
-            removed += len(expired)
-            if len(expired) < _EXPORTS_BATCH:
-                break
-    return removed
 
 
 GRACE: Final = timedelta(hours=1)

@@ -55,12 +55,14 @@ def lock_changed_rows(conn: Connection, rows: Table, rulesets: Rulesets, done: R
 def _answers(conn: Connection, rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
     rule_sets = {name: _load_ruleset(conn, rulesets, name) for name in set(rows["ruleset_version"])}
     graded_by = [rule_sets[name] for name in rows["ruleset_version"]]
-    return regrade_many(list(rows.rows(GRADED_INPUTS)), list(rows.rows(_GRADE)), graded_by, rulesets.of(conn, version))
+    return regrade_many(
+        list(rows.rows(GRADED_INPUTS)), list(rows.rows(_GRADE)), graded_by, rulesets.load(conn, version)
+    )
 
 
 def _load_ruleset(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None:
     try:
-        return rulesets.of(conn, version)
+        return rulesets.load(conn, version)
     except TableError:
         return None
 

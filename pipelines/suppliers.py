@@ -56,7 +56,7 @@ class MailServer:
         self.sender = sender
 
     @classmethod
-    def of(cls, settings: Settings) -> Self | None:
+    def from_settings(cls, settings: Settings) -> Self | None:
         """Return the server of the settings; None where mails are not sent."""
         return None if settings.smtp_url is None else cls(settings.smtp_url.get_secret_value(), settings.mail_from)
 
@@ -212,9 +212,9 @@ class Post(NamedTuple):
     links: EnquiryLinks
 
     @classmethod
-    def of(cls, settings: Settings) -> Self | None:
+    def from_settings(cls, settings: Settings) -> Self | None:
         """Return what the settings name; None where nothing is mailed."""
-        server = MailServer.of(settings)
+        server = MailServer.from_settings(settings)
         return None if server is None else cls(server, EnquiryLinks(settings))
 
 

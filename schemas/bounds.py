@@ -22,20 +22,6 @@ MAX_FAULTS: Final = 100
 TOO_MANY_COMPONENTS: Final = Message("A SKU has at most {most} components.", most=MAX_COMPONENTS)
 
 
-def too_large(body: object) -> Issue | None:
-    """Return the fault of a parsed body with too many values; counting stops at the limit."""
-    waiting: list[object] = [body]
-    seen = 0
-    while waiting:
-        value = waiting.pop()
-        members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        seen += len(members)
-        if seen > MAX_VALUES:
-            return Issue("out_of_range", Message("At most {most} values are taken in one record.", most=MAX_VALUES))
-        waiting.extend(part for part in members if isinstance(part, dict | list))
-    return None
-
-
 def first_hundred(issues: Sequence[Issue]) -> list[Issue]:
     """Return the first hundred faults, and an entry with the number of the others."""
     uncounted = [issue for issue in issues if issue.count is None]

@@ -19,13 +19,15 @@ from schemas.answers import Answer, Day, Identifier, Instant, code
 from schemas.files import day
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.pages import Pagination
 from schemas.skus.inputs import Strict, validator
 
 POINT: Final = "point."
 SIGNATORY: Final = ("on_behalf_of", "signatory", "function", "place")
 """Parts of the signature (Regulation (EU) 2025/40, Annex VIII, last point); each is required."""
+MAX_DAYS: Final = 36_500
+"""Most days within which declarations are listed that end."""
 LONGEST: Final = {"point": 2_000, "signatory": 200}
 """Longest text of a point, and of each part of the signature, in characters."""
 
@@ -83,7 +85,7 @@ def parse(
     if unknown := [lang for lang in wanted if lang not in languages]:
         sentence = Message(
             "The draft was not prepared in {unknown}; choose among {known}, or prepare a new draft.",
-            unknown=shown(", ".join(unknown)),
+            unknown=quote(", ".join(unknown)),
             known=", ".join(languages),
         )
         issues.append(Issue("not_in_vocabulary", sentence, "languages"))

@@ -17,6 +17,9 @@ from schemas.normalise import Unfit
 from schemas.pages import Pagination
 from schemas.vocabularies import MEDIA_TYPES, TAKEN, TYPES, MediaType
 
+MAX_FILE_BYTES: Final = 20_000_000
+"""Largest technical file: 20 MB (interface v1, Limits; decisions §9)."""
+
 
 class TechnicalFile(TypedDict):
     """A document of a SKU's technical documentation."""
@@ -83,7 +86,7 @@ def declared_media_type(content_type: str) -> MediaType | None:
             return kind
     raise Unfit(
         "unsupported_media_type",
-        Message("{name} is not taken; taken are {taken}.", name=normalise.shown(name), taken=TAKEN),
+        Message("{name} is not taken; taken are {taken}.", name=normalise.quote(name), taken=TAKEN),
     )
 
 
@@ -124,7 +127,7 @@ def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]
             "unknown_field",
             Message(
                 "A technical file has no field {name}; it has file, {fields}.",
-                name=normalise.shown(name),
+                name=normalise.quote(name),
                 fields=", ".join(FIELDS),
             ),
             name,
@@ -158,7 +161,7 @@ def _type(text: str) -> str:
     if text not in TYPES:
         raise Unfit(
             "unknown_file_type",
-            Message("{value} is not one of: {codes}.", value=normalise.shown(text), codes=", ".join(TYPES)),
+            Message("{value} is not one of: {codes}.", value=normalise.quote(text), codes=", ".join(TYPES)),
         )
     return text
 
@@ -172,5 +175,5 @@ def day(text: str) -> date:
             pass  # the form of a date, but no day of the calendar
     raise Unfit(
         "invalid_date",
-        Message("{text} is no day of the calendar in the form 2026-11-21 (ISO 8601).", text=normalise.shown(text)),
+        Message("{text} is no day of the calendar in the form 2026-11-21 (ISO 8601).", text=normalise.quote(text)),
     )

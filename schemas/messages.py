@@ -8,7 +8,7 @@ Which language an answer has is chosen in `api.http.answers`; short labels are i
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Final, Self  # Any: values of any kind, searched for mes
 
 import orjson
 from babel import Locale
-from babel.dates import format_date
+from babel.dates import format_date, format_time
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol, get_group_symbol
@@ -35,13 +35,13 @@ def header(table: str, field: str, lang: str) -> str:
 def word(vocabulary: str, code: str, lang: str) -> str:
     """Return the word for a code of a vocabulary."""
     key = (vocabulary, code, lang)
-    return _first("words.csv", "vocabulary", "code", "word").get(key) or _shown().get(key, code)
+    return _first("words.csv", "vocabulary", "code", "word").get(key) or _display_words().get(key, code)
 
 
 def format_word(text: str, lang: str) -> str:
     """Return the word for a kind of packaging where the free text is the name of one; return other texts unchanged."""
     key = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
-    return _shown().get(("packaging_format_key", key, lang), text)
+    return _display_words().get(("packaging_format_key", key, lang), text)
 
 
 def meaning(table: str, field: Field, lang: str) -> str:
@@ -50,7 +50,7 @@ def meaning(table: str, field: Field, lang: str) -> str:
 
 
 @cache
-def _shown() -> Mapping[tuple[str, str, str], str]:
+def _display_words() -> Mapping[tuple[str, str, str], str]:
     """Return the words that are only shown, by vocabulary, code and language."""
     rows = table_rows("shown_words.csv")
     return {(row["vocabulary"], row["code"], lang): row[lang] for row in rows for lang in LANGUAGES}
@@ -247,6 +247,12 @@ def day(value: date | str, lang: str) -> str:
     """Write a day, or the text `2026-11-01` of one, in words: `1 November 2026`, `1. November 2026`."""
     date_of_value = date.fromisoformat(value) if isinstance(value, str) else value
     return format_date(date_of_value, "long", _locale(lang))
+
+
+def instant(value: datetime, lang: str) -> str:
+    """Write an instant to the minute, in UTC: `1 November 2026, 09:30 UTC`, `1. November 2026, 09:30 UTC`."""
+    at = value.astimezone(UTC)
+    return f"{day(at, lang)}, {format_time(at, 'short', locale=_locale(lang))} UTC"
 
 
 def is_one(count: int, lang: str) -> bool:

@@ -59,7 +59,7 @@ def gtin(value: str) -> str:
     """Return a GTIN of 8, 12, 13 or 14 digits with a right check digit (GS1 General Specifications 7.9)."""
     digits = texts.code(value)
     if not (digits.isascii() and digits.isdigit() and len(digits) in _GTIN_LENGTHS):
-        raise Unfit("invalid_gtin", Message("A GTIN has 8, 12, 13 or 14 digits; {value} has not.", value=shown(value)))
+        raise Unfit("invalid_gtin", Message("A GTIN has 8, 12, 13 or 14 digits; {value} has not.", value=quote(value)))
     try:
         ean.validate(digits.zfill(14))
     except ValidationError:
@@ -91,7 +91,7 @@ def place(value: str) -> str:
             "unknown_market",
             Message(
                 "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).",
-                value=shown(value),
+                value=quote(value),
             ),
         )
     return f"{country}-{rest}" if rest else country
@@ -124,12 +124,12 @@ def code(value: str, vocabulary: str) -> str:
     if value not in allowed:
         raise Unfit(
             "not_in_vocabulary",
-            Message("{value} is not one of: {codes}.", value=shown(value), codes=", ".join(allowed)),
+            Message("{value} is not one of: {codes}.", value=quote(value), codes=", ".join(allowed)),
         )
     return value
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value as an error sentence quotes it: cut after 200 characters."""
     whole = str(value)
     return f"“{whole[:200]}…”" if len(whole) > 200 else f"“{whole}”"
@@ -148,7 +148,7 @@ def attested_ppm(value: str) -> str:
     if not match:
         raise Unfit(
             "invalid_format",
-            Message('{value} is neither a number nor an attestation such as "<100".', value=shown(value)),
+            Message('{value} is neither a number nor an attestation such as "<100".', value=quote(value)),
         )
     if float(match[1]) > 100:
         raise Unfit("out_of_range", Message("An attestation names the limit of 100 mg/kg or a lower bound."))

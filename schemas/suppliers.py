@@ -132,7 +132,7 @@ def _day(value: str) -> str:
     try:
         return datetime.strptime(value, "%Y-%m-%d").date().isoformat()  # noqa: DTZ007  (a day has no zone)
     except ValueError:
-        sentence = Message("{value} is no date as YYYY-MM-DD.", value=normalise.shown(value))
+        sentence = Message("{value} is no date as YYYY-MM-DD.", value=normalise.quote(value))
         raise normalise.Unfit("invalid_format", sentence) from None
 
 
@@ -143,7 +143,7 @@ def _address(value: str) -> str:
     except EmailNotValidError:
         address = None
     if address is None:
-        sentence = Message("{value} is no email address.", value=normalise.shown(value))
+        sentence = Message("{value} is no email address.", value=normalise.quote(value))
         raise normalise.Unfit("invalid_format", sentence)
     return address
 

@@ -10,7 +10,6 @@ of other texts, where copying leaves them and they mean nothing.
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
 
 from schemas.messages import Message
@@ -80,7 +79,7 @@ def code(text: str) -> str:
     return _composed(_INVISIBLE.sub("", text)).strip()
 
 
-def shown(text: str) -> str:
+def from_form(text: str) -> str:
     """Return what a person typed into a field of a page, in the stored form and without control characters.
 
     A browser never sends control characters by itself, so that its user needs no message about them.
@@ -169,18 +168,3 @@ def harmless(text: str) -> str:
 def as_cell(text: str) -> str:
     """Return the text as a cell that no spreadsheet computes and that an import reads as this text."""
     return f"'{text}" if _MEANS_MORE_THAN_TEXT.match(text) else text
-
-
-def without_accents(text: str) -> str:
-    """Return the text in compatibility decomposition (Unicode Standard Annex 15), without its combining characters.
-
-    Each character is decomposed by itself: decomposing a text also sorts its combining characters, which takes time
-    that grows with the square of their number, and they are dropped here anyway.
-    """
-    return text if text.isascii() else "".join(map(_bare, text))
-
-
-@lru_cache(maxsize=4096)
-def _bare(character: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", character)
-    return "".join(part for part in decomposed if not unicodedata.combining(part))

@@ -103,10 +103,6 @@ def actions_of(resource_type: str) -> tuple[str, ...]:
     return tuple(action for action in ACTIONS if action.partition(".")[0] == resource_type)
 
 
-MAX_FILE_BYTES: Final = 20_000_000
-"""Largest technical file: 20 MB (interface v1, Limits; decisions §9)."""
-
-
 @dataclass(frozen=True, slots=True)
 class MediaType:
     """One accepted kind of file.

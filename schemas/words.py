@@ -6,6 +6,7 @@ word with two meanings in one table or vocabulary is refused when the tables are
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -18,8 +19,8 @@ from babel import Locale
 from schemas import normalise
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.messages import Message, word
-from schemas.normalise import Unfit, shown
-from schemas.texts import WITHOUT_INVISIBLE, without_accents
+from schemas.normalise import Unfit, quote
+from schemas.texts import WITHOUT_INVISIBLE
 from schemas.vocabularies import VOCABULARIES, table_rows
 
 _LIGATURES = WITHOUT_INVISIBLE | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
@@ -41,6 +42,21 @@ def fold(text: str) -> str:
     """
     lower = text.casefold().translate(_LIGATURES)
     return _NOT_A_WORD.sub(" ", without_accents(lower)).strip() or text.strip()
+
+
+def without_accents(text: str) -> str:
+    """Return the text in compatibility decomposition (Unicode Standard Annex 15), without its combining characters.
+
+    Each character is decomposed by itself: decomposing a text also sorts its combining characters, which takes time
+    that grows with the square of their number, and they are dropped here anyway.
+    """
+    return text if text.isascii() else "".join(map(_bare, text))
+
+
+@lru_cache(maxsize=4096)
+def _bare(character: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", character)
+    return "".join(part for part in decomposed if not unicodedata.combining(part))
 
 
 def headers(table: str) -> Mapping[str, str]:
@@ -138,7 +154,7 @@ def _unknown(text: str) -> Unfit:
     sentence = Message(
         "{value} is no known market; the nearest are: {names}. Write the name of a country, or a code such as FR or "
         "US-CA.",
-        value=shown(text),
+        value=quote(text),
         names=", ".join(f"{word('market', code, 'en')} ({code})" for code in codes),
     )
     return Unfit("unknown_market", sentence)
@@ -150,7 +166,7 @@ def _refuse_two(text: str, code: str) -> None:
     if " " in text.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
         two = Message(
             "{value} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both.",
-            value=shown(text),
+            value=quote(text),
             country=country,
             rest=rest,
         )

@@ -164,7 +164,21 @@ def invite(conn: Connection, actor: Actor, email: str, role: Role) -> tuple[UUID
 def new_link(conn: Connection, actor: Actor, user_id: UUID) -> str:
     """Return the token of a link that sets a person's password once; an earlier link is over. Raise `NotThere`."""
     person = load_live(conn, actor, user_id)
-    lifetime = people.LINK_LIFETIME if person.signed_in_at else people.INVITATION_LIFETIME
+    return _new_link(conn, actor, user_id, people.LINK_LIFETIME if person.signed_in_at else people.INVITATION_LIFETIME)
+
+
+def forgotten(conn: Connection, actor: Actor, user_id: UUID) -> str | None:
+    """Return the token of a link for a person who forgot the password; None where one was mailed just now.
+
+    Raise `NotThere` where the account has ended.
+    """
+    load_live(conn, actor, user_id)
+    if people.has_mailed_link(conn, user_id, actor.now):
+        return None
+    return _new_link(conn, actor, user_id, people.FORGOTTEN_LIFETIME)
+
+
+def _new_link(conn: Connection, actor: Actor, user_id: UUID, lifetime: timedelta) -> str:
     token = people.new_link(conn, actor.company_id, user_id, actor.now, lifetime)
     ledger.enter(
         conn, actor, "user.password_reset", user_id, before=None, after={"until": (actor.now + lifetime).isoformat()}

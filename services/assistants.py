@@ -13,11 +13,11 @@ from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 
 
-def authorise(conn: Connection, actor: Actor, user_id: UUID, asked: AuthorizationRequest) -> str:
+def authorise(conn: Connection, actor: Actor, user_id: UUID, request: AuthorizationRequest) -> str:
     """Return the code of a person's new connection with an application, in a session of the company."""
-    connection_id = assistants.authorise(conn, actor.company_id, user_id, asked, actor.now)
-    code = assistants.hold_code(conn, actor.company_id, connection_id, asked, actor.now)
-    after = {"application": asked.client.name, "client_id": asked.client.id, "scopes": list(asked.scopes)}
+    connection_id = assistants.authorise(conn, actor.company_id, user_id, request, actor.now)
+    code = assistants.hold_code(conn, actor.company_id, connection_id, request, actor.now)
+    after = {"application": request.client.name, "client_id": request.client.id, "scopes": list(request.scopes)}
     ledger.enter(conn, actor, "connection.authorised", connection_id, before=None, after=after)
     return code
 

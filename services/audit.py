@@ -263,16 +263,16 @@ class Verdict:
 
 def verify(conn: Connection) -> Verdict:
     """Verify the ledger of the session's company; `warehouse.audit.chain` says how long that takes."""
-    found = chain_audit.examine(conn)
-    broken = found.broken
-    if found.missing and broken and found.broken_until and broken <= found.missing < found.broken_until:
-        broken = found.missing  # the missing later entry breaks the link
-    differing = None if found.whole else found.held
-    if found.held != found.counted:  # where ledger and counters differ: behind the last entry that both have
-        differing = min(found.held, found.counted) + 1
-    bad = [number for number in (found.altered, found.missing, broken, differing) if number is not None]
-    first = min(bad, default=found.unnamed)
-    return Verdict(found.held, None if first is None else str(first))
+    chain = chain_audit.examine(conn)
+    broken = chain.broken
+    if chain.missing and broken and chain.broken_until and broken <= chain.missing < chain.broken_until:
+        broken = chain.missing  # the missing later entry breaks the link
+    differing = None if chain.whole else chain.held
+    if chain.held != chain.counted:  # where ledger and counters differ: behind the last entry that both have
+        differing = min(chain.held, chain.counted) + 1
+    bad = [number for number in (chain.altered, chain.missing, broken, differing) if number is not None]
+    first = min(bad, default=chain.unnamed)
+    return Verdict(chain.held, None if first is None else str(first))
 
 
 _HASHES_CHANGED: Final = (

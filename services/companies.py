@@ -65,7 +65,7 @@ def export(settings: Settings, database: Database, company_id: UUID, folder: Pat
     try:
         listed = _rows(database, company_id, draft)
         slug = str(listed.pop("slug"))
-        objects = Objects.of(settings)
+        objects = Objects.from_settings(settings)
         copy_objects(objects, company_id, draft / "objects")
         for place in places(settings, company_id):
             if place.is_dir():
@@ -104,10 +104,10 @@ def _rows(database: Database, company_id: UUID, draft: Path) -> JsonObject:
         owner.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         become(owner, company_id)
         take.use_plain_values(owner)
-        found = removal.of_companies(owner)
+        tables = removal.of_companies(owner)
         counts = {
             table.name: removal.copy_out(owner, table, company_id, draft / "tables" / f"{table.name}.csv.gz")
-            for table in found
+            for table in tables
         }
         chain = removal.head(owner, company_id)
         owner.rollback()
@@ -118,15 +118,15 @@ def _rows(database: Database, company_id: UUID, draft: Path) -> JsonObject:
         "entries": chain.entries,
         "chain_hash": chain.head.hex() if chain.head else None,
         "tables": counts,
-        "withheld": {table.name: table.withheld for table in found if table.withheld},
+        "withheld": {table.name: table.withheld for table in tables if table.withheld},
     }
 
 
 def _runs(database: Database, slug: str, draft: Path) -> None:
     (draft / "dagster").mkdir(mode=0o700)
     with dagster_transaction(database.dagster_url) as connection:
-        if found := removal.of_company(connection, slug):
-            removal.copy_out_runs(connection, found, draft / "dagster" / "runs.csv.gz")
+        if runs := removal.of_company(connection, slug):
+            removal.copy_out_runs(connection, runs, draft / "dagster" / "runs.csv.gz")
 
 
 def read(folder: Path, company_id: UUID) -> JsonObject:
@@ -171,7 +171,7 @@ def remove(
     changed. `after` is called with the name of each step that is done.
     """
     with owner_transaction(database.owner_url, company_id) as owner:
-        begun = removal.of(owner, company_id)
+        begun = removal.find_removal(owner, company_id)
     if begun is None:
         begun = _erase_rows(database, company_id, now, exported)
         after("rows")
@@ -238,14 +238,14 @@ def _erased(owner: Connection, company_id: UUID, now: datetime, exported: JsonOb
     removal.keep_links(owner, company_id)
     rows = {table.name: removal.erase(owner, table, company_id) for table in removal.of_companies(owner)}
     removal.begin(owner, company_id, chain, rows, now)
-    found = removal.of(owner, company_id)
-    assert found is not None, "the row was just added"
-    return found
+    record = removal.find_removal(owner, company_id)
+    assert record is not None, "the row was just added"
+    return record
 
 
 def _erase_files(settings: Settings, database: Database, company_id: UUID) -> int:
     """Remove the company's objects, snapshots and figures; return how many objects there were."""
-    objects, number = Objects.of(settings, database), 0
+    objects, number = Objects.from_settings(settings, database), 0
     for key, _ in list(objects.stored(company_id)):
         objects.delete(key)
         number += 1
@@ -290,8 +290,8 @@ def make(owner: Connection, actor: Actor) -> UUID:
     """Return the sandbox of the actor's company, made where there is none, in a transaction of the owner."""
     account = actor.company_id
     name, plan = sandboxes.lock(owner, account)
-    if (found := sandboxes.of(owner, account)) is not None:
-        return found
+    if (sandbox := sandboxes.find_sandbox(owner, account)) is not None:
+        return sandbox
     sandbox = UUID(str(uuid7()))
     ledger.enter(owner, actor, "sandbox.created", sandbox, before=None, after={"name": name})
     sandboxes.add(owner, sandbox, account, name=name, plan=plan, at=actor.now)
@@ -310,7 +310,7 @@ def reset(owner: Connection, account: UUID, actor: Actor) -> Reset:
     """
     before = actor.company_id
     name, plan = sandboxes.lock(owner, account)
-    current = sandboxes.of(owner, account)
+    current = sandboxes.find_sandbox(owner, account)
     assert current is not None, "the caller was admitted to a sandbox of the account"
     if current != before:
         become(owner, current)
@@ -330,12 +330,12 @@ def erase_left(settings: Settings, database: Database, now: datetime) -> int:
     One that another process is erasing is left to that; where the object store is away, to the next start or reset.
     """
     with owner_transaction(database.owner_url) as owner:
-        found = sandboxes.left(owner)
-    for sandbox in found:
+        sandbox_ids = sandboxes.left(owner)
+    for sandbox in sandbox_ids:
         with owner_turn(database.owner_url, sandboxes.erasure_of(sandbox)) as is_ours:
             try:
                 if is_ours:
                     remove(settings, database, sandbox, now, by=_ERASER, exported=None)
             except ConnectionError as error:
                 log.warning("sandbox.not_erased", sandbox=str(sandbox), reason=str(error))
-    return len(found)
+    return len(sandbox_ids)

@@ -14,7 +14,7 @@ from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.refusals import Refused
 from schemas.words import fold
 from warehouse import library
@@ -37,17 +37,17 @@ def add(conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, d
     unique = library.unique_field(resource)
     if (supplier := values.get("supplier_id")) and not library.holds(conn, "supplier", UUID(supplier)):
         raise Refused([Issue("unknown_reference", Message("No supplier of the company has this id."), "supplier_id")])
-    if (held := library.named(conn, resource, values[unique])) is not None:
+    if (held := library.find_by_name(conn, resource, values[unique])) is not None:
         if all(_comparable(held[name]) == value for name, value in values.items()):
             return Added("unchanged", held)
-        sentence = Message("{value} is there already, with other values; it keeps them.", value=shown(values[unique]))
+        sentence = Message("{value} is there already, with other values; it keeps them.", value=quote(values[unique]))
         raise Refused([Issue("invalid_format", sentence, unique)])
     if dry_run:
         return Added("created", {"id": None, **values, "created_at": actor.now, "updated_at": actor.now})
     record_id = UUID(str(uuid7()))
     record = library.add(conn, resource, actor.company_id, record_id, values=values, at=actor.now)
-    given = {name: value for name, value in values.items() if value is not None}
-    ledger.enter(conn, actor, f"{resource}.created", record_id, before=None, after=given)
+    after = {name: value for name, value in values.items() if value is not None}
+    ledger.enter(conn, actor, f"{resource}.created", record_id, before=None, after=after)
     return Added("created", record)
 
 
@@ -71,17 +71,17 @@ def record_named(conn: Connection, resource: str, text: str) -> UUID:
     except ValueError:
         pass
     every, wanted = library.labels(conn, resource), fold(text[:_LONGEST])
-    found = {id_ for id_, _, names in every if wanted in map(fold, names)}
-    if len(found) == 1:
-        return UUID(found.pop())
+    ids = {id_ for id_, _, names in every if wanted in map(fold, names)}
+    if len(ids) == 1:
+        return UUID(ids.pop())
     by_name = {fold(name): label for _, label, names in every for name in names}
     if not by_name:
-        none = Message("{id} is not one of the company's {list}.", id=shown(text), list=library.TABLES[resource].name)
+        none = Message("{id} is not one of the company's {list}.", id=quote(text), list=library.TABLES[resource].name)
         raise Unfit("unknown_reference", none)
     near = [by_name[name] for name in get_close_matches(wanted, by_name, n=_NEAREST, cutoff=0)]
     sentence = Message(
         "{cell} is no id, and no record has this name; the nearest names are: {names}.",
-        cell=shown(text),
+        cell=quote(text),
         names=", ".join(dict.fromkeys(near)),
     )
     raise Unfit("unknown_reference", sentence)

@@ -65,7 +65,7 @@ class Finding:
 
 def find_codes(conn: Connection) -> list[Finding]:
     """Return the findings of the session's company."""
-    found = []
+    findings = []
     for record in stored.RECORDS:
         by_form: defaultdict[str, set[str]] = defaultdict(set)
         for code in stored.unusual(conn, record):
@@ -73,8 +73,8 @@ def find_codes(conn: Connection) -> list[Finding]:
                 by_form[form].add(code)
         for code in stored.among(conn, record, list(by_form)):
             by_form[code].add(code)
-        found += [Finding(record, form, tuple(sorted(stored_codes))) for form, stored_codes in sorted(by_form.items())]
-    return found
+        findings += [Finding(record, form, tuple(sorted(codes))) for form, codes in sorted(by_form.items())]
+    return findings
 
 
 _SECRETS: Final = (
@@ -205,13 +205,13 @@ def of_database(database: Database, pool: Callable[[], Pool], settings: Settings
     """
     try:
         with psycopg.connect(database.owner_url, connect_timeout=_CONNECT_SECONDS) as owner:
-            found = [*_of_server(owner, settings)]
-        if not any(problem.check == State.MIGRATION for problem in found):
+            problems = [*_of_server(owner, settings)]
+        if not any(problem.check == State.MIGRATION for problem in problems):
             with pool().system() as conn:
-                found += _of_rows(conn, clock.now(), settings)
+                problems += _of_rows(conn, clock.now(), settings)
     except (psycopg.Error, PoolTimeout) as error:
         return [Problem(State.DATABASE, sentence_of(error) or str(error), "See the database's log; repair it.")]
-    return found
+    return problems
 
 
 def _of_server(owner: Connection, settings: Settings) -> Iterator[Problem]:
@@ -248,11 +248,11 @@ def _of_rows(conn: Connection, now: datetime, settings: Settings) -> Iterator[Pr
     if waiting:
         wrong = f"{len(waiting)} imports wait, and no run was requested for them in ten minutes."
         yield Problem(State.IMPORTS, wrong, "See that worker, webserver and daemon run (docs/operations.md).")
-    behind = [each for each in snapshots_figures.stale(conn, now.date()) if each.since and now - each.since > _WAITED]
+    behind = [late for late in snapshots_figures.stale(conn, now.date()) if late.since and now - late.since > _WAITED]
     if behind:
         wrong = f"{len(behind)} companies have writes older than ten minutes that no snapshot has."
         yield Problem(State.SNAPSHOTS, wrong, "See that the daemon runs; `pcds snapshot --company ID` publishes one.")
-    damaged = [each.slug for each in snapshots_figures.published(conn) if are_damaged(settings.data_dir, each)]
+    damaged = [held.slug for held in snapshots_figures.published(conn) if are_damaged(settings.data_dir, held)]
     if damaged:
         wrong = f"A file of the snapshot or the figures of {', '.join(damaged)} is lost or cut off."
         remedy = "Check the disk. The sensor `overdue_work` publishes anew within a minute, as does `pcds snapshot`."
@@ -278,8 +278,8 @@ _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 def of_store(objects: Objects) -> Iterator[Problem]:
     """Yield what the store does wrong with a file; it may take some seconds."""
-    if (found := store.state(objects)) is not None:
-        yield Problem(found, *_SAID[found])
+    if (fault := store.state(objects)) is not None:
+        yield Problem(fault, *_SAID[fault])
 
 
 def of_endpoint(settings: Settings) -> Iterator[Problem]:
@@ -309,7 +309,7 @@ class Looked(NamedTuple):
 
 def find(looked: Looked) -> dict[str, list[JsonObject]]:
     """Return the findings by kind, each kind's in its own order; a kind without findings is empty."""
-    return {kind: list(found(looked)) for kind, found in KINDS.items()}
+    return {kind: list(search(looked)) for kind, search in KINDS.items()}
 
 
 def _codes(looked: Looked, *, collide: bool) -> Iterator[JsonObject]:
@@ -321,7 +321,7 @@ def _codes(looked: Looked, *, collide: bool) -> Iterator[JsonObject]:
 def _values_without_unit(looked: Looked) -> Iterator[JsonObject]:
     """Yield values with the status that the unit of their limit implies: a contradiction refuses the next write."""
     for held in held_values(looked.conn, looked.rulesets.active(looked.conn)):
-        yield {"sku_id": str(held.sku_id), "sku_code": held.sku_code, **asdict(held.found)}
+        yield {"sku_id": str(held.sku_id), "sku_code": held.sku_code, **asdict(held.value)}
 
 
 def _misapplied_answers(looked: Looked) -> Iterator[JsonObject]:
@@ -334,20 +334,20 @@ def _changed_declarations(looked: Looked) -> Iterator[JsonObject]:
     """Yield kept declarations that the company's current snapshot contradicts; tonnes as numbers."""
     snapshot, conn = snapshots_figures.current(looked.data_dir, looked.company_id), looked.conn
     inputs = Inputs(snapshot, loaded_catalogue(conn), looked.rulesets.active(conn)) if snapshot else None
-    for found in changed_declarations(conn, inputs):
-        yield {name: float(value) if isinstance(value, Decimal) else value for name, value in found.items()}
+    for declaration in changed_declarations(conn, inputs):
+        yield {name: float(value) if isinstance(value, Decimal) else value for name, value in declaration.items()}
 
 
 def _declarations_against_record(looked: Looked) -> Iterator[JsonObject]:
     """Yield valid declarations of conformity that the record of their own item contradicts, with each fact."""
-    for found in find_contradicted(looked.conn, looked.rulesets.active(looked.conn), looked.today):
+    for declaration in find_contradicted(looked.conn, looked.rulesets.active(looked.conn), looked.today):
         yield {
-            "doc_id": str(found.doc_id),
-            "reference": found.reference,
-            "issued_on": None if found.issued_on is None else found.issued_on.isoformat(),
-            "sku_id": str(found.sku_id),
-            "sku_code": found.sku_code,
-            "facts": [fact.message for fact in found.facts],
+            "doc_id": str(declaration.doc_id),
+            "reference": declaration.reference,
+            "issued_on": None if declaration.issued_on is None else declaration.issued_on.isoformat(),
+            "sku_id": str(declaration.sku_id),
+            "sku_code": declaration.sku_code,
+            "facts": [fact.message for fact in declaration.facts],
         }
 
 
@@ -357,7 +357,7 @@ KINDS: Final[Mapping[str, Callable[[Looked], Iterator[JsonObject]]]] = {
     "values_without_unit": _values_without_unit,
     "misapplied_answers": _misapplied_answers,
     "changed_declarations": _changed_declarations,
-    "double_declarations": lambda looked: ({**found} for found in double_declarations(looked.conn)),
+    "double_declarations": lambda looked: ({**double} for double in double_declarations(looked.conn)),
     "declarations_against_record": _declarations_against_record,
 }
 """Every kind of finding by the name under which it is reported. `/metrics` counts each (`pcds_records{kind}`); a new

@@ -46,10 +46,10 @@ def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> d
     The connection is the owner's. A version that is already active changes nothing. Raises `TableError` where there is
     no such version.
     """
-    known = Rulesets()
-    rules = known.of(conn, version)
+    ruleset_cache = Rulesets()
+    rules = ruleset_cache.load(conn, version)
     rulesets.lock_activations(conn)
-    before = known.active(conn).version
+    before = ruleset_cache.active(conn).version
     if before != version:
         if rulesets.find_added(conn, version) is None:  # so that processes of another release find it, too
             tables = ruleset.texts(ruleset.RULES / version)

@@ -41,21 +41,15 @@ def run(
     With `pipelined` the statements of the operation travel together (`Pool.run`); it is `repeatable` where it does
     nothing twice by itself.
     """
-    answer: R
-    if once is None:
-
-        def show(result: T) -> None:
-            nonlocal answer
-            answer = render(result)
-
-        pool.run(actor.company_id, operation, then=show, pipelined=pipelined, repeatable=repeatable)
-        return answer
-
-    def operation_once(conn: Connection) -> R:
-        if (earlier := once.recall(conn)) is not None:
-            return earlier
-        answer = render(operation(conn))
-        once.keep(conn, answer)
-        return answer
-
-    return pool.run(actor.company_id, operation_once, pipelined=pipelined, repeatable=True)
+    for attempt in pool.attempts(actor.company_id, pipelined=pipelined, repeatable=repeatable or once is not None):
+        with attempt as conn:
+            if once is None:
+                result = operation(conn)
+                attempt.commit()
+                answer = render(result)
+            elif (earlier := once.recall(conn)) is not None:
+                answer = earlier
+            else:
+                answer = render(operation(conn))
+                once.keep(conn, answer)
+    return answer

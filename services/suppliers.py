@@ -96,12 +96,12 @@ def create_request(
         )
     request_id, sku_id = UUID(str(uuid7())), skus.id_of(conn, sku_code)
     token = item_token(parent.token, request_id) if parent else suppliers.new_token()
-    asked = {"sku_id": sku_id, "component_ids": requested_ids, "supplier_name": supplier_name}
+    fields = {"sku_id": sku_id, "component_ids": requested_ids, "supplier_name": supplier_name}
     enquiry_id, expires_at = (parent.enquiry_id, parent.expires_at) if parent else (None, None)
     row = {"id": request_id, "company_id": actor.company_id, "at": actor.now, "expires_at": expires_at}
     facts = facts_by_id(lines, set(map(str, requested_ids)))
-    suppliers.add_request(conn, {**asked, **row, "enquiry_id": enquiry_id, "asked": facts}, token)
-    after = {name: value for name, value in (asked | {"enquiry_id": enquiry_id}).items() if value is not None}
+    suppliers.add_request(conn, {**fields, **row, "enquiry_id": enquiry_id, "asked": facts}, token)
+    after = {name: value for name, value in (fields | {"enquiry_id": enquiry_id}).items() if value is not None}
     ledger.enter(conn, actor, "supplier_request.created", request_id, before=None, after=after)
     return NewRequest(request_id, requested_ids), token
 

@@ -246,7 +246,7 @@ def _template(server: Database) -> Iterator[str]:
             if owner.execute("SELECT FROM pg_database WHERE datname = %s", (template,)).fetchone() is None:
                 draft = f"{template}_draft"
                 owner.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
-                migrate(server.named(draft))
+                migrate(server.with_name(draft))
                 rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
                 owner.execute(rename.format(sql.Identifier(draft), sql.Identifier(template)))
         yield template
@@ -259,14 +259,14 @@ def migrated(server: Database) -> Iterator[Database]:
     with _template(server) as template, psycopg.connect(server.owner_url, autocommit=True) as owner:
         copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
         owner.execute(copy.format(sql.Identifier(name), sql.Identifier(template)))
-    yield server.named(name)
+    yield server.with_name(name)
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def as_operators(database: Database) -> Database:
     """The same database by the logins that it has where `DATABASE_URL` names it, which are its own."""
-    own = Database.of(Settings.load(database_url=database.owner_url))
+    own = Database.from_settings(Settings.load(database_url=database.owner_url))
     migrate(own)
     return own
 

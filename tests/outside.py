@@ -5,7 +5,6 @@ Every test runs so, in this process: the next call inside a transaction fails th
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -17,25 +16,15 @@ from connector.oauth import clients
 from pipelines.changes import Sender
 from pipelines.suppliers import MailServer
 from warehouse.operate.objects import Deadlines
-from warehouse.operate.sessions import Connection, Pool
+from warehouse.operate.sessions import Connection, Transaction
 
 _OPEN: ContextVar[int] = ContextVar("open transactions of this task or thread", default=0)
 _CALLS = ((Deadlines, "_watched"), (MailServer, "send"), (Sender, "send"), (Launching, "_ask"), (clients, "_got"))
-_TRANSACTIONS = ((Pool, "_transaction"),)
 
 
 def check() -> None:
     """Fail where a transaction is open."""
     assert not _OPEN.get(), "the outside is called while a transaction is open"
-
-
-@contextmanager
-def _counted() -> Iterator[None]:
-    token = _OPEN.set(_OPEN.get() + 1)
-    try:
-        yield
-    finally:
-        _OPEN.reset(token)
 
 
 def _checked(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,20 +35,21 @@ def _checked(call: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-class _Watched:
-    """A transaction that is counted while it is open."""
+def _begun(begin: Callable[[Transaction], Connection]) -> Callable[[Transaction], Connection]:
+    def begun(transaction: Transaction) -> Connection:
+        connection = begin(transaction)
+        _OPEN.set(_OPEN.get() + 1)
+        return connection
 
-    def __init__(self, inner: Any) -> None:
-        self._inner, self._count = inner, _counted()
+    return begun
 
-    def __enter__(self) -> object:
-        opened = self._inner.__enter__()
-        self._count.__enter__()
-        return opened
 
-    def __exit__(self, *fault: object) -> object:
-        self._count.__exit__(None, None, None)
-        return self._inner.__exit__(*fault)
+def _ended(end: Callable[..., bool | None]) -> Callable[..., bool | None]:
+    def ended(transaction: Transaction, *fault: object) -> bool | None:
+        _OPEN.set(_OPEN.get() - 1)
+        return end(transaction, *fault)
+
+    return ended
 
 
 def _enter(connection: Connection) -> Connection:
@@ -78,17 +68,13 @@ def _leave(leave: Callable[..., None]) -> Callable[..., None]:
     return left
 
 
-def _watched(transaction: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given, **named: _Watched(transaction(*given, **named))
-
-
 def watch() -> Iterator[None]:
     """Watch every call and every transaction of this process until the generator ends."""
     with pytest.MonkeyPatch.context() as patched:
         for owner, name in _CALLS:
             patched.setattr(owner, name, _checked(getattr(owner, name)))
-        for owner, name in _TRANSACTIONS:
-            patched.setattr(owner, name, _watched(getattr(owner, name)))
+        patched.setattr(Transaction, "__enter__", _begun(Transaction.__enter__))
+        patched.setattr(Transaction, "__exit__", _ended(Transaction.__exit__))
         patched.setattr(psycopg.Connection, "__enter__", _enter)
         patched.setattr(psycopg.Connection, "__exit__", _leave(psycopg.Connection.__exit__))
         yield

@@ -35,7 +35,7 @@ def operators(release: str, directory: Path) -> Iterator[Database]:
         return
     with made(release, directory / release, "operator", _PASSWORD) as port:
         url = f"postgresql://operator:{_PASSWORD}@127.0.0.1:{port}/postgres"
-        yield Database.of(Settings.load(database_url=url))
+        yield Database.from_settings(Settings.load(database_url=url))
     shutil.rmtree(directory / release, ignore_errors=True)
 
 
@@ -47,7 +47,7 @@ def made(release: str, home: Path, owner: str, password: str) -> Iterator[int]:
         pytest.skip(f"no Postgres {release} is installed (apt install postgresql-{release})")
     port = free_port()
     home.mkdir(mode=0o700)
-    account = Account.of(home.parent / "none")
+    account = Account.for_cluster(home.parent / "none")
     account.own(home)
     control = [binaries / "pg_ctl", "-s", "-w", "-D", home / "data"]
     (home / "password").write_text(password, encoding="ascii")

@@ -252,7 +252,7 @@ SET name = excluded.name, redirect_uris = excluded.redirect_uris, held_since = e
 """
 
 
-def of(connection: Connection, client_id: str) -> Client | None:
+def find_client(connection: Connection, client_id: str) -> Client | None:
     """Return the application of an id, None where there is none."""
     with connection.cursor(row_factory=class_row(Client)) as cursor:
         return cursor.execute(_CLIENT, [client_id]).fetchone()

@@ -30,7 +30,7 @@ _ITEM: Final = f"""
     docs.id, docs.sku_id, docs.reference, docs.supplier_name, {_STATUS} AS status, docs.issued_on, docs.expires_on,
     docs.created_at, docs.updated_at"""
 """DocListItem in the order of the contract; a valid DoC whose last day has passed reads as expired (decisions §11)."""
-_SKU: Final = f" LEFT JOIN LATERAL {skus.named('docs.sku_id')} AS sku ON true"
+_SKU: Final = f" LEFT JOIN LATERAL {skus.name_query('docs.sku_id')} AS sku ON true"
 """SKUs are looked up one by one, as only those of the page are needed."""
 _NEWEST: Final = "docs.created_at DESC, docs.id"
 

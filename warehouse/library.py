@@ -167,7 +167,7 @@ def unique_field(resource: str) -> str:
     return _SORTED_BY[resource]
 
 
-def named(connection: Connection, resource: str, name: str) -> dict[str, object] | None:
+def find_by_name(connection: Connection, resource: str, name: str) -> dict[str, object] | None:
     """Return the session's company's record of this name or code, as the API shows it; None where it has none."""
     query = f"SELECT {_columns(resource)} FROM {TABLES[resource].name} WHERE {_SORTED_BY[resource]} = %s"
     with connection.cursor(row_factory=dict_row) as cursor:

@@ -145,11 +145,11 @@ _COLUMNS: Final = ", ".join(
 _SELECT: Final = f"""
 SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name
 FROM {{rows}} AS review_entries
-LEFT JOIN LATERAL {skus.named("review_entries.sku_id")} AS sku ON true"""
+LEFT JOIN LATERAL {skus.name_query("review_entries.sku_id")} AS sku ON true"""
 """SKUs are looked up one by one: for a page of entries Postgres may estimate that reading all of them is cheaper."""
 
 
-def of(connection: Connection, entry_id: UUID) -> Entry | None:
+def find_entry(connection: Connection, entry_id: UUID) -> Entry | None:
     """Return one entry of the session's company."""
     return _one(connection, "(SELECT * FROM review_entries WHERE id = %s)", entry_id)
 
@@ -291,7 +291,7 @@ SELECT entries.id, entries.kind, entries.sku_id, sku.sku_code, entries.payload, 
     entries.filed_by_name, entries.decided_by_name, entries.decided_at
 FROM review_entries AS entries
 LEFT JOIN supplier_requests AS requests ON requests.id = entries.request_id
-LEFT JOIN LATERAL {skus.named("entries.sku_id")} AS sku ON true
+LEFT JOIN LATERAL {skus.name_query("entries.sku_id")} AS sku ON true
 WHERE entries.state = 'accepted' AND entries.kind IN ('supplier_answer', 'sku_update')
     AND entries.sku_id IS NOT NULL AND entries.decided -> 'asked' IS NULL
 ORDER BY entries.decided_at DESC, entries.id"""

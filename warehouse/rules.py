@@ -88,7 +88,7 @@ class Rulesets:
         rules, asked_at = self.lately(), time.monotonic()
         if rules is not None:
             return rules
-        rules = self.of(conn, active(conn) or ruleset.versions()[-1])
+        rules = self.load(conn, active(conn) or ruleset.versions()[-1])
         self._active = rules, asked_at
         return rules
 
@@ -98,14 +98,14 @@ class Rulesets:
             return None
         return self._active[0]
 
-    def of(self, conn: Connection, version: str) -> RuleSet:
+    def load(self, conn: Connection, version: str) -> RuleSet:
         """Return the rule-set of a version, read once. Raises `TableError` where neither has it."""
-        rules = self.known(version)
+        rules = self.in_memory(version)
         if rules is None:
             rules = self._known[version] = _read(conn, version)
         return rules
 
-    def known(self, version: str) -> RuleSet | None:
+    def in_memory(self, version: str) -> RuleSet | None:
         """Return the rule-set of a version that was read before, without a query."""
         return self._known.get(version)
 
@@ -253,7 +253,7 @@ def open_request(conn: Connection) -> tuple[str, datetime] | None:
 def take(conn: Connection) -> tuple[str | None, Regraded] | None:
     """Lock and return the session's company's open regrade: the last finished sku_code, and the progress so far."""
     row = conn.execute(f"SELECT position, {_COUNTS} FROM regrades WHERE finished_at IS NULL FOR UPDATE").fetchone()
-    return None if row is None else (row[0], _of(*row[1:]))
+    return None if row is None else (row[0], _regrade(*row[1:]))
 
 
 def advance(conn: Connection, position: str | None, done: Regraded, finished_at: datetime | None) -> None:
@@ -279,7 +279,7 @@ def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
             row = conn.execute(f"SELECT {_COUNTS} FROM regrades WHERE version = %s", (version,)).fetchone()
         if row is not None:
             reached += 1
-            whole.add(_of(*row))
+            whole.add(_regrade(*row))
     return Totals(reached, whole)
 
 
@@ -295,7 +295,7 @@ def writes_since_before(conn: Connection, instant: datetime) -> bool:
     return conn.execute(_OLDER, (instant,)).fetchone() == (True,)
 
 
-def _of(version: str, skus: int, changed: int, matrix: dict[str, int], examples: list[list[str]]) -> Regraded:
+def _regrade(version: str, skus: int, changed: int, matrix: dict[str, int], examples: list[list[str]]) -> Regraded:
     return Regraded(version, skus, changed, Counter(matrix), examples)
 
 

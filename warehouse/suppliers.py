@@ -116,7 +116,7 @@ _ASKED: Final = """(
         SELECT state, note, filed_at FROM review_entries WHERE request_id = requests.id
         ORDER BY filed_at DESC, id DESC LIMIT 1) AS last ON true)"""
 """Every request with its last answer, and the state that it has reached whether or not its link has ended."""
-_SKU: Final = f" CROSS JOIN LATERAL {skus.named('requests.sku_id')} AS sku"
+_SKU: Final = f" CROSS JOIN LATERAL {skus.name_query('requests.sku_id')} AS sku"
 """SKUs are looked up one by one: Postgres may estimate that reading all of them is cheaper."""
 _TODAY: Final = "(%(now)s::timestamptz AT TIME ZONE 'UTC')::date"
 

@@ -69,7 +69,7 @@ def add(
 ) -> JsonObject:
     """Make an account; its password is what standard input says, up to the end of the line."""
     chosen = None if role is None else _role(role)
-    password = read_password(given=password_stdin)
+    password = read_password(is_piped=password_stdin)
     user_id = new_id()
     with as_operator(data_dir) as operator:
         add_user(operator, company, user_id=user_id, email=email, password=password, role=chosen)
@@ -104,8 +104,8 @@ def add_user(
 def list_people(data_dir: Path | None, company: CompanyId) -> JsonObject:
     """List a company's people, those who may sign in first; the ended ones too, never a password."""
     with as_operator(data_dir) as operator, operator.company(company) as connection:
-        found = people.every(connection, operator.clock.now())
-    return {"users": [person._asdict() for person in found]}
+        accounts = people.every(connection, operator.clock.now())
+    return {"users": [person._asdict() for person in accounts]}
 
 
 @command(app, "invite")
@@ -152,24 +152,24 @@ def _link(data_dir: Path | None, token: str) -> str:
     return f"{supervisor.known_address(Settings.load(data_dir=data_dir))}/password/{token}"
 
 
-def _role(given: str) -> Role:
+def _role(option: str) -> Role:
     """Return the role that an option names; another text is wrong usage."""
-    chosen = next((each for each in ROLES if each == given), None)
+    chosen = next((role for role in ROLES if role == option), None)
     if chosen is None:
         raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.")
     return chosen
 
 
-def read_password(*, given: bool) -> str:
-    """Return the password on standard input, up to the end of the line; wrong usage unless `given` announces it."""
-    if not given:
+def read_password(*, is_piped: bool) -> str:
+    """Return the password on standard input, up to the end of the line; wrong usage unless `is_piped` announces it."""
+    if not is_piped:
         raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
     return sys.stdin.read().removesuffix("\n").removesuffix("\r")
 
 
-def check_email(given: str) -> str:
+def check_email(email: str) -> str:
     """Return an email as it is stored; raise `Refusal` for one that nobody could sign in with."""
-    name = people.known_as(given)
+    name = people.known_as(email)
     if not people.is_address(name):
         raise Refusal("That is no email address; one has the form name@company.example.")
     return name
@@ -184,10 +184,10 @@ def check_password(password: str) -> None:
 def _find_account(operator: Operator, email: str) -> tuple[UUID, UUID]:
     """Return the account of an address, and its company. Raise `Refusal` where there is none."""
     with operator.owner() as connection:
-        found = people.company_of(connection, email)
-    if found is None:
+        account = people.company_of(connection, email)
+    if account is None:
         raise Refusal("There is no account with this email address; `pcds user list --company ID` shows a company's.")
-    return found
+    return account
 
 
 @command(app, "role")
@@ -321,11 +321,11 @@ def roll(
         actor = operator.actor(company)
         key = keys.new_key(is_test=_reached(operator, company, test=False)[1])
         with operator.owner(company) as connection:
-            old = next(each for each in keys.with_use(connection) if each.client_id == client)
+            old = next(key_with_use for key_with_use in keys.with_use(connection) if key_with_use.client_id == client)
             if old.revoked_at is not None:
                 raise Refusal("This key was revoked; `pcds key issue` issues a new one.")
             managing.issue_key(connection, actor, new_client, key=key, name=old.name, scopes=old.scopes)
-            if (window := keys.of(connection, client)) is not None:
+            if (window := keys.lock_window(connection, client)) is not None:
                 moved = replace(window, client_id=new_client)
                 keys.put(connection, company, moved)
                 operator.enter(connection, company, "window.opened", new_client, after=moved.as_dict())
@@ -351,7 +351,7 @@ def list_keys(data_dir: Path | None, company: CompanyId) -> JsonObject:
         with operator.company(company) as connection:
             listed = [{**key, "test": False} for key in keys.every(connection)]
         with operator.pool.system() as connection:
-            sandbox = sandboxes.of(connection, company)
+            sandbox = sandboxes.find_sandbox(connection, company)
         if sandbox is not None:
             with operator.company(sandbox) as connection:
                 listed += [{**key, "test": True} for key in keys.every(connection)]
@@ -397,7 +397,7 @@ def open_window(
             raise typer.BadParameter("A window ends after it begins.", param_hint="--until")
         company = company_of_key(operator, client)
         with operator.owner(company) as connection:
-            before = keys.of(connection, client)
+            before = keys.lock_window(connection, client)
             keys.put(connection, company, window)
             operator.enter(
                 connection,
@@ -416,14 +416,14 @@ def close_window(data_dir: Path | None, *, client: Annotated[UUID, typer.Argumen
     with as_operator(data_dir) as operator:
         company = company_of_key(operator, client)
         with operator.owner(company) as connection:
-            window = keys.of(connection, client)
+            window = keys.lock_window(connection, client)
             if window is None:
                 raise Refusal(f"The key {client} has no window; `pcds window open --key {client}` opens one.")
             end = max(operator.clock.now(), window.opens_at)
             if window.closes_at is None or window.closes_at > end:
                 closed = replace(window, closes_at=end)
                 keys.put(connection, company, closed)
-                before, after = ({"until": each.as_dict()["until"]} for each in (window, closed))
+                before, after = ({"until": state.as_dict()["until"]} for state in (window, closed))
                 operator.enter(connection, company, "window.closed", client, before=before, after=after)
                 window = closed
     return {"client_id": str(window.client_id), **window.as_dict()}
@@ -437,6 +437,8 @@ def list_windows(
 ) -> JsonObject:
     """List request windows, the earliest first: each key's last one, with whether it is to come, open or over."""
     with as_operator(data_dir) as operator, operator.owner() as connection:
-        found, now = keys.every_window(connection, company), operator.clock.now()
-    records = [{"client_id": str(window.client_id), **window.as_dict(), "state": window.state(now)} for window in found]
+        windows, now = keys.every_window(connection, company), operator.clock.now()
+    records = [
+        {"client_id": str(window.client_id), **window.as_dict(), "state": window.state(now)} for window in windows
+    ]
     return {"windows": records}

@@ -7,14 +7,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
+import structlog
 from fastapi import APIRouter
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.accounts.sign_in import Credentials, actor_of_visitor, check_person, ticket_of_session
+from api.accounts.sign_in import (
+    Credentials,
+    actor_of_system,
+    actor_of_visitor,
+    check_person,
+    ticket_of,
+    ticket_of_session,
+)
+from api.http.requests import client_network
 from api.http.service import Service, service_of
 from api.pages import sessions
 from api.pages.concurrency import run_limited
@@ -22,6 +33,7 @@ from api.pages.forms import Form, SentForm, VisitorForm, path_id, visitor_page, 
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Administrator, Session, Viewer
+from pipelines.suppliers import MailServer, NotSent, message
 from schemas import texts
 from schemas.accounts import ROLES, Role
 from schemas.refusals import NotThere, Refused
@@ -36,6 +48,7 @@ from warehouse.companies import sandboxes
 from warehouse.operate.sessions import Connection, owner_transaction
 
 router = APIRouter()
+log = structlog.get_logger(__name__)
 
 
 @router.get("/account")
@@ -55,7 +68,7 @@ def post_sessions(request: Request, session: Viewer, form: SentForm) -> Response
             raise NotThere from None
     write = write_of(request, session)
     end = partial(managing.end_sessions, actor=write.actor, user_id=session.user_id, session_id=chosen)
-    if not run(write.service.writes, write.actor, end, bool):
+    if not write.do(end):
         raise NotThere
     return redirect(link(request, "/account"))
 
@@ -68,9 +81,10 @@ def post_leave(request: Request, session: Viewer, form: SentForm) -> Response:
     write = write_of(request, session)
     leave = partial(managing.disable, actor=write.actor, user_id=session.user_id)
     try:
-        return run(write.service.writes, write.actor, leave, lambda _: _to_sign_in(request))
+        write.do(leave)
     except Refused:
         return _page(request, session, "people.last")
+    return _to_sign_in(request)
 
 
 def _page(request: Request, session: Session, fault: str | None = None) -> Response:
@@ -96,6 +110,73 @@ async def post_password(request: Request, session: Viewer, form: SentForm) -> Re
     if not await check_person(request, Credentials(session.email, form.get("old", ""))):
         return _form(request, session.email, ("old", "password.old_wrong"), session=session)
     return await run_limited(request, "password", _set_password, request, ticket_of_session(session), form["new"])
+
+
+@router.get("/password/forgotten")
+def get_forgotten(request: Request) -> Response:
+    """Ask for the address to mail a link to."""
+    return _forgotten_page(request)
+
+
+@router.post("/password/forgotten")
+async def post_forgotten(request: Request, form: VisitorForm) -> Response:
+    """Mail a link to the person with the address; the answer is the same where there is none."""
+    email = people.known_as(form.get("email", ""))
+    if not people.is_address(email):
+        return _forgotten_page(request, form, ("email", "people.no_address"))
+    person = await run_in_threadpool(_count_request, request, email)
+    answer = _forgotten_page(request, is_sent=True)
+    server = MailServer.from_settings(service_of(request).settings)
+    if person.user_id is not None and server is not None:
+        answer.background = BackgroundTask(_mail_link, request, server, ticket_of(person, email))
+    return answer
+
+
+def _forgotten_page(
+    request: Request, form: Form | None = None, *faults: tuple[str, str], is_sent: bool = False
+) -> Response:
+    lang = language_of(request)
+    return visitor_page(
+        request,
+        "forgotten.html",
+        mails=service_of(request).settings.smtp_url is not None,
+        is_sent=is_sent,
+        given=form,
+        faults=[(name, text(key, lang)) for name, key in faults],
+    )
+
+
+def _count_request(request: Request, email: str) -> people.Attempt:
+    """Return the account of an address; asking counts like a wrong password. Raise `PageRefused` over a limit."""
+    service = service_of(request)
+    with service.writes.system() as connection:
+        person = people.attempt(connection, email, client_network(request), service.clock.now())
+    if person.retry_after:
+        raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(person.retry_after)})
+    return person
+
+
+def _mail_link(request: Request, server: MailServer, person: Ticket) -> None:
+    """Make a link and mail it, after the answer: how long it takes tells nobody that there is an account."""
+    lang, actor = language_of(request), actor_of_system(request, person)
+    make = partial(managing.forgotten, actor=actor, user_id=person.user_id)
+    try:
+        token = run(service_of(request).writes, actor, make, lambda made: made)
+        if token is not None:
+            url = _url(request, f"{token}?{urlencode({'lang': lang})}")
+            mail = message(
+                server.sender,
+                person.email,
+                text("forgotten.mail.subject", lang),
+                text("forgotten.mail.text", lang, url=url),
+                mail_id=str(uuid4()),
+                reply_to=None,
+            )
+            server.send(mail)
+    except NotThere:  # the account ended meanwhile
+        return
+    except NotSent as fault:
+        log.warning("password.link_not_mailed", fault=fault.fault)
 
 
 @router.get("/password/{token}")
@@ -192,7 +273,7 @@ def post_person(request: Request, session: Administrator, form: SentForm) -> Res
     write = write_of(request, session)
     invite = partial(managing.invite, actor=write.actor, email=email, role=role)
     try:
-        _, token = run(write.service.writes, write.actor, invite, lambda invited: invited)
+        _, token = write.do(invite)
     except Refused:
         return _people_page(request, session, form=form, fault=("email", "people.taken"))
     return _people_page(request, session, new_link=_NewLink(email, _url(request, token)))
@@ -283,12 +364,12 @@ def _keys_page(request: Request, session: Session, issued: str | None = None) ->
 
 def _sandbox_of(service: Service, company_id: UUID) -> UUID | None:
     with service.writes.system() as conn:
-        return sandboxes.of(conn, company_id)
+        return sandboxes.find_sandbox(conn, company_id)
 
 
 def _may_have_keys(service: Service, company_id: UUID) -> bool:
     with service.writes.company(company_id) as conn:
-        company = companies.of(conn, company_id)
+        company = companies.find_company(conn, company_id)
         return company is not None and companies.allows_keys(conn, company[1])
 
 

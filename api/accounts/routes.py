@@ -161,12 +161,14 @@ async def _client(request: Request, grant: Grant) -> Key | None:
     """Return the live key that the grant names with the right secret. Raise `TokenRefused` over the limits."""
     service, presented = service_of(request), digest(grant.secret)
     client, address, now = grant.client_id, client_network(request), service.clock.now()
-    found = await service.reads.run(partial(keys.admit, client_id=client, presented=presented, address=address, at=now))
-    if found.retry_after:
-        raise TokenRefused("rate_limited", headers={"Retry-After": str(found.retry_after)})
-    if not hmac.compare_digest(bytes(found.digest or b""), presented) or found.key is None:
+    admission = await service.reads.run(
+        partial(keys.admit, client_id=client, presented=presented, address=address, at=now)
+    )
+    if admission.retry_after:
+        raise TokenRefused("rate_limited", headers={"Retry-After": str(admission.retry_after)})
+    if not hmac.compare_digest(bytes(admission.digest or b""), presented) or admission.key is None:
         return None
-    key = found.key
+    key = admission.key
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
     request.state.is_sandbox = grant.secret.startswith(TEST_PREFIX)
     return key

@@ -4,6 +4,7 @@ Guesses from everywhere slow an account down and never lock it.
 """
 
 import io
+import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,25 +14,38 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
+import orjson
 import qrcode
 from anyio import to_thread
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from markupsafe import Markup
 from qrcode.image.svg import SvgPathImage
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.requests import client_address, client_network, origin_of_actor
+from api.http.errors import TooLarge
+from api.http.requests import client_address, client_network, form_with_file, origin_of_actor
 from api.http.service import service_of
 from api.pages import sessions
 from api.pages.concurrency import run_limited
-from api.pages.forms import Form, SentForm, VisitorForm, visitor_page, write_of
+from api.pages.forms import (
+    CSRF_FIELD,
+    MAX_BYTES,
+    Form,
+    SentForm,
+    VisitorForm,
+    read_form_with_token,
+    refuse_other_page,
+    visitor_page,
+    write_of,
+)
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, text
-from api.pages.sessions import Session, Viewer, session_of
+from api.pages.render import language_of, link, page, redirect, shown_path, text
+from api.pages.sessions import Session, SignInFirst, Viewer, csrf_of, session_of
 from schemas.actors import Actor
 from schemas.addresses import coarse_network_of
+from schemas.refusals import Refused
 from services import accounts as managing
 from services.accounts import seal_of
 from services.run import run
@@ -150,7 +164,7 @@ def has_second_factor(request: Request, person: Ticket) -> bool:
         return sign_in.sealed_secret(conn, person.user_id) is not None
 
 
-def code_form(request: Request, person: Ticket, back: str, *, is_wrong: bool = False) -> Response:
+def code_form(request: Request, person: Ticket, back: str, kept: str, *, is_wrong: bool = False) -> Response:
     """Return the page that asks for the code."""
     ticket = managing.ticket(_seal(request), person, service_of(request).clock.now())
     faults = [("code", text("second_factor.wrong", language_of(request)))] if is_wrong else []
@@ -161,6 +175,7 @@ def code_form(request: Request, person: Ticket, back: str, *, is_wrong: bool = F
         action=link(request, "/sign-in/code"),
         next=back,
         ticket=ticket,
+        kept=kept,
         faults=faults,
     )
 
@@ -186,6 +201,12 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
 def actor_of_visitor(request: Request, person: Ticket) -> Actor:
     """Return a person who is not signed in yet, as the actor of what the password or a link allows."""
     origin = origin_of_actor(request, "user", str(person.user_id), person.email)
+    return Actor(person.company_id, origin, service_of(request).clock.now())
+
+
+def actor_of_system(request: Request, person: Ticket) -> Actor:
+    """Return the service as the actor of what is entered about a person whom nobody has proved to be."""
+    origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
     return Actor(person.company_id, origin, service_of(request).clock.now())
 
 
@@ -221,6 +242,70 @@ def draw_code(content: str) -> Markup:
     return Markup(drawn.getvalue().decode().partition("?>")[2])  # noqa: S704  (a QR code's path has no text in it)
 
 
+_TYPED_SECRETS: Final = ("/password", "/account", "/people", "/keys", "/sign-")
+"""Where the paths of forms begin that are never kept: what was typed may be a secret, or nothing was."""
+_MULTIPART: Final = "multipart/form-data"
+_MOST_KEPT_FIELDS: Final = 20_000
+
+
+class KeptForm(NamedTuple):
+    """A form that was sent after its session had ended: its fields without the session's own, to be sent again."""
+
+    fields: list[tuple[str, str]]
+    is_multipart: bool
+
+    @classmethod
+    def unpacked(cls, text: str) -> "KeptForm | None":
+        """Return the form that `packed` packed; None for any other text."""
+        try:
+            unpacker = zlib.decompressobj()
+            fields, is_multipart = orjson.loads(unpacker.decompress(urlsafe_b64decode(text), MAX_BYTES))
+            return cls([(str(name), str(value)) for name, value in fields], bool(is_multipart))
+        except (ValueError, TypeError, zlib.error):
+            return None
+
+    def packed(self) -> str:
+        """Return the form as the text of a hidden field, short enough for the form that it is hidden in."""
+        return urlsafe_b64encode(zlib.compress(orjson.dumps([self.fields, self.is_multipart]))).decode()
+
+
+def install(app: FastAPI) -> None:
+    """Register who answers a page's request where nobody is signed in."""
+    app.add_exception_handler(SignInFirst, _ask_to_sign_in)
+
+
+async def _ask_to_sign_in(request: Request, error: Exception) -> Response:
+    """Lead to the sign-in; where a form was sent that its session's own page holds, show it with what was typed."""
+    assert isinstance(error, SignInFirst)
+    if request.method == "GET":
+        return redirect(link(request, _SIGN_IN, next=error.back))
+    kept = await _form_of_ended_session(request)
+    if kept is None:
+        return redirect(link(request, _SIGN_IN, next=shown_path(request)))
+    return sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), error.back, kept=kept.packed())
+
+
+async def _form_of_ended_session(request: Request) -> KeptForm | None:
+    """Return the form that was sent; None where it is not of this browser's page, is a file's, or may hold secrets."""
+    token = sessions.token_of(request)
+    if token is None or request.url.path.startswith(_TYPED_SECRETS):
+        return None
+    is_multipart = request.headers.get("content-type", "").startswith(_MULTIPART)
+    try:
+        if is_multipart:
+            fields, file = await form_with_file(request, None, pasted_bytes=MAX_BYTES)
+            if file is not None and file.data:
+                return None  # a browser gives a file only to whom a person chooses it for
+            form = Form(fields)
+            refuse_other_page(request, form, csrf_of(token))
+        else:
+            form = await read_form_with_token(request, csrf_of(token), most_fields=_MOST_KEPT_FIELDS)
+    except (PageRefused, Refused, TooLarge):
+        return None
+    kept = KeptForm([field for field in form.multi_items() if field[0] not in (CSRF_FIELD, "file")], is_multipart)
+    return kept if len(kept.packed()) <= MAX_BYTES // 2 else None
+
+
 HOME: Final = "/portfolio"
 """The page after a sign-in without another target."""
 _SIGN_IN: Final = "/sign-in"
@@ -242,15 +327,15 @@ async def post_sign_in(request: Request, form: VisitorForm) -> Response:
     sent = credentials_of(form)
     person = await check_person(request, sent) if sent else None
     if person is None or sent is None:
-        shown = sent or Credentials("", "")
-        answer = sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=shown)
+        credentials, kept = sent or Credentials("", ""), form.get("kept", "")
+        answer = sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=credentials, kept=kept)
         if (failed := getattr(request.state, "failed_sign_in", None)) is not None:
             answer.background = BackgroundTask(_note_failure, request, failed)
         return answer
     ticket = ticket_of(person, sent.email)
     if await to_thread.run_sync(has_second_factor, request, ticket):
-        return code_form(request, ticket, back)
-    return await _signed_in(request, ticket, back)
+        return code_form(request, ticket, back, form.get("kept", ""))
+    return await _signed_in(request, ticket, back, form.get("kept", ""))
 
 
 @router.post(f"{_SIGN_IN}/code")
@@ -261,19 +346,26 @@ async def post_code(request: Request, form: VisitorForm) -> Response:
     if ticket is None:
         return redirect(link(request, _SIGN_IN, next=back))
     if not await run_limited(request, "password", check_code, request, ticket, form.get("code", "")):
-        answer = code_form(request, ticket, back, is_wrong=True)
+        answer = code_form(request, ticket, back, form.get("kept", ""), is_wrong=True)
         answer.background = BackgroundTask(_note_failure, request, ticket)
         return answer
-    return await _signed_in(request, ticket, back)
+    return await _signed_in(request, ticket, back, form.get("kept", ""))
 
 
-async def _signed_in(request: Request, person: Ticket, back: str) -> Response:
-    """Begin a session in place of the browser's own, and redirect to the requested page."""
+async def _signed_in(request: Request, person: Ticket, back: str, packed: str) -> Response:
+    """Begin a session in place of the browser's own, and redirect to the requested page.
+
+    A form that was kept is offered to be sent: nothing is written because somebody signed in.
+    """
     actor, network = actor_of_visitor(request, person), coarse_network_of(client_address(request) or "")
     begin = partial(managing.begin_session, actor=actor, user_id=person.user_id, network=network)
     token = await to_thread.run_sync(run, service_of(request).writes, actor, begin, str)
     await _end_session(request)
-    answer = redirect(back)
+    kept = KeptForm.unpacked(packed) if packed else None
+    if kept is None:
+        answer = redirect(back)
+    else:
+        answer = page(request, "kept_form.html", action=back, kept=kept, csrf=csrf_of(token))
     sessions.remember(request, answer, token)
     return answer
 
@@ -298,9 +390,18 @@ def local_path(address: str) -> str | None:
 
 
 def sign_in_form(
-    request: Request, template: str, action: str, back: str, *, refused: Credentials | None = None
+    request: Request,
+    template: str,
+    action: str,
+    back: str,
+    *,
+    refused: Credentials | None = None,
+    kept: str = "",
 ) -> Response:
-    """Show the form of people or of staff; with `refused` the email that was sent, and that it is wrong."""
+    """Show the form of people or of staff; with `refused` the email that was sent, and that it is wrong.
+
+    `kept` is a form to go on with after the sign-in, as `KeptForm.packed` packs it.
+    """
     faults = [("email", text("sign_in.wrong", language_of(request)))] if refused else []
     return visitor_page(
         request,
@@ -308,6 +409,7 @@ def sign_in_form(
         status=403 if refused else 200,
         action=action,
         next=back,
+        kept=kept,
         faults=faults,
         given={"email": refused.email} if refused else {},
     )
@@ -331,8 +433,7 @@ def _note_failure(request: Request, person: PeopleAttempt | Ticket) -> None:
     """Enter a wrong password or code in the ledger, after the answer, which so takes as long for every account."""
     assert person.company_id is not None
     assert person.user_id is not None
-    origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
-    actor = Actor(person.company_id, origin, service_of(request).clock.now())
+    actor = actor_of_system(request, ticket_of(person, "") if isinstance(person, PeopleAttempt) else person)
     note = partial(managing.note_failure, actor=actor, user_id=person.user_id)
     run(service_of(request).writes, actor, note, lambda done: done)
 

@@ -25,7 +25,6 @@ from connector.oauth.clients import is_document
 from connector.oauth.endpoints import AUTHORIZE, OAuthRefused, Parameters, parameters
 from schemas.refusals import NotThere
 from services import assistants as assistants_services
-from services.run import run
 from warehouse import assistants
 from warehouse.assistants import AuthorizationRequest, Client
 
@@ -132,8 +131,8 @@ async def _client(request: Request, client_id: str) -> Client:
 
 def _authorise(request: Request, session: Session, wanted: AuthorizationRequest) -> str:
     write = write_of(request, session)
-    authorise = partial(assistants_services.authorise, actor=write.actor, user_id=session.user_id, asked=wanted)
-    return run(write.service.writes, write.actor, authorise, str)
+    authorise = partial(assistants_services.authorise, actor=write.actor, user_id=session.user_id, request=wanted)
+    return write.do(authorise)
 
 
 def _leads_to(address: str) -> str:
@@ -153,8 +152,8 @@ def get_connections(request: Request, session: Viewer) -> Response:
     """List the person's own connections, the newest first."""
     service = service_of(request)
     with service.writes.company(session.company_id) as connection:
-        found = assistants.of_person(connection, session.user_id)
-    return page(request, "connections.html", session=session, connections=found, base=service.settings.base_url)
+        connections = assistants.of_person(connection, session.user_id)
+    return page(request, "connections.html", session=session, connections=connections, base=service.settings.base_url)
 
 
 @router.post("/connections/{connection_id}/revoke")
@@ -166,7 +165,7 @@ async def post_revoke(request: Request, session: Viewer) -> Response:
     def revoke() -> bool:
         write = write_of(request, session)
         end = partial(assistants_services.revoke, actor=write.actor, connection_id=connection_id)
-        return run(write.service.writes, write.actor, partial(end, user_id=session.user_id), bool)
+        return write.do(partial(end, user_id=session.user_id))
 
     if not await run_in_threadpool(revoke):
         raise NotThere

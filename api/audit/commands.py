@@ -53,7 +53,7 @@ def verify(
     shipped = None if against is None else _shipped(against, company, public_key, data_dir)
     with as_operator(data_dir) as operator:
         with operator.owner(company) as owner:
-            left = removal.of(owner, company)
+            left = removal.find_removal(owner, company)
             if left is not None:
                 record = _of_removed(owner, left, exported) | _stands(shipped, partial(stayed, owner))
         if left is None:

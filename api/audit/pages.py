@@ -95,12 +95,12 @@ def _entry(entry: AuditEntry, lang: str) -> JsonObject:
         ]
         filed = payload_rows(after.get("kind", ""), after["payload"], lang) if "payload" in after else ()
         changed += [{"name": name, "now": None, "then": value} for name, value in filed]
-    named = _PAGES.get(resource)
+    address = _PAGES.get(resource)
     return {
         **entry,
         "what": action_in_words(entry["action"], lang),
         "reason": entry["reason"] and reason_in_words(entry["reason"], lang),
-        "page": named.format(entry["resource_id"]) if named else None,
+        "page": address.format(entry["resource_id"]) if address else None,
         "changed": changed,
     }
 
@@ -114,11 +114,11 @@ def _name(name: str, lang: str) -> str:
 def _value(name: str, stored: object, lang: str) -> str:
     """Return the value of an entry's field in words; codes of few fields have words in the texts."""
     if isinstance(stored, Mapping) and stored:
-        return "; ".join(f"{_name(each, lang)}: {_value(each, value, lang)}" for each, value in stored.items())
+        return "; ".join(f"{_name(key, lang)}: {_value(key, value, lang)}" for key, value in stored.items())
     if isinstance(stored, list) and stored and isinstance(stored[0], Mapping):
-        return ", ".join(_value(name, each, lang) for each in stored)
+        return ", ".join(_value(name, member, lang) for member in stored)
     if name == "types" and isinstance(stored, list):
-        return ", ".join(action_in_words(each, lang) for each in stored)
+        return ", ".join(action_in_words(action, lang) for action in stored)
     keys = (f"{group}.{stored}" for group in _CODES.get(name, ()))
     return next(_texts(keys, lang), value_in_words(stored, "market" if name == "market" else None, lang))
 

@@ -85,8 +85,8 @@ async def list_audit_entries(
     if action is not None or resource_type is not None:
         of_type = ACTIONS if resource_type is None else actions_of(resource_type)
         actions = [name for name in ACTIONS if action in (None, name) and name in of_type]
-    named = {"since": since, "until": until, "actor": actor, "actions": actions}
-    filters = {name: value for name, value in named.items() if value is not None}
+    values = {"since": since, "until": until, "actor": actor, "actions": actions}
+    filters = {name: value for name, value in values.items() if value is not None}
     page = audit.page_of(await read_page(request, presented, ledger.page(limit, offset, filters)))
     if page is None:
         raise WithoutAuditLog

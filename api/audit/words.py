@@ -118,7 +118,7 @@ def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
 
 def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
     """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_in_words`."""
-    return _PATH.sub(lambda found: path_in_words(found[0], lang, parts) if found[0] in paths else found[0], sentence)
+    return _PATH.sub(lambda match: path_in_words(match[0], lang, parts) if match[0] in paths else match[0], sentence)
 
 
 def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
@@ -126,23 +126,23 @@ def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[st
     table, fields, name, prefix = "sku", SKU, path, ""
     if path in COMPONENT and path not in SKU:  # of a SKU without components: a fact of its one body
         table, fields = "component", COMPONENT
-    if found := _PART.fullmatch(path):
-        place = int(found[1])
+    if match := _PART.fullmatch(path):
+        place = int(match[1])
         part = word("component_type", parts[place], lang) if place < len(parts) and parts[place] else ""
-        table, fields, name = "component", COMPONENT, found[2]
+        table, fields, name = "component", COMPONENT, match[2]
         prefix = f"{place + 1}. {part or text('item.part', lang)}: "
     field = fields.get(name)
     vocabulary = field.vocabulary if field else None
-    if found := _SUBSTANCE.fullmatch(name):
-        vocabulary = _VOCABULARIES.get(found[2] or "")
+    if match := _SUBSTANCE.fullmatch(name):
+        vocabulary = _VOCABULARIES.get(match[2] or "")
     return prefix + field_in_words(table, name, field, lang), vocabulary
 
 
 def field_in_words(table: str, name: str, field: Field | None, lang: str) -> str:
     """Return a field's name with its unit; for a substance's entry, the substance and the part of the entry."""
-    if found := _SUBSTANCE.fullmatch(name):
-        substance = text(f"substance.{found[1]}", lang)
-        return f"{substance}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else substance
+    if match := _SUBSTANCE.fullmatch(name):
+        substance = text(f"substance.{match[1]}", lang)
+        return f"{substance}: {text(f'substance_part.{match[2]}', lang)}" if match[2] else substance
     unit = f" ({text(f'unit.{field.unit}', lang)})" if field and field.unit in _UNITS else ""
     return header(table, name, lang) + unit
 
@@ -157,9 +157,9 @@ def value_in_words(stored: object, vocabulary: str | None, lang: str) -> str:
         case bool():
             return text("supplier.yes" if stored else "supplier.no", lang)
         case list():
-            return ", ".join(value_in_words(each, vocabulary, lang) for each in stored)
+            return ", ".join(value_in_words(member, vocabulary, lang) for member in stored)
         case Mapping():
-            return "; ".join(f"{name}: {value_in_words(each, None, lang)}" for name, each in stored.items())
+            return "; ".join(f"{name}: {value_in_words(member, None, lang)}" for name, member in stored.items())
         case float():
             return number(stored, lang, digits=_DIGITS)
     return code_in_words(vocabulary, str(stored), lang) if vocabulary else str(stored)
@@ -191,8 +191,8 @@ def action_in_words(action: str, lang: str) -> str:
 def reason_in_words(reason: str, lang: str) -> str:
     """Return the reason of a write in words."""
     for key, pattern in _REASONS.items():
-        if found := pattern.fullmatch(reason):
-            gaps = found.groupdict()
+        if match := pattern.fullmatch(reason):
+            gaps = match.groupdict()
             if record := gaps.get("record"):
                 gaps["record"] = text(f"audit.resource.{record}", lang)
             said = gaps.pop("said", None)

@@ -70,7 +70,7 @@ async def post_change(request: Request, session: Administrator, form: SentForm) 
     webhook_id, step = path_id(request), form.get("step", "")
     if step == "try":
         service = service_of(request)
-        sender = Sender.of(service.settings)
+        sender = Sender.from_settings(service.settings)
         tried = await changes.send_test(service.writes, session.company_id, webhook_id, sender, service.clock.now())
         return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
     return await run_in_threadpool(_change, request, session, webhook_id, form)
@@ -102,7 +102,7 @@ def _write(
     """Return the id of the webhook that the operation wrote, and its new secret; no secret for a form sent twice."""
     secret: str | None = None
     write = write_of(request, session, form.get("once"))
-    sender = Sender.of(write.service.settings)
+    sender = Sender.from_settings(write.service.settings)
 
     def write_once(conn: Connection) -> UUID:
         nonlocal secret

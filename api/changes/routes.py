@@ -165,7 +165,7 @@ def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
     seconds. Changes of one SKU come in their order. A company has at most ten webhooks.
     """
     write, body = received.admitted()
-    sender = Sender.of(write.service.settings)
+    sender = Sender.from_settings(write.service.settings)
 
     def add(conn: Connection) -> Written:
         return changes.add(conn, write.actor, sender, parse_body(WebhookInput, body), dry_run=dry_run)
@@ -186,7 +186,7 @@ def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
 def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """A field that is left out stays. What came while it was paused or disabled is sent when it is active again."""
     write, body = received.admitted()
-    sender = Sender.of(write.service.settings)
+    sender = Sender.from_settings(write.service.settings)
 
     def change(conn: Connection) -> Written:
         return changes.change(conn, write.actor, sender, webhook_id, parse_body(WebhookPatch, body), dry_run=dry_run)
@@ -218,7 +218,7 @@ def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run:
 def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """The new `secret` signs from now on, and the one before beside it for `overlap_hours`, 24 where it is left out."""
     write, body = received.admitted()
-    sender = Sender.of(write.service.settings)
+    sender = Sender.from_settings(write.service.settings)
 
     def roll(conn: Connection) -> Written:
         sent = parse_body(WebhookSecretInput, body)
@@ -262,7 +262,7 @@ async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Resp
     """
     idempotency_key(request)  # refused where it is none, as in every write
     service = service_of(request)
-    sender = Sender.of(service.settings)
+    sender = Sender.from_settings(service.settings)
     outcome = await changes.send_test(service.writes, key.company_id, webhook_id, sender, service.clock.now())
     return json_of({"delivered": outcome.fault is None, **outcome._asdict()})
 
@@ -270,16 +270,8 @@ async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Resp
 def _answer(
     write: Write, body: Json, operation: Callable[[Connection], Written], *, dry_run: bool, status: int = 200
 ) -> Response:
-    """Return the answer to a write; a secret is in what is sent, and not in what is stored for a repeat."""
-    secret: str | None = None
+    def render(written: Written) -> JsonAnswer:
+        result = {"outcome": written.outcome, "dry_run": dry_run, "data": written.webhook, "secret": written.secret}
+        return json_of(result, status)
 
-    def render(written: Written) -> Response:
-        nonlocal secret
-        secret = written.secret
-        answer = {"outcome": written.outcome, "dry_run": dry_run, "data": written.webhook, "secret": None}
-        return json_of(answer, status)
-
-    answer = write.answer(fingerprint(body), operation, render, dry_run=dry_run)
-    if secret is None or not isinstance(answer, JsonAnswer):
-        return answer
-    return in_language(json_of({**answer.value, "secret": secret}, status), write.actor.lang)
+    return write.answer_with_secret(fingerprint(body), operation, render, ["secret"], dry_run=dry_run)

@@ -54,7 +54,7 @@ def set_plan(
         name, before = find_company(connection, company)
         if before != plan:
             _move(operator, connection, company, before, plan)
-            if (sandbox := sandboxes.of(connection, company)) is not None:
+            if (sandbox := sandboxes.find_sandbox(connection, company)) is not None:
                 become(connection, sandbox)
                 _move(operator, connection, sandbox, before, plan)
     return {"id": str(company), "name": name, "plan": plan}
@@ -114,7 +114,7 @@ def remove_company(
         try:
             about = None if exported is None else read(exported, company)
             with operator.owner(company) as owner:
-                if removal.of(owner, company) is None and find_company(owner, company)[0] != name:
+                if removal.find_removal(owner, company) is None and find_company(owner, company)[0] != name:
                     raise Refusal(f"The company {company} has another name; `pcds company list` shows it.")
                 sandboxed = sandboxes.every_of(owner, company)
             now = operator.clock.now()
@@ -133,9 +133,9 @@ def _move(operator: Operator, owner: Connection, company: UUID, before: str, pla
 
 
 def _check_plan(connection: Connection, plan: str) -> None:
-    known = companies.plans(connection)
-    if plan not in known:
-        raise Refusal(f"There is no plan {plan}; the plans are {', '.join(known)}.")
+    plans = companies.plans(connection)
+    if plan not in plans:
+        raise Refusal(f"There is no plan {plan}; the plans are {', '.join(plans)}.")
 
 
 test_company_app = typer.Typer(help="The sandbox of a company, which its test keys reach.", no_args_is_help=True)
@@ -152,7 +152,7 @@ def reset(data_dir: Path | None, company: CompanyId) -> JsonObject:
     with as_operator(data_dir) as operator:
         now = operator.clock.now()
         with operator.owner() as owner:
-            before = stored.of(owner, company)
+            before = stored.find_sandbox(owner, company)
             if before is None:
                 raise Refusal("The company has no sandbox; `pcds key issue --test` makes one.")
             done = companies_services.reset(owner, company, operator.actor(before))

@@ -13,7 +13,6 @@ from compliance.representatives import questions
 from schemas.companies import SIZES, CompanyProfile, parse_profile
 from schemas.refusals import Refused
 from services.companies import write_profile
-from services.run import run
 from warehouse.companies.profiles import FIELDS, read
 from warehouse.operate.sessions import Connection
 
@@ -43,7 +42,7 @@ def _write(request: Request, session: Session, form: Form) -> Response:
         return write_profile(conn, write.actor, parse_profile(body), version_of(form.get("version")) or 0)
 
     try:
-        run(write.service.writes, write.actor, store, lambda stored: stored)
+        write.do(store)
     except Refused as refused:
         faults = [(issue.field or "", said(issue.message, lang)) for issue in refused.issues]
         return _page(request, session, faults, form if refused.code == "invalid_body" else None)

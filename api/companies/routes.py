@@ -47,24 +47,24 @@ async def post_reset(request: Request, key: Writer, dry_run: DryRun) -> Response
 
 
 def _reset(write: Write, *, dry_run: bool) -> Response:
-    service, asked = write.service, fingerprint({})
+    service, digest = write.service, fingerprint({})
     with service.writes.company(write.actor.company_id) as conn:
         account, skus = stored.account_of(conn, write.actor.company_id), stored.held(conn, write.actor.company_id)
     if account is None:
         raise Forbidden("write", _ONLY_TEST_KEYS)
     if dry_run:
-        return write.answer(asked, lambda _: None, lambda _: _shown(write, skus, dry_run=True), dry_run=True)
-    if (answered := write.answered(asked, dry_run=False)) is not None:
+        return write.answer(digest, lambda _: None, lambda _: _reset_answer(write, skus, dry_run=True), dry_run=True)
+    if (answered := write.answered(digest, dry_run=False)) is not None:
         return answered
     with owner_transaction(service.database.owner_url) as owner:
         done = companies.reset(owner, account, write.actor)
         # The answer is kept with the reset, and in the new sandbox, where the key of a repeat leads.
         reached = replace(write, actor=replace(write.actor, company_id=done.sandbox))
-        answer = reached.answer_in(owner, asked, lambda: _shown(write, done.skus, dry_run=False))
+        answer = reached.answer_in(owner, digest, lambda: _reset_answer(write, done.skus, dry_run=False))
     answer.background = BackgroundTask(companies.erase_left, service.settings, service.database, write.actor.now)
     return answer
 
 
-def _shown(write: Write, skus: int, *, dry_run: bool) -> Response:
+def _reset_answer(write: Write, skus: int, *, dry_run: bool) -> Response:
     data: JsonObject = {"reset_at": write.actor.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
     return json_of({"dry_run": dry_run, "data": data})

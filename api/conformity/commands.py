@@ -71,6 +71,6 @@ def _add(operator: Operator, company: UUID, sku_code: str, values: Mapping[str, 
             raise Refusal(f"The company has no SKU {sku_code}.")
         values = {"sku_id": sku_id, **values}
         doc = conformity.add(connection, company, doc_id, values=values, at=operator.clock.now())
-        given = {name: value if isinstance(value, str) else str(value) for name, value in values.items() if value}
-        operator.enter(connection, company, "doc.created", doc_id, after=given)
+        after = {name: value if isinstance(value, str) else str(value) for name, value in values.items() if value}
+        operator.enter(connection, company, "doc.created", doc_id, after=after)
     return doc

@@ -24,7 +24,7 @@ from api.pages.render import language_of, link, page, redirect, text
 from api.pages.sessions import Approver, Editor, Session, Viewer
 from compliance.conformity import OpenPoint, Verdict, offered_languages
 from schemas import normalise
-from schemas.conformity import POINT, Doc, DocDraft
+from schemas.conformity import MAX_DAYS, POINT, Doc, DocDraft
 from schemas.issues import Issue
 from schemas.messages import LANGUAGES, ORIGINAL, header, translate
 from schemas.normalise import Unfit
@@ -32,7 +32,6 @@ from schemas.refusals import NotThere, Refused
 from services.conformity import documents, drafts, issuing
 from services.conformity.documents import Prepared
 from services.review import entries
-from services.run import run
 from warehouse import conformity, review
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
@@ -42,7 +41,6 @@ router = APIRouter(prefix="/documents")
 PAGE_SIZE: Final = 50
 VIEWS: Final = ("all", "drafts", "valid", "ending", "expired", "withdrawn")
 _SOON_DAYS: Final = 90
-_MOST_DAYS: Final = 36_500
 _LONGEST: Final = {"reference": 200, "reason": 2_000}
 
 
@@ -53,7 +51,7 @@ def get_documents(request: Request, session: Viewer) -> Response:
     view = params.get("show", "all")
     view = view if view in VIEWS else "all"
     days = int(params["days"]) if params.get("days", "").isdecimal() and len(params["days"]) <= 5 else _SOON_DAYS
-    days = min(days, _MOST_DAYS)
+    days = min(days, MAX_DAYS)
     actor = write_of(request, session).actor
     docs: Sequence[Doc | DocDraft]
     with service.writes.company(session.company_id) as conn:
@@ -73,7 +71,7 @@ def get_documents(request: Request, session: Viewer) -> Response:
         views=VIEWS,
         view=view,
         days=days,
-        most_days=_MOST_DAYS,
+        most_days=MAX_DAYS,
         docs=docs,
         total=total,
         offset=offset,
@@ -143,9 +141,9 @@ def _conflict(request: Request, session: Session, form: Form, refused: Refused) 
 
 def draft_fields(form: Form, lang: str) -> tuple[str | None, list[tuple[str, str]]]:
     """Return the reference of a form that drafts, None where it is empty, and its fault."""
-    given = form.get("doc_reference", "").strip()
+    reference = form.get("doc_reference", "").strip()
     try:
-        return normalise.text(given, min_length=1, max_length=_LONGEST["reference"]) if given else None, []
+        return normalise.text(reference, min_length=1, max_length=_LONGEST["reference"]) if reference else None, []
     except Unfit:
         return None, [("doc_reference", text("documents.reference.wrong", lang))]
 
@@ -164,8 +162,7 @@ def file_draft(write: Write, session: Session, form: Form, prepare: Callable[[Co
     def file(conn: Connection) -> Entry:
         return documents.file(conn, write.actor, prepare(conn), filing_key=key)
 
-    entry_id: UUID = run(write.service.writes, write.actor, file, lambda entry: entry.id)
-    return entry_id
+    return write.do(file).id
 
 
 @router.post("/{id}/withdraw")
@@ -186,9 +183,10 @@ def post_withdrawal(request: Request, session: Approver, form: SentForm) -> Resp
 
     try:
         address = link(request, f"/documents/{doc_id}")
-        return run(write.service.writes, write.actor, withdraw, lambda _: redirect(address))
+        write.do(withdraw)
     except Refused as refused:
         return _conflict(request, session, form, refused)
+    return redirect(address)
 
 
 declarations_router = APIRouter()
@@ -260,16 +258,16 @@ def form_of_entry(request: Request, session: Session, conn: Connection, entry: E
     further = entry.payload.get("translations", {})
     own, lang = draft.lang, language_of(request)
     if lang != own and lang in further:
-        draft = drafts.Draft.of(further[lang])
+        draft = drafts.Draft.from_stored(further[lang])
     drafted = entry.filed_at.astimezone(UTC).date()
     headings = {f"{POINT}{point.key}": point.heading for point in draft.points}
     open_points = drafts.open_points(draft)
     return IssuingForm(draft.lang, open_points, headings, drafted, actor.today, issued, tuple(further), verdict)
 
 
-def sentences_of(found: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:
+def sentences_of(facts: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:
     """Return facts or open points of a verdict: each sentence with the field that it is about, named for people."""
-    return [(translate(each.message, lang), _field_named(each.field, lang)) for each in found]
+    return [(translate(fact.message, lang), _field_named(fact.field, lang)) for fact in facts]
 
 
 def _field_named(field: str | None, lang: str) -> str:
@@ -328,4 +326,4 @@ def _load(request: Request, session: Session) -> tuple[drafts.Draft, conformity.
     content = issued.content if issued else entry.payload.get("draft")
     if entry.kind != "doc_draft" or content is None:
         raise NotThere
-    return drafts.Draft.of(content), issued, pdf
+    return drafts.Draft.from_stored(content), issued, pdf

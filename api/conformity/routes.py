@@ -24,6 +24,7 @@ from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operati
 from schemas.actors import Actor
 from schemas.answers import Error
 from schemas.conformity import (
+    MAX_DAYS,
     POINT,
     DocDraft,
     DocDraftInput,
@@ -51,7 +52,6 @@ from warehouse.operate.sessions import Connection
 router = APIRouter(prefix=V1, tags=["Declarations"])
 
 T = TypeVar("T")
-_MOST_DAYS: Final = 36_500
 _READ: Final = (*READ_ERRORS, "not_found")
 _WRITE: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
 
@@ -64,8 +64,8 @@ def _uuid(value: str) -> UUID:
 
 
 def _days(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MOST_DAYS)) and int(value) <= _MOST_DAYS):
-        raise Unfit("out_of_range", Message("Send whole days from 0 to {most}.", most=_MOST_DAYS))
+    if not (value.isascii() and value.isdigit() and len(value) <= len(str(MAX_DAYS)) and int(value) <= MAX_DAYS):
+        raise Unfit("out_of_range", Message("Send whole days from 0 to {most}.", most=MAX_DAYS))
     return int(value)
 
 
@@ -84,7 +84,7 @@ State = Annotated[
 EndsWithin = Annotated[
     int | None,
     BeforeValidator(validator(_days)),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": _MOST_DAYS}),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
     Query(description="Only valid ones whose last day is today or within so many days, and that none renews."),
 ]
 Lang = Annotated[
@@ -301,15 +301,15 @@ def _read(request: Request, presented: Presented, read: Callable[[Connection, Ac
 def _of_body(issue: Issue) -> Issue:
     """Return a fault of the issuing form under the name that its field has in the body."""
     field = issue.field
-    named = f"points.{field.removeprefix(POINT)}" if field and field.startswith(POINT) else field
-    return Issue(issue.code, issue.message, named)
+    place = f"points.{field.removeprefix(POINT)}" if field and field.startswith(POINT) else field
+    return Issue(issue.code, issue.message, place)
 
 
 def _refuse_unasked(sent: DocIssueInput, draft: DocDraft) -> None:
     """Refuse texts for points that the draft leaves to the records: they would be lost."""
-    asked = [point["key"] for point in draft["points"] if point["open"]]
-    unasked = [key for key in sent.points if key not in asked]
-    sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(asked))
+    open_keys = [point["key"] for point in draft["points"] if point["open"]]
+    unasked = [key for key in sent.points if key not in open_keys]
+    sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(open_keys))
     if unasked:
         raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 

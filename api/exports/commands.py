@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from api.http.requests import MAX_IMPORT_BYTES
 from api.operate.program import AsJson, CompanyId, DataDir, Refusal, as_operator, show
+from schemas.imports.inputs import MAX_IMPORT_BYTES
 from services.imports.workbook import export
 
 _MIB: Final = 2**20

@@ -136,8 +136,8 @@ async def list_exports(
 )
 async def get_export(request: Request, presented: Presented, export_id: RecordId) -> Response:
     """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
-    asked = {"id": export_id, "now": service_of(request).clock.now()}
-    export = require(await read_record(request, presented, exports.ONE, asked))
+    parameters = {"id": export_id, "now": service_of(request).clock.now()}
+    export = require(await read_record(request, presented, exports.ONE, parameters))
     return revalidated(request, json_of({"data": export}))
 
 
@@ -160,23 +160,23 @@ async def get_export_file(request: Request, key: Reader, export_id: RecordId) ->
 def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
     service = service_of(request)
     with service.writes.company(company_id) as conn:
-        found = require(exports.file_of(conn, export_id, service.clock.now()))
-    name = f"portfolio-{found.created_at:%Y-%m-%d}.{EXTENSIONS[found.format]}"
+        file_record = require(exports.file_of(conn, export_id, service.clock.now()))
+    name = f"portfolio-{file_record.created_at:%Y-%m-%d}.{EXTENSIONS[file_record.format]}"
     headers = {
         "Content-Disposition": f'attachment; filename="{name}"',
-        "Content-Length": str(found.size_bytes),
-        "ETag": f'"{found.sha256}"',
+        "Content-Length": str(file_record.size_bytes),
+        "ETag": f'"{file_record.sha256}"',
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
     if is_current(request, headers["ETag"]):
         return Response(status_code=304, headers={"ETag": headers["ETag"]})
     try:
-        file = service.objects.open(found.object_key)
+        file = service.objects.open(file_record.object_key)
     except NoSuchObject:  # it made room for another file meanwhile, or a backup was restored without it
         raise NotThere from None
-    chunks = stored_files.chunks(file, found.object_key, found.sha256)
+    chunks = stored_files.chunks(file, file_record.object_key, file_record.sha256)
     first = next(chunks)  # before the answer begins, so that a fault of the store can still be answered
     return StreamingResponse(
-        chain([first], chunks), 200, headers, MEDIA_TYPES[found.format], BackgroundTask(file.close)
+        chain([first], chunks), 200, headers, MEDIA_TYPES[file_record.format], BackgroundTask(file.close)
     )

@@ -27,7 +27,7 @@ def rollup(*, company: Company = None, data_dir: DataDir = None, as_json: AsJson
     """Compute the tonnes of a company, or of all, and say how many figures changed; the service does it by itself."""
     record = _run_for("rollup", company, data_dir, "No figures were computed.")
     if not as_json:  # the Dagster UI and a declaration show the table of a company's figures
-        record = {"companies": [{**each, "figures": f"{len(each['figures'])} figures"} for each in record["companies"]]}
+        record = {"companies": [{**row, "figures": f"{len(row['figures'])} figures"} for row in record["companies"]]}
     show(record, as_json=as_json)
 
 

@@ -71,13 +71,13 @@ class Choice(NamedTuple):
 def get_figures(request: Request, session: Viewer) -> Response:
     """Show tonnes and what they do not count."""
     choice, faults = _choice_of(request)
-    stored, found = _stored(request, session), {"tonnes": Rows([], 0), "uncounted": Rows([], 0)}
+    stored, tables = _stored(request, session), {"tonnes": Rows([], 0), "uncounted": Rows([], 0)}
     offset = offset_of(request)
     if stored and not faults:
         filters = choice._asdict()
-        found["tonnes"] = figure_rows(stored, "tonnes", filters, limit=PAGE_SIZE, offset=offset)
-        found["uncounted"] = figure_rows(stored, "uncounted", filters, limit=PAGE_SIZE, offset=0)
-    return _page(request, session, "figures.html", stored, choice=choice, faults=faults, found=found, offset=offset)
+        tables["tonnes"] = figure_rows(stored, "tonnes", filters, limit=PAGE_SIZE, offset=offset)
+        tables["uncounted"] = figure_rows(stored, "uncounted", filters, limit=PAGE_SIZE, offset=0)
+    return _page(request, session, "figures.html", stored, choice=choice, faults=faults, found=tables, offset=offset)
 
 
 @router.get("/figures/items")
@@ -120,12 +120,12 @@ def get_items_of_figure(request: Request, session: Viewer) -> Response:
 def get_obligations(request: Request, session: Viewer) -> Response:
     """Show the duties of each market and year with verdict, source, and what is missing."""
     choice, faults = _choice_of(request)
-    stored, found, offset = _stored(request, session), Rows([], 0), offset_of(request)
+    stored, rows, offset = _stored(request, session), Rows([], 0), offset_of(request)
     if stored and not faults:
         filters = {"market": choice.market, "year": choice.year}
         table: Table = "obligations"
-        found = figure_rows(stored, table, filters, limit=PAGE_SIZE, offset=offset)
-    return _page(request, session, "obligations.html", stored, choice=choice, faults=faults, found=found, offset=offset)
+        rows = figure_rows(stored, table, filters, limit=PAGE_SIZE, offset=offset)
+    return _page(request, session, "obligations.html", stored, choice=choice, faults=faults, found=rows, offset=offset)
 
 
 def _page(
@@ -196,7 +196,7 @@ def get_market(request: Request, code: str, session: Viewer) -> Response:
         raise PageRefused(404, "market.unknown")
     service, lang = service_of(request), language_of(request)
     stored = stored_figures.current(service.settings.data_dir, session.company_id)
-    found = market_figures.figures_in(stored, market, service.clock.today().year) if stored else None
+    figures = market_figures.figures_in(stored, market, service.clock.today().year) if stored else None
     with service.writes.company(session.company_id) as conn:
         profile = profiles.read(conn)
     return page(
@@ -207,7 +207,7 @@ def get_market(request: Request, code: str, session: Viewer) -> Response:
         representative=representative(market, profile, lang),
         covered=covered,
         kinds=KINDS,
-        found=found,
+        found=figures,
         confidence_word=confidence_word,
         source=_address_in(covered["source_url"]),
         facts=lambda fields: [fact_in_words(field, lang) for field in fields],
@@ -253,10 +253,10 @@ def get_portfolio(request: Request, session: Viewer) -> Response:
     lowering = list[tuple[str, str, int]]()
     if snapshot is not None and snapshot.rows["skus"]:
         overview = overview_figures.overview(snapshot, now, stored)
-        found = gaps.missing(snapshot, now, limit=_SHOWN)
+        items_missing = gaps.missing(snapshot, now, limit=_SHOWN)
         with service.writes.company(session.company_id) as conn:
-            items = overview_figures.with_asked(conn, found["items"], service.rulesets, language_of(request))
-        missing = {**found, "items": items}
+            items = overview_figures.with_asked(conn, items_missing["items"], service.rulesets, language_of(request))
+        missing = {**items_missing, "items": items}
         if stored is not None:
             tonnes = overview_figures.tonnes_of_year(stored, request.query_params.get("year"), now.today.year)
         lowering = _lowering(skus_by_rule(snapshot), rules, language_of(request))
@@ -287,16 +287,16 @@ def get_records(request: Request, session: Viewer) -> Response:
     today, data_dir = service.clock.today(), service.settings.data_dir
     with service.writes.company(session.company_id) as conn:
         looked = operate.Looked(conn, service.rulesets, today, session.company_id, data_dir)
-        found = operate.find(looked)
-    listed = {kind: rows for kind, rows in found.items() if rows}
+        findings = operate.find(looked)
+    listed = {kind: rows for kind, rows in findings.items() if rows}
     return page(request, "portfolio_records.html", session=session, found=listed, most=_MOST_RECORDS)
 
 
 def _lowering(fired: Mapping[str, int], rules: RuleSet, lang: str) -> list[tuple[str, str, int]]:
     """Return the design rules that lower the grades of the most items: id, text and items of each."""
-    found = [(rules.rules[rule], items) for rule, items in fired.items() if rule in rules.rules]
+    rules_fired = [(rules.rules[rule], items) for rule, items in fired.items() if rule in rules.rules]
     return [
         (rule.rule_id, rule_text(rule.rule_id, rule.feature, (rules,), lang), items)
-        for rule, items in found
+        for rule, items in rules_fired
         if rule.verdict in LOWERING_VERDICTS
     ][:_SHOWN]

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from api.conformity.pages import PAGE_SIZE, draft_fields, draft_language, file_draft, languages
 from api.files.uploads import download, receive
-from api.http.errors import HttpRefusal, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, http_refusal
 from api.http.requests import FileForm
 from api.http.service import service_of
 from api.http.writing import Write
@@ -25,7 +25,7 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from compliance.conformity import offered_languages
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere
 from schemas.vocabularies import CONTENTS, TAKEN
 from services.conformity import documents
 from services.conformity.documents import Prepared
@@ -75,7 +75,7 @@ async def post_file(request: Request, session: Editor) -> Response:
 
     try:
         await receive(request, session.company_id, sku_id, form, write_of_form)
-    except (HttpRefusal, Refused) as error:
+    except SHOWN_IN_FORM as error:
         refused = http_refusal(error)
         faults = _faults_of_file(refused, form, language_of(request))
         return await run_in_threadpool(

@@ -101,12 +101,12 @@ async def post_declaration(request: Request, session: Approver, form: SentForm) 
 @router.get("/kept/{id}")
 def get_kept(request: Request, session: Viewer) -> Response:
     """Show one kept declaration. Raise `NotThere` where the company has none of this id."""
-    found = _kept(request, session, path_id(request))
-    beside = [part for part in PARTS if part == "declaration" or found["format"] == "csv"]
-    if found["format"] == UK_FORMAT:
+    declaration = _kept(request, session, path_id(request))
+    beside = [part for part in PARTS if part == "declaration" or declaration["format"] == "csv"]
+    if declaration["format"] == UK_FORMAT:
         beside = ["declaration", "uncounted"]
     fact = partial(fact_in_words, lang=language_of(request))
-    return page(request, "declaration.html", session=session, found=found, parts=beside, fact=fact)
+    return page(request, "declaration.html", session=session, found=declaration, parts=beside, fact=fact)
 
 
 @router.get("/kept/{id}/content")
@@ -124,10 +124,10 @@ def get_kept_content(request: Request, session: Viewer) -> Response:
 
 def _kept(request: Request, session: Session, declaration_id: UUID) -> Declaration:
     with service_of(request).writes.company(session.company_id) as conn:
-        found = filings.by_id(conn, declaration_id)
-    if found is None:
+        declaration = filings.by_id(conn, declaration_id)
+    if declaration is None:
         raise NotThere
-    return found
+    return declaration
 
 
 def _list_page(
@@ -140,7 +140,7 @@ def _list_page(
 ) -> Response:
     """Return the page; `first` is the declaration that is kept already, where the form wants an equal one."""
     service, lang, offset = service_of(request), language_of(request), offset_of(request)
-    given = form or _prefilled_form(request, session)
+    values = form or _prefilled_form(request, session)
     stored = stored_figures.current(service.settings.data_dir, session.company_id)
     placed = {(market, year) for market, year, _ in periods(stored)} if stored else set()
     markets = sorted({market for market, _ in placed})
@@ -155,7 +155,7 @@ def _list_page(
         status=400 if faults else 200,
         faults=faults,
         first=first,
-        given=given,
+        given=values,
         markets=[(code, word("market", code, lang)) for code in markets],
         halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
         formats=[(name, text(f"declarations.format.{name}", lang)) for name in reversed(FORMATS)],
@@ -178,15 +178,15 @@ def _prefilled_form(request: Request, session: Session) -> Form:
     """
     wanted = request.query_params.get("corrects")
     if not wanted:
-        asked = request.query_params
-        return Form({name: asked[name] for name in ("market", "year", "half", "format") if asked.get(name)})
+        query = request.query_params
+        return Form({name: query[name] for name in ("market", "year", "half", "format") if query.get(name)})
     try:
-        found = _kept(request, session, UUID(wanted))
+        declaration = _kept(request, session, UUID(wanted))
     except ValueError:
         raise NotThere from None
-    period = {"market": found["market"], "year": str(found["year"]), "half": str(found["half"])}
-    first = {"format": found["format"], "corrects": str(found["corrects"] or found["id"])}
-    return Form({**period, **first, **{name: str(value) for name, value in (found["producer"] or {}).items()}})
+    period = {"market": declaration["market"], "year": str(declaration["year"]), "half": str(declaration["half"])}
+    first = {"format": declaration["format"], "corrects": str(declaration["corrects"] or declaration["id"])}
+    return Form({**period, **first, **{name: str(value) for name, value in (declaration["producer"] or {}).items()}})
 
 
 def _body_of(form: Form) -> JsonObject:
@@ -213,8 +213,8 @@ def _lines(sent: str, names: Sequence[str]) -> Iterator[JsonObject]:
     """Yield each line that is not empty, its cells by the names of the columns; cells behind them by their place."""
     for cells in csv.reader(sent.splitlines(), delimiter=";"):
         if cells:
-            known = (*names, *(f"column {place}" for place in range(len(names) + 1, len(cells) + 1)))
-            yield {name: cell.strip() for name, cell in zip(known, cells, strict=False)}
+            columns = (*names, *(f"column {place}" for place in range(len(names) + 1, len(cells) + 1)))
+            yield {name: cell.strip() for name, cell in zip(columns, cells, strict=False)}
 
 
 def _faults(refused: HttpRefusal, form: Form, lang: str) -> Iterator[tuple[str, str]]:

@@ -32,7 +32,7 @@ class JsonAnswer(Response):
         self.value = value
 
 
-def json_of(value: Json, status: int = 200) -> Response:
+def json_of(value: Json, status: int = 200) -> JsonAnswer:
     """Return plain values as a JSON answer."""
     return JsonAnswer(value, status)
 
@@ -60,7 +60,7 @@ def revalidated(request: Request, answer: Response) -> Response:
 
 def is_current(request: Request, tag: str) -> bool:
     """Return whether If-None-Match names this entity tag, or any; weak and strong tags are compared alike."""
-    tags = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+    tags = {part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")}
     return bool(tags & {tag.removeprefix("W/"), "*"})
 
 

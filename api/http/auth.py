@@ -129,17 +129,17 @@ def accept_key(request: Request, row: Sequence[Any] | None, credential: Credenti
 
 async def admit(request: Request, credential: Credential, scope: str) -> Key:
     """Return the live key of a credential, looked up and counted by itself; raise as `accept_key` does."""
-    asked = admit_parameters(request, credential)
+    parameters = admit_parameters(request, credential)
 
     async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(ADMIT, asked)).fetchone()
+        return await (await connection.execute(ADMIT, parameters)).fetchone()
 
     return accept_key(request, await service_of(request).reads.run(ask), credential, scope)
 
 
 def admit_in_thread(request: Request, credential: Credential, scope: str) -> Key:
     """Return the same in a thread, asked on the connection that the write uses next (decision 0048)."""
-    rows = service_of(request).writes.asked(ADMIT, admit_parameters(request, credential))
+    rows = service_of(request).writes.fetch_rows(ADMIT, admit_parameters(request, credential))
     return accept_key(request, rows[0] if rows else None, credential, scope)
 
 
@@ -178,10 +178,10 @@ async def _rows(
     request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]
 ) -> tuple[AsyncCursor, list[tuple[Any, ...]]]:
     """Return the result and rows of a query with those of its caller, who is admitted by the same statement."""
-    asked = {**parameters, **admit_parameters(request, credential)}
+    arguments = {**parameters, **admit_parameters(request, credential)}
 
     async def ask(connection: AsyncConnection) -> tuple[AsyncCursor, list[tuple[Any, ...]]]:
-        cursor = await connection.execute(with_caller(query), asked, binary=True)
+        cursor = await connection.execute(with_caller(query), arguments, binary=True)
         return cursor, await cursor.fetchall()
 
     cursor, rows = await service_of(request).reads.run(ask)

@@ -3,9 +3,7 @@
     HttpRefusal
     ├── Unauthenticated   401  missing_api_key, invalid_api_key, invalid_token
     ├── Forbidden         403  insufficient_scope
-    ├── OverPlan          403  plan_limit_reached
     ├── WithoutAuditLog   403  plan_limit_reached
-    ├── KeyReused         409  idempotency_key_reuse
     ├── VersionConflict   412  version_conflict
     ├── WrongMethod       405  not_found
     ├── TooLarge          413  payload_too_large
@@ -26,10 +24,12 @@ from typing import ClassVar, Final
 from starlette.responses import Response
 
 from api.http.answers import JsonAnswer
+from pipelines.writing.write import PlanLimitReached, StorageFull
 from schemas.bounds import first_hundred
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.refusals import ERROR_CODES, NotThere, Refused
+from warehouse.answers import ReusedKey
 from warehouse.operate.surroundings import PASSING, RETRY_AFTER_SECONDS
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
@@ -92,21 +92,6 @@ class Forbidden(HttpRefusal):
         )
 
 
-class OverPlan(HttpRefusal):
-    """The write would exceed the plan's limit of SKUs or bytes of files; nothing of it was written."""
-
-    def __init__(self, *, limit: int, held: int, new: int, message: str | None = None) -> None:
-        """`new` counts distinct new codes of the whole body or file; a `message` describes the three instead."""
-        message = message or Message(
-            "The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones.",
-            limit=limit,
-            held=held,
-            new=new,
-        )
-        issue = {"code": "plan_limit_reached", "limit": limit, "held": held, "new": new, "message": message}
-        super().__init__("plan_limit_reached", message, details=[issue])
-
-
 class WithoutAuditLog(HttpRefusal):
     """The company's plan does not include the audit log (interface v1, Authentication 10)."""
 
@@ -114,14 +99,6 @@ class WithoutAuditLog(HttpRefusal):
         """Nothing is counted here, so that no limits are reported."""
         message = Message("The plan of this company does not include the audit log; the enterprise plan does.")
         super().__init__("plan_limit_reached", message, details=[{"code": "plan_limit_reached", "message": message}])
-
-
-class KeyReused(HttpRefusal):
-    """The Idempotency-Key was used with another payload."""
-
-    def __init__(self) -> None:
-        """Shows nothing of the other payload."""
-        super().__init__("idempotency_key_reuse")
 
 
 class VersionConflict(HttpRefusal):
@@ -218,19 +195,42 @@ class Stopping(HttpRefusal):
 
 _AGAIN_SECONDS: Final = 5
 """After which a company may ask again for what it has under way; undoing an import takes two to three seconds."""
-REFUSALS: Final = (HttpRefusal, Refused, NotThere)
+SHOWN_IN_FORM: Final = (HttpRefusal, Refused, PlanLimitReached, ReusedKey)
+"""Every refusal of something that is there: a form is shown again with it."""
+REFUSALS: Final = (*SHOWN_IN_FORM, NotThere)
 """Every refusal that a handler may raise."""
 
 
 def http_refusal(error: Exception) -> HttpRefusal:
     """Return one of `REFUSALS` as it is answered: code, sentence, and each issue in `details`."""
-    if isinstance(error, HttpRefusal):
-        return error
-    if not isinstance(error, Refused):
-        return HttpRefusal("not_found")
-    if error.code == "rate_limited":
-        return RateLimited(_AGAIN_SECONDS)
-    answer = HttpRefusal(error.code, error.sentence, details=[each.as_dict() for each in first_hundred(error.issues)])
-    if any(issue.code == "unsupported_media_type" for issue in error.issues):
-        answer.status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE  # interface v1, Errors: under the code of an invalid body
-    return answer
+    match error:
+        case HttpRefusal():
+            return error
+        case PlanLimitReached():
+            return _over_plan(error)
+        case ReusedKey():
+            return HttpRefusal("idempotency_key_reuse")
+        case Refused(code="rate_limited"):
+            return RateLimited(_AGAIN_SECONDS)
+        case Refused():
+            details = [issue.as_dict() for issue in first_hundred(error.issues)]
+            answer = HttpRefusal(error.code, error.sentence, details=details)
+            if any(issue.code == "unsupported_media_type" for issue in error.issues):
+                answer.status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE  # interface v1, Errors: a code of an invalid body
+            return answer
+    return HttpRefusal("not_found")
+
+
+def _over_plan(reached: PlanLimitReached) -> HttpRefusal:
+    """Return the refusal of a write that would exceed the plan's limit of SKUs, or of bytes of files.
+
+    Of SKUs, `new` counts the distinct new codes of the whole body or file.
+    """
+    numbers = {"limit": reached.limit, "held": reached.held, "new": reached.new}
+    message = (
+        str(reached)
+        if isinstance(reached, StorageFull)
+        else Message("The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones.", **numbers)
+    )
+    issue = {"code": "plan_limit_reached", **numbers, "message": message}
+    return HttpRefusal("plan_limit_reached", message, details=[issue])

@@ -35,7 +35,7 @@ class _Call:
     parts: tuple["_Call", ...]
 
     @classmethod
-    def of(cls, dependant: Dependant) -> Self:
+    def from_dependant(cls, dependant: Dependant) -> Self:
         """Return the call that the framework has read out of a signature."""
         function = dependant.call
         assert function is not None, "what a route depends on is called"
@@ -50,7 +50,7 @@ class _Call:
             dependant.request_param_name,
             {field.name: field.default for field in optional},
             {source: of_source for source, of_source in fields.items() if of_source},
-            tuple(cls.of(part) for part in dependant.dependencies),
+            tuple(cls.from_dependant(part) for part in dependant.dependencies),
         )
 
     async def arguments(self, request: Request, faults: list[Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _is_list(field: Any) -> bool:
 
 def answering(dependant: Dependant) -> ASGIApp:
     """Return what answers the requests of a route by its handler, which returns the whole answer."""
-    handler = _Call.of(dependant)
+    handler = _Call.from_dependant(dependant)
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         request, faults = Request(scope, receive, send), list[Any]()

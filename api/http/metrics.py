@@ -41,9 +41,9 @@ def note_damaged(problem: Literal["missing", "altered"]) -> None:
 
 def note(method: str, route: str | None, status: int, seconds: float) -> None:
     """Count a request that has ended."""
-    named = route or "none"
-    _requests.labels(method if method in _METHODS else "other", named, str(status)).inc()
-    _seconds.labels(named).observe(seconds)
+    route_name = route or "none"
+    _requests.labels(method if method in _METHODS else "other", route_name, str(status)).inc()
+    _seconds.labels(route_name).observe(seconds)
 
 
 def registry() -> CollectorRegistry:

@@ -60,9 +60,13 @@ def of_sandbox(*, is_sandbox: bool) -> list[tuple[bytes, bytes]]:
 
 def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
     """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
-    kept_headers = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
-    names = {name.lower() for name, _ in kept_headers}
-    return [*kept_headers, *(each for each in ALWAYS if each[0] not in names), *more]
+    replaced, kept_headers, names = dict(more), list[Any](), set[bytes]()
+    for header in headers:
+        name = header[0].lower()
+        if name not in replaced:
+            kept_headers.append(header)
+            names.add(name)
+    return [*kept_headers, *[header for header in ALWAYS if header[0] not in names], *more]
 
 
 HEADER: Final = "X-Correlation-Id"
@@ -83,7 +87,7 @@ class Correlation:
     ) -> None:
         """`app` answers requests, `handlers` its exceptions by their class, `fault` all others: without it in JSON."""
         self.app, self.handlers, self.fault = app, handlers, fault or _json
-        self.kinds = tuple(handlers)
+        self.kinds, self.is_traced = tuple(handlers), tracing.is_on()
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger(_LOGGER.name).bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,8 +96,8 @@ class Correlation:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = headers.get(HEADER, "")
-        identifier = given if _ACCEPTED.fullmatch(given) else str(uuid4())
+        value = headers.get(HEADER, "")
+        identifier = value if _ACCEPTED.fullmatch(value) else str(uuid4())
         state = scope.setdefault("state", {})
         state["correlation_id"] = identifier
         status = 0
@@ -101,7 +105,7 @@ class Correlation:
         header = (b"x-correlation-id", identifier.encode("ascii"))
         out = send
 
-        async def named(message: Message) -> None:
+        async def send_named(message: Message) -> None:
             nonlocal status, out
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -113,23 +117,24 @@ class Correlation:
             await out(message)
 
         bound = structlog.contextvars.bind_contextvars(correlation_id=identifier)
-        with _traced(scope) as span:
+        is_traced = self.is_traced and scope["path"] not in _PROBES
+        with _traced(scope, headers) if is_traced else nullcontext() as span:
             try:
-                await self._handle(scope, receive, named)
+                await self._handle(scope, receive, send_named)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
             except asyncio.CancelledError:  # the grace period of running requests at a stop is over
                 if status:
                     raise
-                await self._answer(scope, receive, named, Stopping())
+                await self._answer(scope, receive, send_named, Stopping())
             except Exception as error:
                 passing = is_passing(error)
                 self.log.exception("fault", method=scope["method"], route=_route(scope), passing=passing)
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await self._answer(scope, receive, named, Fault(passing=passing))
+                await self._answer(scope, receive, send_named, Fault(passing=passing))
             finally:
-                self._log_request(scope, status, begun)
+                self._log_request(scope, headers, status, begun)
                 structlog.contextvars.reset_contextvars(**bound)
                 if span is not None:
                     _describe(span, scope, status)
@@ -153,7 +158,7 @@ class Correlation:
             answer = _json(request, refused)
         await answer(scope, receive, send)
 
-    def _log_request(self, scope: Scope, status: int, begun: float) -> None:
+    def _log_request(self, scope: Scope, headers: Headers, status: int, begun: float) -> None:
         state, route, seconds = scope["state"], _route(scope), time.perf_counter() - begun
         if "app" in scope:  # not where one API process passes a request on to another, which counts it already
             metrics.note(scope["method"], route, status, seconds)
@@ -164,16 +169,14 @@ class Correlation:
             "ms": round(seconds * 1000, 1),
             "company": str(state["company_id"]) if "company_id" in state else None,
             "client": str(state["client_id"]) if "client_id" in state else None,
-            "network": _network(scope),
+            "network": _network(scope, headers),
         }
         logs.write_line(_LOGGER, logging.DEBUG if route in _PROBES else logging.INFO, "request", fields)
 
 
-def _traced(scope: Scope) -> AbstractContextManager["Traced | None"]:
+def _traced(scope: Scope, headers: Headers) -> AbstractContextManager["Traced | None"]:
     """Trace the request, as part of the caller's trace where it names one."""
-    if not tracing.is_on() or scope["path"] in _PROBES:
-        return nullcontext()
-    return tracing.span(scope["method"], kind="SERVER", parent=Headers(scope=scope).get("traceparent"))
+    return tracing.span(scope["method"], kind="SERVER", parent=headers.get("traceparent"))
 
 
 def _describe(span: "Traced", scope: Scope, status: int) -> None:
@@ -201,12 +204,12 @@ def _route(scope: Scope) -> str | None:
     return getattr(scope.get("route"), "path", None)
 
 
-def _network(scope: Scope) -> str | None:
+def _network(scope: Scope, headers: Headers) -> str | None:
     """Return the network of the caller, seen through trusted proxies; None where no app of ours answered."""
     service = getattr(scope["app"].state, "service", None) if "app" in scope else None
     if service is None or scope.get("client") is None:
         return None
-    forwarded = Headers(scope=scope).get("x-forwarded-for", "")
+    forwarded = headers.get("x-forwarded-for", "")
     return coarse_network_of(behind(scope["client"][0], forwarded, service.settings.trusted_proxies) or "")
 
 
@@ -215,8 +218,8 @@ class LoggedRoute(Route):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match as a route does, and name it."""
-        found, of_route = super().matches(scope)
-        return found, {**of_route, "route": self}
+        match, of_route = super().matches(scope)
+        return match, {**of_route, "route": self}
 
 
 LEAST_BYTES: Final = 32 * 2**10

@@ -19,9 +19,10 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 
 from schemas import normalise, texts
+from schemas.imports.inputs import MAX_MAPPING_NAME
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.refusals import Refused
 from schemas.skus.inputs import Archived, validator
 from schemas.vocabularies import VOCABULARIES
@@ -29,7 +30,6 @@ from schemas.vocabularies import VOCABULARIES
 T = TypeVar("T")
 MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
-MAX_MAPPING_NAME: Final = 100
 _MAX_OFFSET: Final = 2**31 - 1
 _RFC_3339: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,1000}")
@@ -81,8 +81,8 @@ def _codes(values: Sequence[str]) -> list[str]:
 def one_of(value: str, codes: Sequence[str]) -> str:
     """Return a value that is one of the codes; raise `Unfit`."""
     if value not in codes:
-        named = Message("{value} is not one of: {codes}.", value=normalise.shown(value), codes=", ".join(codes))
-        raise Unfit("not_in_vocabulary", named)
+        sentence = Message("{value} is not one of: {codes}.", value=normalise.quote(value), codes=", ".join(codes))
+        raise Unfit("not_in_vocabulary", sentence)
     return value
 
 
@@ -259,7 +259,7 @@ def idempotency_key(request: Request) -> str | None:
 def offset_of(request: Request) -> int:
     """Return the rows to skip that a page's address asks for. Raise `Refused`."""
     values = request.query_params.getlist("offset")
-    return agreed("offset", lambda given: _clamped(given[-1], 0, _MAX_OFFSET), values) or 0
+    return agreed("offset", lambda texts: _clamped(texts[-1], 0, _MAX_OFFSET), values) or 0
 
 
 READS: Final = ("GET", "HEAD")
@@ -272,10 +272,10 @@ def refuse_unknown_parameters(request: Request) -> None:
     """Raise `Refused` where a write was sent parameters that its operation does not have, naming the nearest."""
     if request.method in READS or not request.query_params:
         return
-    known = sorted(set(_declared(request.scope["route"].dependant)))
-    unknown = [name for name in request.query_params if name not in known]
+    names = sorted(set(_declared(request.scope["route"].dependant)))
+    unknown = [name for name in request.query_params if name not in names]
     if unknown:
-        raise Refused([Issue("unknown_field", _sentence(name, known), name) for name in unknown])
+        raise Refused([Issue("unknown_field", _sentence(name, names), name) for name in unknown])
 
 
 def _declared(dependant: Dependant) -> Iterator[str]:
@@ -285,18 +285,18 @@ def _declared(dependant: Dependant) -> Iterator[str]:
         yield from _declared(part)
 
 
-def _sentence(name: str, known: list[str]) -> Message:
-    if not known:
-        return Message("This operation has no parameters; leave {name} out. Nothing was written.", name=shown(name))
-    near = get_close_matches(name.lower(), known, n=1, cutoff=_ALIKE)
+def _sentence(name: str, names: list[str]) -> Message:
+    if not names:
+        return Message("This operation has no parameters; leave {name} out. Nothing was written.", name=quote(name))
+    near = get_close_matches(name.lower(), names, n=1, cutoff=_ALIKE)
     if near:
         return Message(
             "This operation has no parameter {name}; {nearest} is the nearest that it has. Nothing was written.",
-            name=shown(name),
+            name=quote(name),
             nearest=near[0],
         )
     return Message(
         "This operation has no parameter {name}; it has {known}. Nothing was written.",
-        name=shown(name),
-        known=", ".join(known),
+        name=quote(name),
+        known=", ".join(names),
     )

@@ -18,7 +18,7 @@ from starlette.routing import Match
 
 from api.http.answers import accepted_language, in_language
 from api.http.auth import admit_left_over
-from api.http.errors import REFUSALS, Fault, HttpRefusal, TokenRefused, WrongMethod, http_refusal
+from api.http.errors import REFUSALS, SHOWN_IN_FORM, Fault, HttpRefusal, TokenRefused, WrongMethod, http_refusal
 from api.http.requests import unreadable
 from api.pages.refusals import PROGRAM_PATHS, page_of_nothing, page_of_refusal
 from schemas.messages import Message, message_of
@@ -41,8 +41,8 @@ def install(app: FastAPI) -> None:
 
 
 def _answer(request: Request, refused: HttpRefusal) -> Response:
-    if (shown := page_of_refusal(request, refused)) is not None:
-        return shown
+    if (page := page_of_refusal(request, refused)) is not None:
+        return page
     answer = refused.response(request.state.correlation_id)
     # RFC 6749 (section 5.2) allows only ASCII in the token endpoint's messages.
     return answer if isinstance(refused, TokenRefused) else in_language(answer, accepted_language(request))
@@ -51,7 +51,7 @@ def _answer(request: Request, refused: HttpRefusal) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     try:
         await admit_left_over(request)
-    except (HttpRefusal, Refused) as first:
+    except SHOWN_IN_FORM as first:
         error = first
     if isinstance(error, NotThere) and not request.url.path.startswith(PROGRAM_PATHS):
         return page_of_nothing(request)

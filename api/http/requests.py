@@ -28,22 +28,20 @@ from pipelines.readers.requests import detection_request
 from schemas import texts as texts_schemas
 from schemas.actors import Origin
 from schemas.addresses import behind, network_of
-from schemas.files import FIELDS, declared_media_type, own_name, parse_fields, visible
+from schemas.files import FIELDS, MAX_FILE_BYTES, declared_media_type, own_name, parse_fields, visible
+from schemas.imports.inputs import MAX_IMPORT_BYTES
 from schemas.issues import Issue
 from schemas.json_values import Json
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.refusals import Refused
-from schemas.vocabularies import MAX_FILE_BYTES, MediaType
+from schemas.vocabularies import MediaType
 
 MAX_JSON_BYTES: Final = 2 * 2**20
 """Largest body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
 
 IMPORT_PARTS: Final = ("file", "dry_run", "mapping", "mapping_name", "archived")
 """The parts that a multipart import may have (decisions §§12 and 13)."""
-
-MAX_IMPORT_BYTES: Final = 10 * 2**20
-"""Largest import file (interface v1, Limits)."""
 
 _MULTIPART_ALLOWANCE: Final = 64 * 2**10
 """Bytes that part headers and the mapping may add to a file of the full size."""
@@ -119,7 +117,7 @@ async def upload(request: Request, filename: str | None) -> Upload:
             "filename", Message("A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
         )
     data = b"".join([chunk async for chunk in limited_chunks(request, MAX_IMPORT_BYTES)])
-    return Upload(data, _named(filename), {})
+    return Upload(data, _filename(filename), {})
 
 
 class _Parser(MultiPartParser):
@@ -139,9 +137,11 @@ async def _multipart(request: Request) -> Upload:
 
 
 async def form_with_file(
-    request: Request, parts: Sequence[str], *, pasted_bytes: int = 0
+    request: Request, parts: Sequence[str] | None, *, pasted_bytes: int = 0
 ) -> tuple[dict[str, str], Upload | None]:
-    """Return the text fields of a multipart body, and its part `file` where it has one; `parts` are those it may have.
+    """Return the text fields of a multipart body, and its part `file` where it has one.
+
+    `parts` are those it may have; None allows every part.
 
     `pasted_bytes` are those that a text field may have which stands for a file. Raise `Refused` and `TooLarge`, as for
     an import.
@@ -162,38 +162,39 @@ async def form_with_file(
         await form.close()
 
 
-async def _sent(form: FormData, parts: Sequence[str]) -> tuple[dict[str, str], Upload | None]:
+async def _sent(form: FormData, parts: Sequence[str] | None) -> tuple[dict[str, str], Upload | None]:
     names = [name for name, _ in form.multi_items()]
-    refuse_unknown(names, parts, Message("part"))
+    if parts is not None:
+        refuse_unknown(names, parts, Message("part"))
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise unreadable(Message("The body has two parts named {name}; send each once.", name=shown(twice)), twice)
+        raise unreadable(Message("The body has two parts named {name}; send each once.", name=quote(twice)), twice)
     file = form.get("file")
     fields = {name: value for name, value in form.items() if isinstance(value, str)}
     if not isinstance(file, UploadFile):
         return fields, None
     if (file.size or 0) > MAX_IMPORT_BYTES:
         raise TooLarge(MAX_IMPORT_BYTES)
-    return fields, Upload(await file.read(), _named(file.filename or ""), fields)
+    return fields, Upload(await file.read(), _filename(file.filename or ""), fields)
 
 
-def _named(filename: str) -> str:
+def _filename(filename: str) -> str:
     if texts_schemas.control_in(filename) or len(filename) > 255:
         raise unreadable(Message("The file name is at most 255 characters, without control characters."), "filename")
     return visible(texts_schemas.code(filename))
 
 
-def refuse_unknown(names: Iterable[str], known: Sequence[str], what: Message) -> None:
+def refuse_unknown(names: Iterable[str], allowed: Sequence[str], what: Message) -> None:
     """Refuse a part or a parameter that an import does not have: the sender expects an effect of it."""
     issues = [
         Issue(
             "unknown_field",
             Message(
-                "An import has no {what} {name}; it has {known}.", what=what, name=shown(name), known=", ".join(known)
+                "An import has no {what} {name}; it has {known}.", what=what, name=quote(name), known=", ".join(allowed)
             ),
             name,
         )
         for name in dict.fromkeys(names)
-        if name not in known
+        if name not in allowed
     ]
     if issues:
         raise Refused(issues)
@@ -312,7 +313,7 @@ class FileForm:
             return
         if name in self._texts or (name == "file" and self._file_seen) or len(self._texts) == _MOST_PARTS:
             raise unreadable(
-                Message("The body has two parts named {name}, or too many parts; send each once.", name=shown(name)),
+                Message("The body has two parts named {name}, or too many parts; send each once.", name=quote(name)),
                 name,
             )
         if b"filename" in options:

@@ -52,24 +52,29 @@ class Service:
 
         They are loaded in a thread where one is not cached.
         """
-        of_the_day, known = self.rulesets.lately(), self.rulesets.known(version)
-        earlier = None if before is None else self.rulesets.known(before)
-        if of_the_day is None or known is None or (earlier is None) != (before is None):
+        of_the_day, of_version = self.rulesets.lately(), self.rulesets.in_memory(version)
+        earlier = None if before is None else self.rulesets.in_memory(before)
+        if of_the_day is None or of_version is None or (earlier is None) != (before is None):
             return await run_in_threadpool(self._rules_for, version, before)
-        return of_the_day, known, earlier
+        return of_the_day, of_version, earlier
 
     def _rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
         with self.writes.system() as connection:
-            earlier = None if before is None else self.rulesets.of(connection, before)
-            return self.rulesets.active(connection), self.rulesets.of(connection, version), earlier
+            earlier = None if before is None else self.rulesets.load(connection, before)
+            return self.rulesets.active(connection), self.rulesets.load(connection, version), earlier
 
 
 @asynccontextmanager
 async def open_service(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
     """Open the resources of a process, and close them again."""
-    with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
+    with (
+        Pool(database.app_url, size=settings.pool_size, clock=clock) as writes,
+        Readers.from_settings(settings) as readers,
+    ):
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(settings, clock, database, writes, reads, Objects.of(settings, database), Rulesets(), readers)
+            yield Service(
+                settings, clock, database, writes, reads, Objects.from_settings(settings, database), Rulesets(), readers
+            )
 
 
 def service_of(request: HTTPConnection) -> Service:

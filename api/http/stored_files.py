@@ -50,8 +50,8 @@ def chunks(file: IO[bytes], key: str, sha256: str) -> Iterator[bytes]:
     yield last
 
 
-def _compare(key: str, recorded: str, found: str) -> None:
-    if recorded != found:
+def _compare(key: str, recorded: str, actual: str) -> None:
+    if recorded != actual:
         metrics.note_damaged("altered")
-        log.error("objects.altered", key=key, recorded=recorded, found=found)
+        log.error("objects.altered", key=key, recorded=recorded, found=actual)
         raise Fault

@@ -3,15 +3,15 @@
 A write handler reads downwards: its parameters, `received.admitted()`, `write.answer`. What a write does in its
 transaction and how its result is shown belong to the handler: this module knows no field and no record. With an
 Idempotency-Key the answer is stored in the same transaction, and a repeat gets it instead of a second write
-(`pipelines.writing.idempotency` defines what is stored, how long, and which request waits for which).
+(`warehouse.answers` defines what is stored, how long, and which request waits for which).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Final, Self, TypeVar
+from typing import Annotated, Final, Generic, Self, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Header
@@ -19,22 +19,20 @@ from pydantic import BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, in_language
+from api.http.answers import JsonAnswer, accepted_language, in_language, json_of
 from api.http.auth import Credential, admit, admit_in_thread, credential_of
-from api.http.errors import KeyReused, OverPlan, VersionConflict
+from api.http.errors import VersionConflict
 from api.http.parameters import idempotency_key
 from api.http.requests import MAX_JSON_BYTES, content_length, fingerprint, json_body, origin_of_actor
 from api.http.service import Service, service_of
-from pipelines.writing import idempotency
-from pipelines.writing.idempotency import RepeatableRequest
-from pipelines.writing.write import PlanLimitReached, StorageFull
 from schemas.actors import Actor
 from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.skus.inputs import ReasonInput, parse_body, validator
-from services.run import Once, run
+from services.run import run
 from warehouse.accounts.keys import Key
+from warehouse.answers import Answer, RepeatableRequest
 from warehouse.operate.sessions import Connection
 
 T = TypeVar("T")
@@ -46,43 +44,46 @@ _REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Repeatable:
+class _Once(Generic[R]):
     """A request with an Idempotency-Key, as `services.run` answers it once."""
 
     request: RepeatableRequest
     now: Callable[[], datetime]
+    replay: Callable[[Answer], R]
+    stored: Callable[[R], Answer | None]
+    """The form in which an answer is kept; None of one that is not."""
 
-    def recall(self, conn: Connection) -> Response | None:
-        """Return the answer that an equal request had, marked as a repeat."""
+    def recall(self, conn: Connection) -> R | None:
+        """Return the answer that an equal request had."""
         stored = self.request.recall(conn, self.now())
-        return None if stored is None else Response(stored.body, stored.status, _REPLAYED, media_type=stored.media_type)
+        return None if stored is None else self.replay(stored)
 
-    def keep(self, conn: Connection, answer: Response) -> None:
-        """Store the answer where it says success."""
-        if answer.status_code < 300:
-            stored = idempotency.Answer(answer.status_code, str(answer.media_type), bytes(answer.body))
+    def keep(self, conn: Connection, answer: R) -> None:
+        """Store the answer where it is one to keep."""
+        if (stored := self.stored(answer)) is not None:
             self.request.keep(conn, stored, self.now())
 
 
-def _itself(record_id: UUID) -> UUID:
-    return record_id
+def _replay(stored: Answer) -> Response:
+    return Response(stored.body, stored.status, _REPLAYED, media_type=stored.media_type)
 
 
-@dataclass(frozen=True, slots=True)
-class _MadeOnce:
-    """A form of a page, of which the id of the record is kept that it made."""
+def _success(answer: Response) -> Answer | None:
+    if answer.status_code >= 300:
+        return None
+    return Answer(answer.status_code, str(answer.media_type), bytes(answer.body))
 
-    request: RepeatableRequest
-    now: Callable[[], datetime]
 
-    def recall(self, conn: Connection) -> UUID | None:
-        """Return the id of what the form made before."""
-        stored = self.request.recall(conn, self.now())
-        return None if stored is None else UUID(bytes(stored.body).decode())
+def _id_of(stored: Answer) -> UUID:
+    return UUID(stored.body.decode())
 
-    def keep(self, conn: Connection, answer: UUID) -> None:
-        """Store the id."""
-        self.request.keep(conn, idempotency.Answer(HTTPStatus.OK, "text/plain", str(answer).encode()), self.now())
+
+def _stored_id(record_id: UUID) -> Answer:
+    return Answer(HTTPStatus.OK, "text/plain", str(record_id).encode())
+
+
+def _itself(result: T) -> T:
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,43 +133,54 @@ class Write:
         request with the same Idempotency-Key gets the first one's answer; only success answers are stored. A `dry_run`
         stores none and gets none.
         """
-        once = self._repeatable(fingerprint, dry_run=dry_run)
-        return self._run(operation, lambda result: in_language(render(result), self.actor.lang), once, pipelined)
+        return run(
+            self.service.writes,
+            self.actor,
+            operation,
+            lambda result: in_language(render(result), self.actor.lang),
+            once=self._once(fingerprint, _replay, _success, dry_run=dry_run),
+            pipelined=pipelined,
+        )
+
+    def do(self, operation: Callable[[Connection], T]) -> T:
+        """Return the result of `operation`, done in one transaction; see `services.run`."""
+        return run(self.service.writes, self.actor, operation, _itself)
+
+    def answer_with_secret(
+        self,
+        fingerprint: bytes,
+        operation: Callable[[Connection], T],
+        render: Callable[[T], JsonAnswer],
+        secret: Sequence[str],
+        *,
+        dry_run: bool,
+    ) -> Response:
+        """Return as `answer` does, but store null for the members `secret`: a repeat does not get them."""
+        whole: JsonAnswer | None = None
+
+        def render_stored(result: T) -> Response:
+            nonlocal whole
+            whole = render(result)
+            return json_of(whole.value | dict.fromkeys(secret), whole.status_code)
+
+        answer = self.answer(fingerprint, operation, render_stored, dry_run=dry_run)
+        return in_language(whole, self.actor.lang) if whole and isinstance(answer, JsonAnswer) else answer
 
     def made_once(self, fingerprint: bytes, operation: Callable[[Connection], UUID]) -> UUID:
         """Return the id of what `operation` made for a form, or of what it made when the form was sent before."""
-        return self._run(operation, _itself, self._made_once(fingerprint))
+        once = self._once(fingerprint, _id_of, _stored_id)
+        return run(self.service.writes, self.actor, operation, _itself, once=once)
 
     def made_before(self, fingerprint: bytes) -> UUID | None:
         """Return the id of what the form made when it was sent before, for a page that works before its transaction."""
-        return self._earlier(self._made_once(fingerprint))
-
-    def _made_once(self, fingerprint: bytes) -> _MadeOnce | None:
-        repeatable = self._repeatable(fingerprint, dry_run=False)
-        return None if repeatable is None else _MadeOnce(repeatable.request, repeatable.now)
-
-    def _run(
-        self,
-        operation: Callable[[Connection], T],
-        render: Callable[[T], R],
-        once: Once[R] | None,
-        pipelined: bool = False,
-    ) -> R:
-        try:
-            return run(self.service.writes, self.actor, operation, render, once=once, pipelined=pipelined)
-        except StorageFull as full:
-            raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
-        except PlanLimitReached as reached:
-            raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
-        except idempotency.ReusedKey:
-            raise KeyReused from None
+        return self._earlier(self._once(fingerprint, _id_of, _stored_id))
 
     def answer_in(self, conn: Connection, fingerprint: bytes, render: Callable[[], Response]) -> Response:
         """Return what `render` makes, kept in the caller's own transaction of this write's company, or the kept answer.
 
         For a handler whose work no transaction of the application's role can do.
         """
-        once = self._repeatable(fingerprint, dry_run=False)
+        once = self._once(fingerprint, _replay, _success)
         if once is not None and (earlier := once.recall(conn)) is not None:
             return earlier
         answer = in_language(render(), self.actor.lang)
@@ -178,26 +190,33 @@ class Write:
 
     def answered(self, fingerprint: bytes, *, dry_run: bool) -> Response | None:
         """Return the answer that an equal request already had, for a handler that works before its transaction."""
-        return self._earlier(self._repeatable(fingerprint, dry_run=dry_run))
+        return self._earlier(self._once(fingerprint, _replay, _success, dry_run=dry_run))
 
-    def _earlier(self, once: Once[R] | None) -> R | None:
+    def _earlier(self, once: _Once[R] | None) -> R | None:
         if once is None:
             return None
-        try:
-            return self.service.writes.run(self.actor.company_id, once.recall, pipelined=True, repeatable=True)
-        except idempotency.ReusedKey:
-            raise KeyReused from None
+        return self.service.writes.run(self.actor.company_id, once.recall, pipelined=True, repeatable=True)
 
-    def _repeatable(self, fingerprint: bytes, *, dry_run: bool) -> _Repeatable | None:
-        """Return the identity of a repeatable request; None without an Idempotency-Key or if nothing is written."""
+    def _once(
+        self,
+        fingerprint: bytes,
+        replay: Callable[[Answer], R],
+        stored: Callable[[R], Answer | None],
+        *,
+        dry_run: bool = False,
+    ) -> _Once[R] | None:
+        """Return a repeatable request with the form of its answer; None without an Idempotency-Key or in a dry run."""
         request, key = self.request, self.form_key or idempotency_key(self.request)
         if key is None or dry_run:
             return None
-        path = request.scope["path"]
-        repeatable = RepeatableRequest.of(
-            self.actor.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint
+        repeatable = RepeatableRequest.from_key(
+            self.actor.company_id,
+            method=request.method,
+            path=request.scope["path"],
+            key=key,
+            fingerprint=fingerprint,
         )
-        return _Repeatable(repeatable, self.service.clock.now)
+        return _Once(repeatable, self.service.clock.now, replay, stored)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from api.pages.render import rows, text
 from pipelines.reading.columns import field_column
 from pipelines.reading.grid import fields_of
 from pipelines.reading.mapping import merged
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from schemas.imports.types import Asked, ImportSource, SourceSheet
 from schemas.messages import header, word
 
@@ -54,15 +54,15 @@ class ShownColumn:
 def shown_columns(source: ImportSource) -> list[ShownColumn]:
     """Return every column of both tables: those that are read, those that are asked about, those that are not read."""
     parts = source["components"]
-    found = [*_of_table("sku", source["sheet"], source), *_asked(source)]
+    columns = [*_of_table("sku", source["sheet"], source), *_columns_in_question(source)]
     if parts is not None:
         table: Table = "component" if _is_own_sheet(source, parts) else "sku"
-        found += _of_table(table, parts["sheet"], parts)
+        columns += _of_table(table, parts["sheet"], parts)
     first: dict[str, ShownColumn] = {}
-    for column in found:  # one column may serve several fields; a person chooses one
+    for column in columns:  # one column may serve several fields; a person chooses one
         if column.input not in first or (column.field and not first[column.input].field):
             first[column.input] = column
-    return sorted(first.values(), key=lambda each: (each.table != "sku", len(each.column), each.column))
+    return sorted(first.values(), key=lambda column: (column.table != "sku", len(column.column), column.column))
 
 
 def apart(columns: Sequence[ShownColumn]) -> tuple[list[ShownColumn], list[ShownColumn]]:
@@ -70,9 +70,9 @@ def apart(columns: Sequence[ShownColumn]) -> tuple[list[ShownColumn], list[Shown
 
     A file of a product database has two hundred of them, and the report stands below.
     """
-    shown = [each for each in columns if each.field or each.message is not None]
-    unread = [each for each in columns if not each.field and each.message is None]
-    return ([*columns], []) if len(unread) <= _MOST_UNREAD or not shown else (shown, unread)
+    visible = [column for column in columns if column.field or column.message is not None]
+    unread = [column for column in columns if not column.field and column.message is None]
+    return ([*columns], []) if len(unread) <= _MOST_UNREAD or not visible else (visible, unread)
 
 
 def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[tuple[str, str]]:
@@ -93,14 +93,14 @@ def name_of_field(table: Table, field: str, lang: str) -> str:
 
     A line of several components numbers their fields: `component_2_weight_g` is the weight of the second.
     """
-    found = _OF_PART.fullmatch(field)
-    if found and field not in {*fields_of("sku"), *fields_of("component")}:
-        part = f"{found[1]}. {text('item.part', lang)}" if found[1] else text("item.part", lang)
-        return f"{part}: {name_of_field('component', found[2], lang)}"
-    if found := _VOLUME.fullmatch(field):
-        half = text(f"half.{found[3]}", lang) if found[3] else ""
-        period = ", ".join(each for each in (found[2], half) if each)
-        market = found[1].upper().replace("_", "-")
+    match = _OF_PART.fullmatch(field)
+    if match and field not in {*fields_of("sku"), *fields_of("component")}:
+        part = f"{match[1]}. {text('item.part', lang)}" if match[1] else text("item.part", lang)
+        return f"{part}: {name_of_field('component', match[2], lang)}"
+    if match := _VOLUME.fullmatch(field):
+        half = text(f"half.{match[3]}", lang) if match[3] else ""
+        period = ", ".join(part_text for part_text in (match[2], half) if part_text)
+        market = match[1].upper().replace("_", "-")
         return text("imports.field.annual_volume", lang, market=market, period=period).strip()
     return text(f"imports.field.{field}", lang) if field in _READ_ONLY else header(table, field, lang)
 
@@ -121,25 +121,25 @@ def header_row_input(table: Table) -> str:
 
 
 def _mapping_of(
-    table: Table, read: ImportSource | SourceSheet, shown: Iterable[ShownColumn], form: Mapping[str, str]
+    table: Table, read: ImportSource | SourceSheet, all_columns: Iterable[ShownColumn], form: Mapping[str, str]
 ) -> dict[str, object]:
     """Return the mapping of one table: what a mapping had settled before, then what the form changes."""
-    mapped, columns = set(read.get("mapped", ())), [each for each in shown if each.table == table]
+    mapped, columns = set(read.get("mapped", ())), [column for column in all_columns if column.table == table]
     chosen: dict[str, list[str]] = {}
-    off = {each["field"] for each in read.get("switched_off", ())}
-    for each in columns:
-        now = form.get(each.input, each.field)
-        if now != each.field or now in mapped:
-            chosen.setdefault(now, []).append(each.column)
-        if now != each.field and each.field:
-            off.add(each.field)
-    kept = {form.get(each.input, each.field) for each in columns}
+    off = {field["field"] for field in read.get("switched_off", ())}
+    for column in columns:
+        now = form.get(column.input, column.field)
+        if now != column.field or now in mapped:
+            chosen.setdefault(now, []).append(column.column)
+        if now != column.field and column.field:
+            off.add(column.field)
+    kept = {form.get(column.input, column.field) for column in columns}
     settled: dict[str, object] = dict.fromkeys(sorted(off - kept))
     settled |= {name: at[0] if len(at) == 1 else at for name, at in chosen.items() if name != _WITHOUT}
     mapping: dict[str, object] = {"columns": settled} if settled else {}
     for key in ("constants", "values"):
-        if given := read.get(key):
-            mapping[key] = given
+        if values := read.get(key):
+            mapping[key] = values
     line = form.get(header_row_input(table), str(read["header_row"]) if read.get("header_row_mapped") else "").strip()
     if line:
         mapping["header_row"] = int(line) if line.isdecimal() else line
@@ -156,32 +156,34 @@ def asked_for_columns(*, dry_run: bool, failure_code: str | None, failure_kind: 
 
 def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:
     samples = read.get("samples", {})
-    for each in read["columns"]:
-        yield ShownColumn(table, sheet, each["column"], each["header"], each["field"], samples.get(each["column"], ()))
+    for column in read["columns"]:
+        yield ShownColumn(
+            table, sheet, column["column"], column["header"], column["field"], samples.get(column["column"], ())
+        )
     for ignored in read["ignored"]:
         at = ignored["column"]
         yield ShownColumn(table, sheet, at, ignored["header"], _WITHOUT, samples.get(at, ()))
 
 
-def _asked(source: ImportSource) -> Iterator[ShownColumn]:
-    for each in source.get("asked", ()):
-        if not is_about_column(each) or each["column"] is None or each["header"] is None:
+def _columns_in_question(source: ImportSource) -> Iterator[ShownColumn]:
+    for question in source.get("asked", ()):
+        if not is_about_column(question) or question["column"] is None or question["header"] is None:
             continue
         yield ShownColumn(
-            "component" if "components" in each["answer"] else "sku",
-            each.get("sheet", source["sheet"]),
-            each["column"],
-            each["header"],
+            "component" if "components" in question["answer"] else "sku",
+            question.get("sheet", source["sheet"]),
+            question["column"],
+            question["header"],
             _WITHOUT,
-            source.get("samples", {}).get(each["column"], ()),
-            each["could_be"],
-            each["message"],
+            source.get("samples", {}).get(question["column"], ()),
+            question["could_be"],
+            question["message"],
         )
 
 
-def is_about_column(asked: Asked) -> bool:
+def is_about_column(question: Asked) -> bool:
     """Return whether a question is which field a column is, as the table of columns asks it; old ones have no kind."""
-    return asked.get("kind", "column") == "column" and asked["column"] is not None
+    return question.get("kind", "column") == "column" and question["column"] is not None
 
 
 def _is_own_sheet(source: ImportSource, parts: SourceSheet) -> bool:
@@ -207,54 +209,54 @@ class Question:
 def open_questions(source: ImportSource, lang: str, *, beside_columns: bool) -> list[Question]:
     """Return the questions of an import; `beside_columns` where the table of columns asks what a column is."""
     return [
-        Question(f"answer.{at}", _place(asked, lang), asked["message"], _choices(asked, lang))
-        for at, asked in enumerate(source.get("asked", ()))
-        if not (beside_columns and is_about_column(asked))
+        Question(f"answer.{at}", _place(question, lang), question["message"], _choices(question, lang))
+        for at, question in enumerate(source.get("asked", ()))
+        if not (beside_columns and is_about_column(question))
     ]
 
 
 def chosen_answers(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
     """Return the pieces of mapping that a form chose, together."""
     mapping: dict[str, object] = {}
-    for at, asked in enumerate(source.get("asked", ())):
+    for at, question in enumerate(source.get("asked", ())):
         choice = form.get(f"answer.{at}", "")
-        if choice not in {code for code, _ in _choices(asked, "en")}:
+        if choice not in {code for code, _ in _choices(question, "en")}:
             continue
-        piece: dict[str, object] = {"columns": dict.fromkeys(asked["could_be"])}  # reads its field from nowhere
+        piece: dict[str, object] = {"columns": dict.fromkeys(question["could_be"])}  # reads its field from nowhere
         if choice != _NOT_READ:
-            piece = answer_with(asked, choice)
-        elif "components" in asked["answer"]:
+            piece = answer_with(question, choice)
+        elif "components" in question["answer"]:
             piece = {"components": piece}
         mapping = merged(mapping, piece)
     return mapping
 
 
-def _place(asked: Asked, lang: str) -> str:
+def _place(question: Asked, lang: str) -> str:
     """Return where in the file a question is: its sheet, column and lines."""
-    column = asked["column"] and text("imports.asked.column", lang, column=asked["column"])
-    lines = asked.get("lines") and text("imports.asked.lines", lang, lines=asked["lines"])
-    return ", ".join(each for each in (asked.get("sheet"), column, lines) if each)
+    column = question["column"] and text("imports.asked.column", lang, column=question["column"])
+    lines = question.get("lines") and text("imports.asked.lines", lang, lines=question["lines"])
+    return ", ".join(part for part in (question.get("sheet"), column, lines) if part)
 
 
-def _choices(asked: Asked, lang: str) -> list[tuple[str, str]]:
-    if not asked.get("answer"):  # of an import of an earlier release
+def _choices(question: Asked, lang: str) -> list[tuple[str, str]]:
+    if not question.get("answer"):  # of an import of an earlier release
         return []
-    choices = [(choice, _word(asked, choice, lang)) for choice in asked["could_be"]]
-    columns = _piece(asked).get("columns")
-    if is_about_column(asked) and isinstance(columns, Mapping) and list(columns) == asked["could_be"]:
+    choices = [(choice, _word(question, choice, lang)) for choice in question["could_be"]]
+    columns = _piece(question).get("columns")
+    if is_about_column(question) and isinstance(columns, Mapping) and list(columns) == question["could_be"]:
         choices.append((_NOT_READ, text("imports.asked.not_read", lang)))
     return choices
 
 
-def _piece(asked: Asked) -> Mapping[str, Any]:
+def _piece(question: Asked) -> Mapping[str, Any]:
     """Return the piece of mapping that answers a question, of the table that it is about."""
-    parts = asked["answer"].get("components")
-    return parts if isinstance(parts, Mapping) else asked["answer"]
+    parts = question["answer"].get("components")
+    return parts if isinstance(parts, Mapping) else question["answer"]
 
 
-def _word(asked: Asked, choice: str, lang: str) -> str:
+def _word(question: Asked, choice: str, lang: str) -> str:
     """Return a choice in words: a field by its name, a code by its word, what the file itself says as it is."""
-    kind, of_parts = asked["kind"], "components" in asked["answer"]
+    kind, of_parts = question["kind"], "components" in question["answer"]
     if kind == "column":
         field = field_column(choice, "component" if of_parts else "sku")
         if field is None:
@@ -262,7 +264,7 @@ def _word(asked: Asked, choice: str, lang: str) -> str:
         if family := dict(field.fixed).get("material_family"):  # the weight of the parts of a material
             return word("material_family", family, lang)
         return name_of_field("component" if of_parts else "sku", choice, lang)
-    values = _piece(asked).get("values") if kind == "value" else None
+    values = _piece(question).get("values") if kind == "value" else None
     if isinstance(values, Mapping) and len(values) == 1:
         column = field_column(next(iter(values)), "component" if of_parts else "sku")
         if column is not None and column.field.vocabulary:

@@ -107,17 +107,17 @@ def import_file(
 
     Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
     """
-    data, given = _check_sent(file, answer, errors), mapping[0] if mapping else None
+    data, mapping_text = _check_sent(file, answer, errors), mapping[0] if mapping else None
     if mapping and len(mapping) > 1:  # one alone goes as it is: the service judges it
-        given = orjson.dumps(reduce(merged, map(_object, mapping))).decode()
+        mapping_text = orjson.dumps(reduce(merged, map(_object, mapping))).decode()
     lang = check_choices(LANGUAGES, [lang])[0] if lang else locale_language()
     service = Client(_check_url(url) if url else Settings.load(data_dir=data_dir).base_url, _read_key(key), lang)
     mapping_fields = {
-        name: value for name, value in (("mapping", given), ("mapping_name", mapping_name)) if value is not None
+        name: value for name, value in (("mapping", mapping_text), ("mapping_name", mapping_name)) if value is not None
     }
     if file is None or data is None:
         path = f"{_PATH}/{quote(str(answer), safe='')}/repeat"
-        answered = service.post(path, {"mapping": _object(given or "{}"), "dry_run": dry_run})
+        answered = service.post(path, {"mapping": _object(mapping_text or "{}"), "dry_run": dry_run})
     else:
         query = f"dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
         parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
@@ -128,8 +128,8 @@ def import_file(
     faults = _load_faults(service, accepted["poll_url"], fault_count)
     written = _write(errors, data, finished["source"], faults, lang) if data and errors and faults else []
     if as_json:
-        shown = {name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}
-        show(shown | {name: finished["source"].get(name, []) for name in ("asked", "readings")}, as_json=True)
+        record = {name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}
+        show(record | {name: finished["source"].get(name, []) for name in ("asked", "readings")}, as_json=True)
         return
     typer.echo(summary(finished, faults, lang))
     if written:
@@ -152,12 +152,12 @@ def _check_sent(file: Path | None, answer: str | None, errors: Path | None) -> b
 
 def _object(mapping: str) -> JsonObject:
     try:
-        found = orjson.loads(mapping)
+        value = orjson.loads(mapping)
     except orjson.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise typer.BadParameter(f"{mapping} is no JSON object.", param_hint="--mapping")
-    return found
+    return value
 
 
 def _check_target(errors: Path, file: Path) -> None:
@@ -176,8 +176,8 @@ def _check_url(url: str) -> str:
     return url
 
 
-def _read_key(given: str) -> str:
-    key = sys.stdin.readline().strip() if given == "-" else given.strip()
+def _read_key(option: str) -> str:
+    key = sys.stdin.readline().strip() if option == "-" else option.strip()
     if not (key and key.isascii() and key.isprintable()):
         raise typer.BadParameter("A key begins with svc_ and stands in one line.", param_hint="--key")
     return key
@@ -299,10 +299,10 @@ Text = Annotated[str, typer.Option("--text", help="The text in the column; case,
 def list_words(data_dir: Path | None, *, company: CompanyId) -> JsonObject:
     """List the words by field."""
     with as_operator(data_dir) as operator, operator.company(company) as connection:
-        found = words.load(connection)
+        words_by_field = words.load(connection)
     records = [
         {"field": field, "text": text, "value": value}
-        for field, texts in found.items()
+        for field, texts in words_by_field.items()
         for text, value in texts.items()
     ]
     return {"words": records}

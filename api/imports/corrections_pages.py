@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.errors import HttpRefusal, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, http_refusal
 from api.http.service import service_of
 from api.http.writing import Write
 from api.imports.pages import answer_with_id, sentences_of, to_import
@@ -29,7 +29,6 @@ from schemas.messages import header, word
 from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
 from services.imports.words import change_words
-from services.run import run
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
 from warehouse.operate.sessions import Connection
@@ -54,7 +53,7 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     import_id, lang = path_id(request), language_of(request)
     try:
         return await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await _rejected_page(request, session, refusal=http_refusal(refused))
 
 
@@ -67,8 +66,8 @@ async def post_rejected(request: Request, session: Editor, form: SentForm) -> Re
             request, write, path_id(request), list(_edits(form)), answer_with_id, dry_run=_said(form)
         )
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
-        return await _rejected_page(request, session, refusal=http_refusal(refused), given=form)
+    except SHOWN_IN_FORM as refused:
+        return await _rejected_page(request, session, refusal=http_refusal(refused), form=form)
 
 
 @router.get("/{id}/values")
@@ -85,42 +84,42 @@ async def post_values(request: Request, session: Editor, form: SentForm) -> Resp
         await run_in_threadpool(_keep_words, write, path_id(request), form)
         answer = await submit_corrected(request, write, path_id(request), (), answer_with_id, dry_run=_said(form))
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
-        return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), given=form)
+    except SHOWN_IN_FORM as refused:
+        return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), form=form)
 
 
 async def _rejected_page(
-    request: Request, session: Session, *, refusal: HttpRefusal | None = None, given: Mapping[str, str] | None = None
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, form: Mapping[str, str] | None = None
 ) -> Response:
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     try:
         stored = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
-        found = await rejected_rows(
+        page_of_rows = await rejected_rows(
             request, session.company_id, stored, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
         )
     except Refused as gone:  # the file is no longer stored
         return await run_in_threadpool(_page, request, session, "rejected.html", http_refusal(gone), rows=[], total=0)
-    headers = {each["sheet"]: each["cells"] for each in found["headers"]}
-    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in found["data"]]
-    shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE}
-    shown |= {"total": found["pagination"]["total"], "dry_run": stored.dry_run}
-    return await run_in_threadpool(_page, request, session, "rejected.html", refusal, given, **shown)
+    headers = {header["sheet"]: header["cells"] for header in page_of_rows["headers"]}
+    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in page_of_rows["data"]]
+    values = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE}
+    values |= {"total": page_of_rows["pagination"]["total"], "dry_run": stored.dry_run}
+    return await run_in_threadpool(_page, request, session, "rejected.html", refusal, form, **values)
 
 
 def _values_page(
-    request: Request, session: Session, *, refusal: HttpRefusal | None = None, given: Form | None = None
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, form: Form | None = None
 ) -> Response:
     lang, import_id = language_of(request), path_id(request)
     dry_run = stored_import(service_of(request), session.company_id, import_id).dry_run
     with service_of(request).writes.company(session.company_id) as conn:
         unknown = queries.unknown_values(conn, import_id, limit=_MOST_VALUES)
     values = [
-        {"name": each.field, "text": each.value, "rows": each.rows, "field": label, "choices": choices}
-        for each in unknown
-        for label, choices in [field_choices_of(each.field, lang)]
+        {"name": value.field, "text": value.value, "rows": value.rows, "field": label, "choices": choices}
+        for value in unknown
+        for label, choices in [field_choices_of(value.field, lang)]
         if choices
     ]
-    return _page(request, session, "values.html", refusal, given, values=values, empty=_EMPTY, dry_run=dry_run)
+    return _page(request, session, "values.html", refusal, form, values=values, empty=_EMPTY, dry_run=dry_run)
 
 
 def _page(
@@ -128,8 +127,8 @@ def _page(
     session: Session,
     template: str,
     refusal: HttpRefusal | None,
-    given: Mapping[str, str] | None = None,
-    **shown: Any,  # what a template takes is not typed
+    form: Mapping[str, str] | None = None,
+    **values: Any,  # what a template takes is not typed
 ) -> Response:
     """Return a page of corrections, after a refusal with its sentences and what was sent."""
     return page(
@@ -138,10 +137,10 @@ def _page(
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
         faults=[("", sentence) for sentence in sentences_of(refusal, language_of(request))],
-        given=given or {},
+        given=form or {},
         once=str(uuid4()),
         back=f"/imports/{path_id(request)}",
-        **shown,
+        **values,
     )
 
 
@@ -168,16 +167,16 @@ def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
         change_words(conn, write.actor, OwnWordsInput(words=chosen))
 
-    run(write.service.writes, write.actor, keep, lambda done: done)
+    write.do(keep)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:
     """Yield a word for each text with a chosen meaning; the form names a text by its field and itself."""
-    known = {(each.field, each.value) for each in unknown}
+    pairs = {(value.field, value.value) for value in unknown}
     at = 0
     while (field := form.get(f"field.{at}")) is not None:
         text, value = form.get(f"text.{at}", ""), form.get(f"value.{at}", "")
-        if value and (field, text) in known:
+        if value and (field, text) in pairs:
             yield OwnWordInput(field=field, text=text, value=None if value == _EMPTY else value)
         at += 1
 

@@ -4,7 +4,6 @@ The report is shown as a whole or for one reason. The command `pcds import --err
 back.
 """
 
-import hmac
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -17,8 +16,8 @@ from starlette.responses import Response
 
 from api.audit.words import path_in_words
 from api.http.answers import translated
-from api.http.errors import HttpRefusal, TooLarge, http_refusal
-from api.http.requests import MAX_IMPORT_BYTES, Upload, fingerprint, form_with_file
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, TooLarge, http_refusal
+from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
 from api.http.writing import with_reason
 from api.imports.columns_pages import (
@@ -40,7 +39,8 @@ from api.pages.render import language_of, link, page, redirect, said
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
-from schemas.imports.types import ImportSource, SourceColumn, has_counts
+from schemas.imports.inputs import MAX_IMPORT_BYTES
+from schemas.imports.types import ImportSource, SourceColumn, has_counts, has_not_ended
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused, require
@@ -87,6 +87,7 @@ def list_page(
         "imports.html",
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
+        waits=any(has_not_ended(entry["status"]) for entry in recent["data"]),
         recent=recent["data"],
         asks_columns=asked_for_columns,
         counted=has_counts,
@@ -105,21 +106,21 @@ def import_page(
     """Return the page of one import; with a `refusal` of what was asked of it, its reasons above it."""
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        found = require(queries.status(conn, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True))
-        templates = found["templates"]
+        status = require(queries.status(conn, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True))
+        templates = status["templates"]
         reasons, relatives = queries.reasons(conn, import_id), queries.relatives(conn, import_id)
         chosen = _chosen_reason(request, reasons)
         if chosen is not None:
             faults = queries.faults(conn, import_id, chosen, limit=PAGE_SIZE, offset=offset)
             templates |= {fault["message"]: fault["template"] for fault in faults if fault["template"]}
-            found["errors"] = [*faults]
-    failure = found["failure"]
+            status["errors"] = [*faults]
+    failure = status["failure"]
     asks = asked_for_columns(
-        dry_run=found["dry_run"],
+        dry_run=status["dry_run"],
         failure_code=failure["code"] if failure else None,
         failure_kind=failure.get("kind") if failure else None,
     )
-    columns = shown_columns(found["source"])
+    columns = shown_columns(status["source"])
     columns, folded = (columns, []) if asks else apart(columns)
     return page(
         request,
@@ -127,28 +128,29 @@ def import_page(
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
         faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        waits=has_not_ended(status["status"]),
         once=str(uuid4()),
-        found=found,
-        counted=has_counts(found["status"], found["progress"]["done"]),
+        found=status,
+        counted=has_counts(status["status"], status["progress"]["done"]),
         reasons=reasons,
         undone_at=relatives.undone_at,
         answers=relatives.answers,
         answered_by=relatives.answered_by,
         meaning=lambda reason: _meaning(reason.code, reason.message),
-        warned=[(_meaning(code, code), number) for code, number in found["warning_counts"].items()],
+        warned=[(_meaning(code, code), number) for code, number in status["warning_counts"].items()],
         field_name=lambda field: path_in_words(field, lang) if field else "",
         chosen=chosen,
-        columns=_columns_with_fields(found["source"], lang),
-        fields=[(column, field_choices(column, found["source"], lang)) for column in columns],
-        folded=[(column, field_choices(column, found["source"], lang)) for column in folded],
+        columns=_columns_with_fields(status["source"], lang),
+        fields=[(column, field_choices(column, status["source"], lang)) for column in columns],
+        folded=[(column, field_choices(column, status["source"], lang)) for column in folded],
         translate=lambda text: said(stored_message(text, templates), lang),
         asks_columns=asks,
-        questions=open_questions(found["source"], lang, beside_columns=found["dry_run"]),
-        open_count=len(found["source"].get("asked", ())),
+        questions=open_questions(status["source"], lang, beside_columns=status["dry_run"]),
+        open_count=len(status["source"].get("asked", ())),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,
-        total=chosen.faults if chosen else found["pagination"]["total"],
+        total=chosen.faults if chosen else status["pagination"]["total"],
     )
 
 
@@ -162,8 +164,8 @@ def sentences_of(refusal: HttpRefusal | None, lang: str) -> list[str]:
 
 def _meaning(code: str, otherwise: str) -> str:
     """Return what the code of a fault or warning means; `otherwise` where no table has it."""
-    known = ISSUE_CODES.get(code)
-    return known.meaning if known else otherwise
+    code_row = ISSUE_CODES.get(code)
+    return code_row.meaning if code_row else otherwise
 
 
 def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:
@@ -229,7 +231,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
             keep_archived=file.fields.get("archived") == "keep",
         )
         return to_import(request, await submit(request, write, sent, answer_with_id))
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(list_page, request, session, refusal=http_refusal(refused), rows=rows)
 
 
@@ -241,22 +243,22 @@ async def post_columns(request: Request, session: Editor, form: SentForm) -> Res
     """
     try:
         write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
-        found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, path_id(request))
+        stored = await run_in_threadpool(stored_import, write.service, write.actor.company_id, path_id(request))
         dry_run, archived = form.get("step") != "import", form.get("archived")
         name = form.get("mapping_name", "").strip()
         answer = await repeat(
             request,
             write,
-            found,
+            stored,
             answer_with_id,
-            mapping=merged(chosen_mapping(found.source, form), chosen_answers(found.source, form)),
+            mapping=merged(chosen_mapping(stored.source, form), chosen_answers(stored.source, form)),
             dry_run=dry_run,
             keep_as=mapping_name(name) if name and not dry_run else None,
             asks_columns=dry_run,
             keep_archived=archived == "keep" if archived else None,
         )
         return to_import(request, answer)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return await run_in_threadpool(import_page, request, session, refusal=http_refusal(refused))
 
 
@@ -271,8 +273,7 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
         fields, file = await form_with_file(request, _PARTS, pasted_bytes=_MOST_PASTED_BYTES)
     except TooLarge:
         raise TooLarge(MAX_IMPORT_BYTES) from None
-    if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
-        raise PageRefused(403, "refused.form")
+    forms.refuse_other_page(request, fields, session.csrf)
     rows = fields.get("rows", "")
     if file is not None and (file.data or (file.filename and not rows.strip())):
         return file, None

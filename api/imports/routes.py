@@ -153,8 +153,8 @@ async def post_import(
     """
     file = await upload(request, filename)
     write = await run_in_threadpool(Write.by_key, request, key)
-    named = {"dry_run": dry_run, "mapping": mapping, "mapping_name": mapping_name, "archived": archived}
-    sent = {name: values or [] for name, values in named.items()}
+    parts = {"dry_run": dry_run, "mapping": mapping, "mapping_name": mapping_name, "archived": archived}
+    sent = {name: values or [] for name, values in parts.items()}
     submission = await run_in_threadpool(_submission, write, file, sent)
     return submission if isinstance(submission, Response) else await submit(request, write, submission, _accepted)
 
@@ -189,10 +189,10 @@ async def post_repeat(
     sent = parse_body(ImportRepeat, body)
     dry = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")]) or False
     write = await run_in_threadpool(Write.by_key, request, key)
-    found = await run_in_threadpool(stored_import, write.service, write.actor.company_id, import_id)
+    stored = await run_in_threadpool(stored_import, write.service, write.actor.company_id, import_id)
     keep_archived = None if archived is None else archived[0] == "keep"
     return await repeat(
-        request, write, found, _accepted, mapping=sent.mapping, dry_run=dry, keep_archived=keep_archived
+        request, write, stored, _accepted, mapping=sent.mapping, dry_run=dry, keep_archived=keep_archived
     )
 
 
@@ -202,15 +202,15 @@ def _submission(write: Write, file: Upload, sent: _Sent) -> Submission | Respons
     dry_run = _with_part("dry_run", truth, sent, file) or False
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
-    given, name = _mapping(file, sent), _with_part("mapping_name", sent_once, sent, file)
+    mapping, name = _mapping(file, sent), _with_part("mapping_name", sent_once, sent, file)
     name = None if name is None else mapping_name(name)
     return Submission(
         file.data,
         file.filename,
         dry_run,
-        kept_mapping(write, name) if given is None and name is not None else given,
+        kept_mapping(write, name) if mapping is None and name is not None else mapping,
         name,
-        keeps_mapping=given is not None,
+        keeps_mapping=mapping is not None,
         fingerprint=digest,
         keep_archived=_with_part("archived", read_archived, sent, file) == "keep",
     )
@@ -329,8 +329,8 @@ async def list_rejected(
     where the file is no longer stored.
     """
     lang = accepted_language(request)
-    found = await run_in_threadpool(stored_import, service_of(request), key.company_id, import_id)
-    return json_of(await rejected_rows(request, key.company_id, found, lang=lang, offset=offset, limit=limit))
+    stored = await run_in_threadpool(stored_import, service_of(request), key.company_id, import_id)
+    return json_of(await rejected_rows(request, key.company_id, stored, lang=lang, offset=offset, limit=limit))
 
 
 @router.get(
@@ -368,10 +368,10 @@ async def post_corrections(
     """
     body = await json_body(request)
     sent = parse_body(ImportCorrections, body)
-    asked = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
+    wanted = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
     write = await run_in_threadpool(Write.by_key, request, key)
     edits = [Edit(cell.sheet, cell.line, cell.column, cell.value) for cell in sent.cells]
-    return await submit_corrected(request, write, import_id, edits, _accepted, dry_run=asked)
+    return await submit_corrected(request, write, import_id, edits, _accepted, dry_run=wanted)
 
 
 words_router = APIRouter(prefix=V1, tags=["Imports"])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Final, Literal, TypeAlias, cast
-from urllib.parse import quote
+from urllib.parse import quote as percent_encoded
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,6 @@ from starlette.responses import Response
 
 from api.http import stored_files
 from api.http.errors import REFUSALS
-from api.http.parameters import MAX_MAPPING_NAME
 from api.http.requests import fingerprint, unreadable
 from api.http.service import Service, UnknownColumns, read_apart, service_of
 from api.http.writing import Write
@@ -29,6 +28,7 @@ from pipelines.readers.requests import RejectedRows, corrected_file_request, rej
 from pipelines.reading.mapping import Words, merged
 from pipelines.reading.upload import PackedUpload
 from schemas import texts
+from schemas.imports.inputs import MAX_MAPPING_NAME
 from schemas.imports.types import (
     ImportAccepted,
     ImportRowError,
@@ -40,7 +40,7 @@ from schemas.imports.types import (
 )
 from schemas.issues import Issue
 from schemas.messages import Message, from_json, message_of, translate
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.pages import Pagination
 from schemas.refusals import Refused, require
 from services.imports.submissions import Answered, Earlier, Submission, ask_columns, keep_file
@@ -137,10 +137,10 @@ def stored_import(service: Service, company_id: UUID, import_id: UUID) -> Stored
         return require(queries.one(conn, import_id, StoredUpload, StoredUpload.__slots__))
 
 
-def stored_bytes(service: Service, found: StoredUpload) -> bytes:
+def stored_bytes(service: Service, stored: StoredUpload) -> bytes:
     """Return the bytes of an import's file. Raise `Refused` where they are no longer stored."""
     try:
-        return stored_files.read(service.objects, found.upload_key, found.sha256, may_be_gone=True)
+        return stored_files.read(service.objects, stored.upload_key, stored.sha256, may_be_gone=True)
     except NoSuchObject:
         gone = Message("The file of this import is no longer stored: it made room for another one. Send it again.")
         raise unreadable(gone) from None
@@ -149,7 +149,7 @@ def stored_bytes(service: Service, found: StoredUpload) -> bytes:
 async def repeat(
     request: Request,
     write: Write,
-    found: StoredUpload,
+    stored: StoredUpload,
     render: Render,
     *,
     mapping: Mapping[str, object] | None,
@@ -165,20 +165,20 @@ async def repeat(
     `keep_as` is the name under which an import keeps the mapping; `asks_columns` as in `Submission`. Without
     `keep_archived` it is as in the earlier import. Raise `Refused` where the file is no longer stored.
     """
-    keeps = found.keep_archived if keep_archived is None else keep_archived
-    named = [*([] if keep_as is None else [keep_as]), *([keeps] if keeps else [])]
-    digest = fingerprint([found.sha256, found.filename, mapping, dry_run, *named])
+    keeps = stored.keep_archived if keep_archived is None else keep_archived
+    options = [*([] if keep_as is None else [keep_as]), *([keeps] if keeps else [])]
+    digest = fingerprint([stored.sha256, stored.filename, mapping, dry_run, *options])
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
-    before = found.mapping if found.mapping is not None else mapping_of(found.source)
+    before = stored.mapping if stored.mapping is not None else mapping_of(stored.source)
     answers = None
-    if not found.dry_run and found.status == "completed" and found.undone_at is None and mapping is not None:
-        parts = found.source["components"]
-        met = {**found.source.get("words", {}), **(parts.get("words", {}) if parts else {})}
-        answers = Earlier(found.answers or found.id, before, met, found.created_at.date())
+    if not stored.dry_run and stored.status == "completed" and stored.undone_at is None and mapping is not None:
+        parts = stored.source["components"]
+        met = {**stored.source.get("words", {}), **(parts.get("words", {}) if parts else {})}
+        answers = Earlier(stored.answers or stored.id, before, met, stored.created_at.date())
     sent = Submission(
-        await run_in_threadpool(stored_bytes, write.service, found),
-        found.filename,
+        await run_in_threadpool(stored_bytes, write.service, stored),
+        stored.filename,
         dry_run,
         None if mapping is None else merged(before, mapping),
         keep_as,
@@ -186,7 +186,7 @@ async def repeat(
         fingerprint=digest,
         asks_columns=asks_columns,
         keep_archived=keeps,
-        taken_codes=found.taken_codes or (),
+        taken_codes=stored.taken_codes or (),
         answers=answers,
     )
     return await submit(request, write, sent, render)
@@ -199,7 +199,7 @@ def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None)
     """
     mapping = _mapping_of_table(source) | sheets_mapping(source, sheets)
     parts = source["components"]
-    if len({source["header_row"], *(each["header_row"] for each in source.get("sheets", ()))}) == 1:
+    if len({source["header_row"], *(sheet["header_row"] for sheet in source.get("sheets", ()))}) == 1:
         mapping["header_row"] = source["header_row"]
     marks = set(source["decimal_marks"].values())
     if parts is not None and parts["sheet"] != source["sheet"]:
@@ -217,28 +217,28 @@ def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None)
 def sheets_mapping(source: ImportSource, among: Sequence[str | None] | None = None) -> dict[str, object]:
     """Return the piece of mapping that names the sheets of an import's table, all of them or those `among` these."""
     if "sheets" in source:
-        names = [each["sheet"] for each in source["sheets"]]
+        names = [sheet["sheet"] for sheet in source["sheets"]]
         return {"sheets": [name for name in names if among is None or name in among]}
     return {} if source["sheet"] is None else {"sheet": source["sheet"]}
 
 
 def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:
     mapped = set(read.get("mapped", ()))
-    columns: dict[str, object] = {each["field"]: None for each in read.get("switched_off", ())}
-    for each in read["columns"]:
-        if each["field"] in mapped:
-            columns[each["field"]] = each["column"]
-    given: Mapping[str, object] = {
+    columns: dict[str, object] = {field["field"]: None for field in read.get("switched_off", ())}
+    for column in read["columns"]:
+        if column["field"] in mapped:
+            columns[column["field"]] = column["column"]
+    mapping: Mapping[str, object] = {
         "columns": columns,
         "constants": read.get("constants", {}),
         "values": read.get("values", {}),
     }
-    return {key: value for key, value in given.items() if value}
+    return {key: value for key, value in mapping.items() if value}
 
 
-def mapping_name(given: str) -> str:
+def mapping_name(text: str) -> str:
     """Return a name to keep a mapping under; white space around it does not count. Raise `Refused`."""
-    name = texts.code(given)
+    name = texts.code(text)
     if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
         sentence = Message("A mapping_name has 1 to {most} characters and no control character.", most=MAX_MAPPING_NAME)
         raise Refused([Issue("invalid_mapping", sentence, "mapping_name")])
@@ -251,7 +251,7 @@ def kept_mapping(write: Write, name: str) -> dict[str, object]:
         mapping = words.recall(conn, write.actor.company_id, name)
     if mapping is None:
         sentence = Message(
-            "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
+            "No mapping is kept under {name}; send the mapping itself beside the name once.", name=quote(name)
         )
         raise Refused([Issue("invalid_mapping", sentence, "mapping_name")])
     return mapping
@@ -268,16 +268,23 @@ Say = Callable[[str, str], str]
 
 
 async def rejected_rows(
-    request: Request, company_id: UUID, found: StoredUpload, *, lang: str, offset: int, limit: int, say: Say = translate
+    request: Request,
+    company_id: UUID,
+    stored: StoredUpload,
+    *,
+    lang: str,
+    offset: int,
+    limit: int,
+    say: Say = translate,
 ) -> RejectedRowListResponse:
     """Return a page of an import's rejected rows with their faults, whose messages `say` puts into the language.
 
     Raise `Refused` without a file.
     """
-    data, report = await run_in_threadpool(_load, service_of(request), company_id, found, lang, say)
+    data, report = await run_in_threadpool(_load, service_of(request), company_id, stored, lang, say)
     read = RejectedRows([], [], 0)
     if report:
-        order = rejected_rows_request(data, found.source, report, lang=lang, offset=offset, limit=limit)
+        order = rejected_rows_request(data, stored.source, report, lang=lang, offset=offset, limit=limit)
         read = await read_apart(request, company_id, "company", order)
     faults: defaultdict[tuple[str | None, int], list[ImportRowError]] = defaultdict(list)
     for fault in report:
@@ -292,11 +299,11 @@ async def rejected_file(
     request: Request, company_id: UUID, import_id: UUID, form: Form, *, lang: str, say: Say = translate
 ) -> Response:
     """Return the rejected rows with their reasons as a file. Raise as `rejected_rows`, and where it has no rows."""
-    found = await run_in_threadpool(stored_import, service_of(request), company_id, import_id)
-    data, report = await run_in_threadpool(_load, service_of(request), company_id, found, lang, say)
-    order = corrected_file_request(data, found.source, report, lang=lang, edits=(), form=form, with_reasons=True)
+    stored = await run_in_threadpool(stored_import, service_of(request), company_id, import_id)
+    data, report = await run_in_threadpool(_load, service_of(request), company_id, stored, lang, say)
+    order = corrected_file_request(data, stored.source, report, lang=lang, edits=(), form=form, with_reasons=True)
     corrected = (await read_apart(request, company_id, "company", order)).data
-    return file_answer(corrected, corrected_name(found.filename, form), form)
+    return file_answer(corrected, corrected_name(stored.filename, form), form)
 
 
 async def submit_corrected(
@@ -309,33 +316,33 @@ async def submit_corrected(
     `submit`, and where an edit is of no rejected row.
     """
     company_id = write.actor.company_id
-    found = await run_in_threadpool(stored_import, write.service, company_id, import_id)
-    dry_run = found.dry_run if dry_run is None else dry_run
+    stored = await run_in_threadpool(stored_import, write.service, company_id, import_id)
+    dry_run = stored.dry_run if dry_run is None else dry_run
     digest = fingerprint([str(import_id), [[e.sheet, e.line, e.column, e.text] for e in edits], dry_run])
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
-    data, report = await run_in_threadpool(_load, write.service, company_id, found, "en")
-    form = found.source["format"]
-    whole = found.dry_run and any(column["field"] == "sku_code" for column in found.source["columns"])
+    data, report = await run_in_threadpool(_load, write.service, company_id, stored, "en")
+    form = stored.source["format"]
+    whole = stored.dry_run and any(column["field"] == "sku_code" for column in stored.source["columns"])
     order = corrected_file_request(
         data,
-        found.source,
+        stored.source,
         report,
         lang="en",
         edits=edits,
         form=form,
         with_reasons=False,
         whole=whole,
-        taken_codes=found.taken_codes or (),
+        taken_codes=stored.taken_codes or (),
     )
     corrected = await read_apart(request, company_id, "company", order)
     sent = Submission(
         corrected.data,
-        corrected_name(found.filename, form),
+        corrected_name(stored.filename, form),
         dry_run,
-        _mapping_of_corrected(found, corrected.sheets, whole=whole),
+        _mapping_of_corrected(stored, corrected.sheets, whole=whole),
         fingerprint=digest,
-        keep_archived=found.keep_archived,
+        keep_archived=stored.keep_archived,
         taken_codes=corrected.taken_codes,
     )
     return await submit(request, write, sent, render)
@@ -347,22 +354,22 @@ def corrected_name(filename: str, form: Form) -> str:
     return f"{stem}.corrected.{form}"
 
 
-def _mapping_of_corrected(found: StoredUpload, sheets: Sequence[str | None], *, whole: bool) -> dict[str, object]:
+def _mapping_of_corrected(stored: StoredUpload, sheets: Sequence[str | None], *, whole: bool) -> dict[str, object]:
     """Return the mapping of a corrected file: as its columns were read, with the answers that the import was given."""
-    given, read = found.mapping or {}, mapping_of(found.source, sheets)
-    kept = {key: given[key] for key in (*_ANSWERS, *(_OF_WHOLE if whole else ())) if key in given}
-    parts, of_parts = given.get("components"), read.get("components")
+    answers, read = stored.mapping or {}, mapping_of(stored.source, sheets)
+    kept = {key: answers[key] for key in (*_ANSWERS, *(_OF_WHOLE if whole else ())) if key in answers}
+    parts, of_parts = answers.get("components"), read.get("components")
     if isinstance(parts, Mapping) and isinstance(of_parts, Mapping):
         kept["components"] = {key: parts[key] for key in (*_ANSWERS, *(_OF_WHOLE if whole else ())) if key in parts}
     return merged(kept, read)
 
 
 def _load(
-    service: Service, company_id: UUID, found: StoredUpload, lang: str, say: Say = translate
+    service: Service, company_id: UUID, stored: StoredUpload, lang: str, say: Say = translate
 ) -> tuple[bytes, list[StoredRowError]]:
-    data = stored_bytes(service, found)
+    data = stored_bytes(service, stored)
     with service.writes.company(company_id) as conn:
-        report = queries.faults(conn, found.id)
+        report = queries.faults(conn, stored.id)
     for fault in report:
         template = fault["template"]
         fault["message"] = say(from_json(template) if template else message_of(fault["message"]), lang)
@@ -379,7 +386,7 @@ def file_answer(data: bytes, filename: str, form: Form) -> Response:
     """Return a file to download."""
     ascii_name = filename.encode("ascii", "replace").decode().replace("?", "_").replace('"', "_")
     headers = {
-        "Content-Disposition": f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(filename)}",
+        "Content-Disposition": f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{percent_encoded(filename)}",
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }

@@ -7,11 +7,11 @@ from typing import Final
 
 import orjson
 
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from schemas.imports.types import Asked, ForeseenGrades, ImportRowError, ImportStatusResponse
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
-from schemas.normalise import shown
+from schemas.normalise import quote
 
 _NAMED: Final = 5
 """Lines, or codes of SKUs, that a sentence names."""
@@ -49,11 +49,11 @@ def summary(finished: ImportStatusResponse, faults: Sequence[ImportRowError], la
         translate(Message("Warning {code}: {count}. {meaning}", code=code, count=count, meaning=_meaning(code)), lang)
         for code, count in finished.get("warning_counts", {}).items()  # a service of before has none
     ]
-    asked = _describe_questions(finished, lang)
+    questions = _describe_questions(finished, lang)
     reasons = (_describe_reason(code, lines, lang) for code, lines in _lines_by_code(finished, faults).items())
     grades = _describe_grades(finished["preview"], lang) if "preview" in finished else []
     readings = _describe_readings(finished, lang)
-    return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *readings, *warned, *reasons])
+    return "\n".join([*(translate(part, lang) for part in parts), *grades, *questions, *readings, *warned, *reasons])
 
 
 def _describe_questions(finished: ImportStatusResponse, lang: str) -> list[str]:
@@ -65,10 +65,10 @@ def _describe_questions(finished: ImportStatusResponse, lang: str) -> list[str]:
     if len(questions) == 1:
         heading = Message("Completed, 1 question open: this was not stored.")
     lines = [translate(heading, lang)]
-    for each in questions:
-        place = each["column"] or each.get("lines") or each.get("sheet")
-        lines.append(textwrap.fill(f"{place}: {each['message']}" if place else each["message"], _WIDTH))
-        lines += [f"    {option}" for option in options_of(each)]
+    for question in questions:
+        place = question["column"] or question.get("lines") or question.get("sheet")
+        lines.append(textwrap.fill(f"{place}: {question['message']}" if place else question["message"], _WIDTH))
+        lines += [f"    {option}" for option in options_of(question)]
     if finished["dry_run"]:
         return [*lines, translate(Message("Send the file again with the options that are right."), lang)]
     command = f"pcds import --answer {finished['id']} --mapping …"
@@ -78,9 +78,9 @@ def _describe_questions(finished: ImportStatusResponse, lang: str) -> list[str]:
 def _describe_readings(finished: ImportStatusResponse, lang: str) -> list[str]:
     """Return a paragraph for each column: what its first texts became, those that lose something before the others."""
     by_column: dict[tuple[str, str], list[str]] = {}
-    for each in finished["source"].get("readings") or ():  # a service of before has none
-        became = f"{shown(each['text'])} → {each['value']} ({each['rows']})"
-        by_column.setdefault((each["column"], each["field"]), []).append(became)
+    for reading in finished["source"].get("readings") or ():  # a service of before has none
+        became = f"{quote(reading['text'])} → {reading['value']} ({reading['rows']})"
+        by_column.setdefault((reading["column"], reading["field"]), []).append(became)
     if not by_column:
         return []
     paragraphs = [
@@ -90,18 +90,18 @@ def _describe_readings(finished: ImportStatusResponse, lang: str) -> list[str]:
     return [translate(Message("What the texts of each column became, with their numbers of lines:"), lang), *paragraphs]
 
 
-def options_of(asked: Asked) -> list[str]:
+def options_of(question: Asked) -> list[str]:
     """Return the options of `pcds import` that settle a question, one for each possibility."""
-    if not asked.get("answer"):  # a service of before
+    if not question.get("answer"):  # a service of before
         return []
-    pieces = [answer_with(asked, choice) for choice in asked["could_be"][:_NAMED]] or [asked["answer"]]
+    pieces = [answer_with(question, choice) for choice in question["could_be"][:_NAMED]] or [question["answer"]]
     return [f"--mapping {shlex.quote(orjson.dumps(piece).decode())}" for piece in pieces]
 
 
 def _meaning(code: str) -> Message | str:
     """Return what a warning's code means; nothing where the service is newer than this program."""
-    known = ISSUE_CODES.get(code)
-    return "" if known is None else known.meaning
+    code_row = ISSUE_CODES.get(code)
+    return "" if code_row is None else code_row.meaning
 
 
 def _describe_grades(foreseen: ForeseenGrades, lang: str) -> list[str]:
@@ -109,13 +109,13 @@ def _describe_grades(foreseen: ForeseenGrades, lang: str) -> list[str]:
     if not foreseen["grades"]:
         return []
     new = translate(Message("new"), lang)
-    lines = [f"    {each['before'] or new} → {each['after']}: {each['skus']}" for each in foreseen["grades"]]
-    changed = [each["sku_code"] for each in foreseen["changed"]]
+    lines = [f"    {change['before'] or new} → {change['after']}: {change['skus']}" for change in foreseen["grades"]]
+    changed = [sku["sku_code"] for sku in foreseen["changed"]]
     heading = Message("SKUs by grade, now and afterwards:")
     if not changed:
         return [translate(heading, lang), *lines]
-    named = Message("The grade of these would change: {codes}", codes=_first(changed))
-    return [translate(heading, lang), *lines, translate(named, lang)]
+    sentence = Message("The grade of these would change: {codes}", codes=_first(changed))
+    return [translate(heading, lang), *lines, translate(sentence, lang)]
 
 
 def _first(names: Sequence[str]) -> str:
@@ -125,11 +125,11 @@ def _first(names: Sequence[str]) -> str:
 def _lines_by_code(finished: ImportStatusResponse, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
     """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
     main = finished["source"]["sheet"] if "sheets" not in finished["source"] else None
-    found: dict[str, dict[str, str]] = {}
+    lines: dict[str, dict[str, str]] = {}
     for fault in faults:
         line = str(fault["line"]) if fault["sheet"] in (None, main) else f"{fault['sheet']} {fault['line']}"
-        found.setdefault(fault["code"], {}).setdefault(line, fault["message"])
-    return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
+        lines.setdefault(fault["code"], {}).setdefault(line, fault["message"])
+    return dict(sorted(lines.items(), key=lambda entry: -len(entry[1])))
 
 
 def _describe_reason(code: str, lines: Mapping[str, str], lang: str) -> str:

@@ -27,7 +27,6 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body
 from schemas.words import fold
 from services.imports.words import change_words, remove_mapping
-from services.run import run
 from warehouse.imports import words
 from warehouse.operate.sessions import Connection
 
@@ -52,41 +51,41 @@ def _list_page(
     with service_of(request).writes.company(session.company_id) as conn:
         every, kept = words.load(conn), words.page_of_mappings(_MOST_MAPPINGS).read(conn)["data"]
     listed = [(field, word, value) for field, texts in every.items() for word, value in texts.items()]
-    given = sent or _asked_form(
+    form = sent or _form_of_word(
         request.query_params.get("field", ""), request.query_params.get("text", ""), every, lang
     )
-    field = given.get("field", "")
+    field = form.get("field", "")
     return page(
         request,
         "words.html",
         session=session,
         faults=faults,
-        given=given,
-        fields=sorted(((name, _name(name, lang)) for name in _columns()), key=lambda each: each[1].casefold()),
+        given=form,
+        fields=sorted(((name, _name(name, lang)) for name in _columns()), key=lambda pair: pair[1].casefold()),
         asked=_input(field, lang) if field in _columns() else None,
         field_name=_name(field, lang),
-        words=[_shown(*each, lang) for each in listed[offset : offset + PAGE_SIZE]],
+        words=[_word_row(*row, lang) for row in listed[offset : offset + PAGE_SIZE]],
         offset=offset,
         size=PAGE_SIZE,
         total=len(listed),
-        kept=[(each, list(_mapped(each, lang))) for each in kept],
+        kept=[(mapping, list(_mapped(mapping, lang))) for mapping in kept],
     )
 
 
-def _asked_form(field: str, word: str, every: Mapping[str, Mapping[str, object]], lang: str) -> Form:
+def _form_of_word(field: str, word: str, every: Mapping[str, Mapping[str, object]], lang: str) -> Form:
     """Return the form of a field's word; it names the stored one of that text, whose place the new one takes."""
-    known = {fold(each): (each, value) for each, value in every.get(field, {}).items()}
-    if not word or fold(word) not in known:
+    by_text = {fold(own_text): (own_text, value) for own_text, value in every.get(field, {}).items()}
+    if not word or fold(word) not in by_text:
         return Form([("field", field), ("text", word)])
-    stored, value = known[fold(word)]
-    filled = [("empty", "yes")] if value is None else [("value", each) for each in texts_of(value, lang)]
+    stored, value = by_text[fold(word)]
+    filled = [("empty", "yes")] if value is None else [("value", part) for part in texts_of(value, lang)]
     return Form([("field", field), ("text", stored), ("word", _key(field, stored)), *filled])
 
 
-def _shown(field: str, word: str, value: object, lang: str) -> dict[str, object]:
+def _word_row(field: str, word: str, value: object, lang: str) -> dict[str, object]:
     """Return a word as it is listed; `name` is its field, empty where the page has no form for it."""
     choices = dict(_input(field, lang).choices) if field in _columns() else {}
-    means = None if value is None else ", ".join(choices.get(each, each) for each in texts_of(value, lang))
+    means = None if value is None else ", ".join(choices.get(part, part) for part in texts_of(value, lang))
     name = field if field in _columns() else ""
     return {"key": _key(field, word), "name": name, "field": _name(field, lang), "text": word, "value": means}
 
@@ -100,18 +99,18 @@ def _mapped(kept: KeptMapping, lang: str) -> Iterator[tuple[str, str | None]]:
     for part in (kept["mapping"], kept["mapping"].get("components")):
         columns = part.get("columns") if isinstance(part, Mapping) else None
         for field, headers in columns.items() if isinstance(columns, Mapping) else ():
-            named = headers if isinstance(headers, list) else [headers]
-            yield _name(field, lang), None if headers is None else " / ".join(map(str, named))
+            names = headers if isinstance(headers, list) else [headers]
+            yield _name(field, lang), None if headers is None else " / ".join(map(str, names))
 
 
 @cache
 def _columns() -> Mapping[str, Column]:
     """Return the fields that a word may be of, as a file names them; a reference is an id, of which no word is made."""
     tables: tuple[Table, ...] = ("sku", "component")
-    found = ((name, field_column(name, table)) for table in reversed(tables) for name in fields_of(table))
+    columns = ((name, field_column(name, table)) for table in reversed(tables) for name in fields_of(table))
     return {
         name: column
-        for name, column in found
+        for name, column in columns
         if column is not None and not column.field.references and not column.field.deprecated
     }
 
@@ -124,9 +123,9 @@ def _name(field: str, lang: str) -> str:
 def _input(field: str, lang: str) -> Input:
     """Return the input of what a word of the field means."""
     column = _columns()[field]
-    asked = input_of("value", column.table, column.field, lang, {})
-    choices = tuple(choice for choice in asked.choices if choice[0] != NONE)
-    return replace(asked, label=text("imports.values.means", lang), choices=choices)
+    field_input = input_of("value", column.table, column.field, lang, {})
+    choices = tuple(choice for choice in field_input.choices if choice[0] != NONE)
+    return replace(field_input, label=text("imports.values.means", lang), choices=choices)
 
 
 @router.post("")
@@ -147,7 +146,7 @@ def post_words(request: Request, session: Editor, form: SentForm) -> Response:
                 remove_mapping(conn, write.actor, mapping_id)
 
     try:
-        run(write.service.writes, write.actor, change, lambda done: done)
+        write.do(change)
     except Refused as refused:
         inputs = [str(issue.field or "").rpartition(".")[2].replace("words", "") for issue in refused.issues]
         faults = [(name, said(issue.message, lang)) for name, issue in zip(inputs, refused.issues, strict=True)]

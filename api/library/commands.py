@@ -120,8 +120,8 @@ def add_record(
             if supplier and not library.holds(connection, "supplier", supplier):
                 raise Refusal(f"The company has no supplier {supplier}.")
             record = library.add(connection, resource, company, record_id, values=values, at=operator.clock.now())
-            given = {name: str(v) if isinstance(v, UUID) else v for name, v in values.items() if v is not None}
-            operator.enter(connection, company, f"{resource}.created", record_id, after=given)
+            after = {name: str(v) if isinstance(v, UUID) else v for name, v in values.items() if v is not None}
+            operator.enter(connection, company, f"{resource}.created", record_id, after=after)
     except psycopg.errors.UniqueViolation:
         raise Refusal(f"The company has a {resource} with the {unique} {values[unique]} already.") from None
     return record

@@ -151,19 +151,19 @@ def operation(
     this name, or likewise by a file's digest. `preview` marks our own operations
     beside the contract: they may still change (docs/spec).
     """
-    shown = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
+    header_texts = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
     extra: JsonObject = {"x-stability": "preview" if preview else "stable"}
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
     if "missing_api_key" in errors:
         extra["security"] = [{scheme: []} for scheme in SCHEMES]
     documented: dict[int | str, Json] = {
-        status: {"model": model, "description": (model.__doc__ or "").strip(), "headers": _headers(shown)}
+        status: {"model": model, "description": (model.__doc__ or "").strip(), "headers": _headers(header_texts)}
         for status, model in answers.items()
     }
     if files:
         binary = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in files}
-        documented[200] = {"description": "The file.", "content": binary, "headers": _headers(shown)}
+        documented[200] = {"description": "The file.", "content": binary, "headers": _headers(header_texts)}
     if kept or revalidated:
         documented[304] = {
             "description": "Not modified: the answer is still the one that If-None-Match names.",

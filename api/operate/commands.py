@@ -80,11 +80,11 @@ def backup(folder: Folder, verify: Verify = False, data_dir: DataDir = None, as_
     with with_tables(settings) as database:
         try:
             made = take.back_up(settings, database, folder)
-            found = _examined(settings, database, verify=verify)
+            findings = _examined(settings, database, verify=verify)
         except BackupError as error:
             raise Refusal(str(error)) from None
-    show({"folder": str(folder), **made._asdict(), **found._asdict()}, as_json=as_json)
-    _refuse_damage(found, f"The backup {folder} is made, and files are not in order.")
+    show({"folder": str(folder), **made._asdict(), **findings._asdict()}, as_json=as_json)
+    _refuse_damage(findings, f"The backup {folder} is made, and files are not in order.")
 
 
 def _examined(settings: Settings, database: Database, *, verify: bool) -> Findings:
@@ -94,16 +94,16 @@ def _examined(settings: Settings, database: Database, *, verify: bool) -> Findin
     """
     try:
         with Pool(database.owner_url) as pool:
-            return store.examine(pool, Objects.of(settings), every_company(pool), verify=verify)
+            return store.examine(pool, Objects.from_settings(settings), every_company(pool), verify=verify)
     except ConnectionError as error:
         raise BackupError(f"Database and files could not be compared: {error}") from None
 
 
-def _refuse_damage(found: Findings, sentence: str) -> None:
-    if found.missing or found.altered:
-        named = [f"missing: {key}" for key in found.missing] + [f"altered: {key}" for key in found.altered]
-        more = [f"and {len(named) - _MOST_NAMED} more; --json lists all"] if len(named) > _MOST_NAMED else []
-        raise Refusal("\n".join([sentence, *named[:_MOST_NAMED], *more]))
+def _refuse_damage(findings: Findings, sentence: str) -> None:
+    if findings.missing or findings.altered:
+        lines = [f"missing: {key}" for key in findings.missing] + [f"altered: {key}" for key in findings.altered]
+        more = [f"and {len(lines) - _MOST_NAMED} more; --json lists all"] if len(lines) > _MOST_NAMED else []
+        raise Refusal("\n".join([sentence, *lines[:_MOST_NAMED], *more]))
 
 
 def restore(
@@ -132,28 +132,28 @@ def restore(
                 settings,
                 database,
                 checked,
-                at=Clock.of(settings).now(),
+                at=Clock.from_settings(settings).now(),
                 keep_keys=keep_keys,
                 take_over_objects=take_over_objects,
             )
             with Pool(database.app_url) as pool:
                 enter_revocations(pool, restored.ended, operator_on(settings, database, pool).origin)
             if take_over_objects or settings.objects_url is None:
-                take_over(Objects.of(settings), database.app_url)
-            found = _examined(settings, database, verify=True)
+                take_over(Objects.from_settings(settings), database.app_url)
+            findings = _examined(settings, database, verify=True)
     except BackupError as error:
         raise Refusal(str(error)) from None
-    _report(folder, restored, found, as_json=as_json)
-    _refuse_damage(found, "The database is restored, and files are not in order.")
+    _report(folder, restored, findings, as_json=as_json)
+    _refuse_damage(findings, "The database is restored, and files are not in order.")
 
 
-def _report(folder: Path, restored: restore_backup.Restored, found: Findings, *, as_json: bool) -> None:
+def _report(folder: Path, restored: restore_backup.Restored, findings: Findings, *, as_json: bool) -> None:
     revoked = {
         "api_keys_revoked": len(restored.ended.api_keys),
         "connections_revoked": len(restored.ended.connections),
         "supplier_links_closed": len(restored.ended.supplier_requests),
     }
-    show({"folder": str(folder), **restored.backup._asdict(), **revoked, **found._asdict()}, as_json=as_json)
+    show({"folder": str(folder), **restored.backup._asdict(), **revoked, **findings._asdict()}, as_json=as_json)
     if restored.without_history is not None:
         typer.echo(restored.without_history, err=True)
     if any(revoked.values()):
@@ -185,69 +185,69 @@ def doctor(
         if operator is not None:
             companies = [company] if company else every_company(operator.pool)
             number, records = len(companies), {**_records(operator, companies, settings.data_dir, as_json=as_json)}
-    show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
+    show({"companies": number, "problems": [problem._asdict() for problem in problems], **records}, as_json=as_json)
 
 
 def looked_at(settings: Settings, opened: ExitStack) -> tuple[list[Problem], Operator | None]:
     """Return what is wrong, and the operator for a look at records, None where there are no tables of this release."""
-    found, pools = [*operate.of_place(settings)], list[Pool]()
+    problems, pools = [*operate.of_place(settings)], list[Pool]()
 
     def pool() -> Pool:
-        pools.append(opened.enter_context(Pool(database.app_url, clock=Clock.of(settings))))
+        pools.append(opened.enter_context(Pool(database.app_url, clock=Clock.from_settings(settings))))
         return pools[0]
 
     try:
         if (major := other_major(settings)) is not None:
             wrong = f"The database was made by Postgres {major}, which this release cannot read."
-            return [*found, Problem(State.POSTGRES, wrong, "Read *Upgrades* in docs/operations.md.")], None
+            return [*problems, Problem(State.POSTGRES, wrong, "Read *Upgrades* in docs/operations.md.")], None
         require_place(settings)
         database = opened.enter_context(running(settings))
-        found += operate.of_database(database, pool, settings, Clock.of(settings))
-        found += _of_store(settings, database)
+        problems += operate.of_database(database, pool, settings, Clock.from_settings(settings))
+        problems += _of_store(settings, database)
     except (SettingsError, ServerError) as error:
-        return [*found, Problem(State.DATABASE, str(error), "See the database's log; repair it.")], None
-    answered = not any(problem.check == State.DATABASE for problem in found)
-    return found, operator_on(settings, database, pools[0]) if pools and answered else None
+        return [*problems, Problem(State.DATABASE, str(error), "See the database's log; repair it.")], None
+    answered = not any(problem.check == State.DATABASE for problem in problems)
+    return problems, operator_on(settings, database, pools[0]) if pools and answered else None
 
 
 def _of_store(settings: Settings, database: Database) -> list[Problem]:
     """Return what is wrong with the object store, where one was made; nothing is claimed of one that is nobody's."""
-    found = [*operate.of_endpoint(settings)]
+    problems = [*operate.of_endpoint(settings)]
     if settings.objects_url is not None or (settings.data_dir / "objects").is_dir():
         with suppress(psycopg.Error):  # the database is away, or not ours
-            found += operate.of_store(Objects.of(settings, database, claims=False))
-    return found
+            problems += operate.of_store(Objects.from_settings(settings, database, claims=False))
+    return problems
 
 
 def _records(
     operator: Operator, companies: Iterable[UUID], data_dir: Path, *, as_json: bool
 ) -> dict[str, list[JsonObject]]:
     """Return the findings of all companies by kind; on a terminal texts are written in ASCII, so that none hides."""
-    found: dict[str, list[JsonObject]] = {kind: [] for kind in operate.KINDS}
+    findings: dict[str, list[JsonObject]] = {kind: [] for kind in operate.KINDS}
     rulesets, today = Rulesets(), operator.clock.today()
     for company_id in companies:
         with operator.pool.company(company_id) as connection:  # not the operator's, which notes that it wrote
             find_company(connection, company_id)
             listed = operate.find(operate.Looked(connection, rulesets, today, company_id, data_dir))
         for kind, rows in listed.items():
-            found[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]
-    return found
+            findings[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]
+    return findings
 
 
 def _in_ascii(row: JsonObject) -> JsonObject:
     """Return a record for a terminal: its texts so that none hides, and nothing that is said in words beside it."""
-    shown: JsonObject = {}
+    texts: JsonObject = {}
     for name, value in row.items():
         match value:
             case str():
-                shown[name] = ascii(value)
+                texts[name] = ascii(value)
             case list():
-                shown[name] = [ascii(each) for each in value]
+                texts[name] = [ascii(member) for member in value]
             case dict():
                 continue
             case _:
-                shown[name] = value
-    return shown
+                texts[name] = value
+    return texts
 
 
 app = typer.Typer(help="The deployment's own keys: files of the data directory.", no_args_is_help=True)
@@ -261,8 +261,8 @@ def new(data_dir: Path | None, name: Name) -> JsonObject:
     settings = Settings.load(data_dir=data_dir)
     check_choices(NAMES, [name])
     with as_operator(data_dir) as operator:
-        if (found := _state(operator, settings, name)) is not None:
-            raise Refusal(f"{settings.data_dir / name} is not the key in force ({found}); `pcds doctor` says more.")
+        if (state := _state(operator, settings, name)) is not None:
+            raise Refusal(f"{settings.data_dir / name} is not the key in force ({state}); `pcds doctor` says more.")
     try:
         old = keys.make_new(settings, name)
     except FileExistsError as error:

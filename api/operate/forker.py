@@ -80,20 +80,20 @@ def _forked(listener: socket.socket) -> Program:
     end_with_parent = leftovers.end_with_parent()
     while True:
         with listener.accept()[0] as supervisor, supervisor.makefile("rb") as request:
-            asked = json.loads(request.read() or "null")
-            if asked is None:  # it only looks whether this process answers
+            message = json.loads(request.read() or "null")
+            if message is None:  # it only looks whether this process answers
                 answer = 0
-            elif "ended" in asked:  # no number is used again before the supervisor has asked for its end
-                answer = status_of(asked["ended"])
+            elif "ended" in message:  # no number is used again before the supervisor has asked for its end
+                answer = status_of(message["ended"])
             elif (answer := os.fork()) == 0:
                 os.setsid()
                 if end_with_parent is not None:
                     end_with_parent()
-                return Program(**asked)
+                return Program(**message)
             try:
                 supervisor.sendall(json.dumps(answer).encode())
             except OSError:  # it waited no longer, and will ask for another one
-                if asked and "ended" not in asked:
+                if message and "ended" not in message:
                     os.kill(answer, signal.SIGKILL)
 
 

@@ -65,8 +65,8 @@ class Launch:
 
 def launch_of_import(import_id: UUID, company_id: UUID, slug: str, filename: str, rows: int) -> Launch:
     """Return the run that an import needs."""
-    named = tags.of_import(import_id, company_id, filename)
-    return Launch("import", import_id, company_id, slug, rows, "import_file", import_config(import_id), named)
+    run_tags = tags.of_import(import_id, company_id, filename)
+    return Launch("import", import_id, company_id, slug, rows, "import_file", import_config(import_id), run_tags)
 
 
 def launch_of_export(export_id: UUID, company_id: UUID, slug: str, rows: int) -> Launch:
@@ -90,7 +90,7 @@ class Launching:
 
     async def _ask(self, launch: Launch) -> None:
         there = self._upstream
-        asked = there.client.build_request(
+        request = there.client.build_request(
             "POST",
             f"http://{there.address}{_PATH}",
             headers={
@@ -102,7 +102,7 @@ class Launching:
             timeout=_TIMES,
         )
         try:
-            answer = await there.client.send(asked)
+            answer = await there.client.send(request)
             outcome = orjson.loads(answer.content)["data"]["launchRun"]["__typename"] if answer.is_success else None
             fault = f"status {answer.status_code}" if outcome is None else outcome
         except (httpx2.TransportError, orjson.JSONDecodeError, KeyError, TypeError) as error:

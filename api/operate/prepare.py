@@ -49,7 +49,7 @@ _PLAN: Final = "enterprise"
 _EMAIL: Final = "demo@brand.example"
 _STAFF: Final = "demo@operator.example"
 _RECORDS: Final[list[JsonObject]] = orjson.loads((files("api.operate") / "demo_records.json").read_bytes())
-OF_EXAMPLES: Final[dict[UUID, JsonObject]] = {UUID(each["id"]): each for each in _RECORDS if "id" in each}
+OF_EXAMPLES: Final[dict[UUID, JsonObject]] = {UUID(record["id"]): record for record in _RECORDS if "id" in record}
 """Records to which the reference's examples refer. The ids are the same in every deployment, so that the examples can
 be sent.
 """
@@ -75,7 +75,7 @@ def prepare_demo(settings: Settings, database: Database) -> Demo:
     """
     path = settings.data_dir / "demo.json"
     demo = _kept(path)
-    with Pool(database.app_url, clock=Clock.of(settings)) as pool:
+    with Pool(database.app_url, clock=Clock.from_settings(settings)) as pool:
         we = operator_on(settings, database, pool)
         with we.owner() as connection:
             made = keys.company_of(connection, UUID(demo.client_id)) is not None
@@ -113,7 +113,7 @@ def _kept(path: Path) -> Demo:
 def _make(we: Operator, demo: Demo) -> None:
     company_id = UUID(demo.company_id)
     with we.owner(company_id) as connection:
-        if companies.of(connection, company_id) is None:
+        if companies.find_company(connection, company_id) is None:
             companies.add(connection, company_id, name=_NAME, plan=_PLAN, at=we.clock.now())
             we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
     for record in _RECORDS:
@@ -184,19 +184,19 @@ def prepare(
     `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
     `migrate` raises.
     """
-    database = Database.of(settings)
+    database = Database.from_settings(settings)
     log.info("database.migrated", revision=migrate(database))
     with psycopg.connect(database.owner_url) as owner:
         keys_operate.prepare(owner, settings)
         prepare_identity(owner)
     if take_over_objects:
-        take_over(Objects.of(settings), database.app_url)
+        take_over(Objects.from_settings(settings), database.app_url)
     greeting = f"The service answers at {settings.base_url}."
     if with_demo:
         first_start = not (settings.data_dir / "demo.json").exists()
         made = prepare_demo(settings, database)
         greeting = banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
-    erase_left(settings, database, Clock.of(settings).now())
+    erase_left(settings, database, Clock.from_settings(settings).now())
     with psycopg.connect(database.app_url) as connection:
         loaded = catalogue.is_loaded(connection)
     return {"catalogue": loaded, "greeting": greeting}
@@ -204,13 +204,13 @@ def prepare(
 
 def main() -> None:
     """Prepare with the settings of the environment and the options in the one argument."""
-    asked, settings = json.loads(sys.argv[1]), Settings.load()
+    options, settings = json.loads(sys.argv[1]), Settings.load()
     logs.configure(settings)
     report = prepare(
         settings,
-        with_demo=asked["demo"],
-        with_dagster_ui=asked["with_dagster_ui"],
-        take_over_objects=asked["take_over_objects"],
+        with_demo=options["demo"],
+        with_dagster_ui=options["with_dagster_ui"],
+        take_over_objects=options["take_over_objects"],
     )
     print(json.dumps(report))
 

@@ -53,7 +53,7 @@ def command(app: typer.Typer, name: str) -> Callable[[F], F]:
         def run(*, data_dir: DataDir = None, as_json: AsJson = False, **options: object) -> None:
             show(function(data_dir, **options), as_json=as_json)
 
-        own, common = ([*inspect.signature(each).parameters.values()] for each in (function, run))
+        own, common = ([*inspect.signature(signer).parameters.values()] for signer in (function, run))
         options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in own[1:]]
         vars(run)["__signature__"] = inspect.Signature([*options, *common[:-1]])  # typer reads it
         run.__doc__ = function.__doc__
@@ -181,7 +181,7 @@ class Operator:
 def as_operator(data_dir: Path | None) -> Iterator[Operator]:
     """Yield an operator on a data directory, whether or not the service is running there."""
     settings = Settings.load(data_dir=data_dir)
-    with with_tables(settings) as database, Pool(database.app_url, clock=Clock.of(settings)) as pool:
+    with with_tables(settings) as database, Pool(database.app_url, clock=Clock.from_settings(settings)) as pool:
         yield operator_on(settings, database, pool)
 
 
@@ -214,15 +214,15 @@ def require_place(settings: Settings, *, files: bool = False) -> None:
 def operator_on(settings: Settings, database: Database, pool: Pool) -> Operator:
     """Return an operator on a database that is already open."""
     origin = Origin("operator", login_name(), "operator", correlation_id=str(uuid4()))
-    return Operator(Clock.of(settings), database, pool, origin)
+    return Operator(Clock.from_settings(settings), database, pool, origin)
 
 
 def find_company(connection: Connection, company_id: UUID) -> tuple[str, str]:
     """Return name and plan of a company; raise `Refusal` where there is none of that id."""
-    found = companies.of(connection, company_id)
-    if found is None:
+    company = companies.find_company(connection, company_id)
+    if company is None:
         raise Refusal(f"There is no company {company_id}; `pcds company list` shows those there are.")
-    return found
+    return company
 
 
 def new_id() -> UUID:

@@ -152,10 +152,10 @@ class Readiness:
         return STORE_SECONDS
 
     async def _look_at_records(self, service: Service) -> float:
-        found = Counter[str]()
+        counts = Counter[str]()
         for company_id in await run_in_threadpool(every_company, service.writes):
-            found.update(await run_in_threadpool(_records_of, service, company_id))
-        self.records = {kind: found[kind] for kind in operate.KINDS}
+            counts.update(await run_in_threadpool(_records_of, service, company_id))
+        self.records = {kind: counts[kind] for kind in operate.KINDS}
         return RECORDS_SECONDS
 
 
@@ -182,8 +182,8 @@ def _records_of(service: Service, company_id: UUID) -> dict[str, int]:
     """Return how many records of a company `pcds doctor` lists, by kind."""
     today, data_dir = service.clock.today(), service.settings.data_dir
     with service.writes.company(company_id) as conn:
-        found = operate.find(operate.Looked(conn, service.rulesets, today, company_id, data_dir))
-    return {kind: len(rows) for kind, rows in found.items()}
+        findings = operate.find(operate.Looked(conn, service.rulesets, today, company_id, data_dir))
+    return {kind: len(rows) for kind, rows in findings.items()}
 
 
 def _ordered(states: frozenset[State]) -> tuple[State, ...]:
@@ -192,9 +192,9 @@ def _ordered(states: frozenset[State]) -> tuple[State, ...]:
 
 async def _unmet(service: Service) -> frozenset[State]:
     """Return what requests need and do not have: room for files, and a database that commits."""
-    found = set[State]()
+    unmet = set[State]()
     if not await run_in_threadpool(operate.takes_files, service.settings):
-        found.add(State.STORAGE)
+        unmet.add(State.STORAGE)
     try:
         async with asyncio.timeout(None) as limit:
 
@@ -203,12 +203,12 @@ async def _unmet(service: Service) -> frozenset[State]:
                 return await commits(connection)
 
             if not await service.reads.run(ask):
-                found.add(State.DATABASE_WRITES)
+                unmet.add(State.DATABASE_WRITES)
     except TimeoutError:
-        found.add(State.DATABASE_WRITES)
+        unmet.add(State.DATABASE_WRITES)
     except (Error, PoolTimeout):
-        found.add(State.DATABASE)
-    return frozenset(found)
+        unmet.add(State.DATABASE)
+    return frozenset(unmet)
 
 
 def _note_keys(service: Service) -> None:
@@ -226,10 +226,10 @@ async def _parts_away(service: Service) -> frozenset[State]:
             away.add(State.WORKER)
         return away
 
-    found = await service.reads.run(ask)
+    away_parts = await service.reads.run(ask)
     if await run_in_threadpool(operate.is_code_server_away, service.settings):
-        found.add(State.CODE_SERVER)
-    return frozenset(found)
+        away_parts.add(State.CODE_SERVER)
+    return frozenset(away_parts)
 
 
 PATH: Final = "/.well-known/security.txt"
@@ -277,20 +277,20 @@ async def metrics(request: Request) -> Response:
     _check_caller(request)
     service = service_of(request)
     app = request.app.state
-    found = await run_in_threadpool(_read, service, app.dagster_database, app.readiness.store)
-    found += [Measure("records", {"kind": kind}, number) for kind, number in app.readiness.records.items()]
+    numbers = await run_in_threadpool(_read, service, app.dagster_database, app.readiness.store)
+    numbers += [Measure("records", {"kind": kind}, number) for kind, number in app.readiness.records.items()]
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     registry = metrics_http.registry()
-    return Response(encode(_Both(registry, found)), media_type=content_type, headers={"Cache-Control": "no-store"})
+    return Response(encode(_Both(registry, numbers)), media_type=content_type, headers={"Cache-Control": "no-store"})
 
 
 def _check_caller(request: Request) -> None:
     """Raise `Refused` unless the caller has the token, or is this machine at a service for it alone."""
     settings = service_of(request).settings
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if settings.metrics_token is not None and scheme.lower() == "bearer":
         wanted = settings.metrics_token.get_secret_value()
-        if hmac.compare_digest(given.strip().encode(), wanted.encode()):
+        if hmac.compare_digest(token.strip().encode(), wanted.encode()):
             return
     # A proxy on this machine connects from loopback for anybody, so that a public address makes the token necessary.
     is_forwarded = any(name in request.headers for name in ("x-forwarded-for", "x-real-ip", "forwarded", "via"))
@@ -305,15 +305,15 @@ def _read(service: Service, dagster_url: str, store: State | None) -> list[Measu
     problems = problems_of(service, store)
     try:
         with service.writes.system() as connection:
-            found = measures.of_tables(connection, service.clock.now())
-        found += [*measures.of_runs(dagster_url), Measure("up_database", {}, 1)]
+            numbers = measures.of_tables(connection, service.clock.now())
+        numbers += [*measures.of_runs(dagster_url), Measure("up_database", {}, 1)]
     except (psycopg.Error, PoolTimeout) as error:
         log.warning("metrics.database", fault=type(error).__name__)
-        found = [Measure("up_database", {}, 0)]
+        numbers = [Measure("up_database", {}, 0)]
     with suppress(OSError):  # a directory that is gone is one of the problems
         disk = shutil.disk_usage(service.settings.data_dir)
-        found += [Measure("disk_free_bytes", {}, disk.free), Measure("disk_size_bytes", {}, disk.total)]
-    return [*found, *_pools(service), *problems]
+        numbers += [Measure("disk_free_bytes", {}, disk.free), Measure("disk_size_bytes", {}, disk.total)]
+    return [*numbers, *_pools(service), *problems]
 
 
 def problems_of(service: Service, store: State | None) -> list[Measure]:
@@ -346,10 +346,10 @@ class _Both(Collector):
         yield from families(self._read)
 
 
-def families(found: Sequence[Measure]) -> Iterator[Metric]:
+def families(numbers: Sequence[Measure]) -> Iterator[Metric]:
     """Yield a family for each name, with a sample for each of its measures."""
     by_name: dict[str, list[Measure]] = {}
-    for measure in found:
+    for measure in numbers:
         by_name.setdefault(_UNITS.get(measure.name, measure.name), []).append(measure)
     for name, samples in by_name.items():
         labels = list(samples[0].labels)

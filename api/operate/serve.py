@@ -87,11 +87,11 @@ def serve(
     refuse_taken(settings)
     prepare_data_dir(settings.data_dir)
     with leftovers.serving_alone(settings.data_dir):
-        asked = {"demo": demo, "with_dagster_ui": settings.dagster_ui, "take_over_objects": take_over_objects}
-        _serve(settings, workers, asked)
+        options = {"demo": demo, "with_dagster_ui": settings.dagster_ui, "take_over_objects": take_over_objects}
+        _serve(settings, workers, options)
 
 
-def _serve(settings: Settings, workers: int, asked: Mapping[str, bool]) -> None:
+def _serve(settings: Settings, workers: int, options: Mapping[str, bool]) -> None:
     """Serve; `asked` are the options of `api.operate.prepare`."""
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in _SIGNALS}
@@ -107,7 +107,7 @@ def _serve(settings: Settings, workers: int, asked: Mapping[str, bool]) -> None:
                 children = _children(settings, listener, workers, gate)
                 supervisor = _Supervisor(settings, children, listener)
                 with supervisor.starting_api():  # it loads its code meanwhile
-                    report = _prepared(settings, asked)
+                    report = _prepared(settings, options)
                 gate.open()
                 supervisor.run(stopping, report["greeting"], ready=report["catalogue"])
     finally:
@@ -324,7 +324,7 @@ class _Supervisor:
                 child.end(deadline)
 
     def _fresh_environment(self) -> dict[str, str]:
-        database = Database.of(self._settings)
+        database = Database.from_settings(self._settings)
         own = self._settings.environment() | dagster_home.environment(self._settings, database)
         counted = {start.COUNTED: str(self._settings.data_dir / "metrics")}
         return start.MEMORY | os.environ | counted | own | self._mark.variables
@@ -351,13 +351,13 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
     return children
 
 
-def _prepared(settings: Settings, asked: Mapping[str, bool]) -> JsonObject:
+def _prepared(settings: Settings, options: Mapping[str, bool]) -> JsonObject:
     """Return the answer of `api.operate.prepare`, run in a process of its own, whose memory is freed afterwards.
 
     `asked` are the options of its `prepare`. Raise `SystemExit` where it fails.
     """
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
-        [sys.executable, "-m", "api.operate.prepare", json.dumps(dict(asked))],
+        [sys.executable, "-m", "api.operate.prepare", json.dumps(dict(options))],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -431,16 +431,18 @@ def _bind(host: str, port: int, how: str) -> socket.socket:
     except OSError as error:
         made.close()
         holder = leftovers.listening(port)
-        sentence = f"{host}:{port} cannot be listened on ({error.strerror}){_named(holder)}; choose another with {how}."
+        sentence = (
+            f"{host}:{port} cannot be listened on ({error.strerror}){_listener(holder)}; choose another with {how}."
+        )
         raise SettingsError(sentence) from None
     return made
 
 
-def _named(holder: psutil.Process | None) -> str:
+def _listener(holder: psutil.Process | None) -> str:
     """Return which process has the port, and what to do about it."""
     if holder is None:
         return ""
-    mark = leftovers.Mark.of(holder)
+    mark = leftovers.Mark.from_process(holder)
     try:
         name, place = holder.name(), holder.environ().get("PCDS_DATA_DIR") if mark else None
     except (psutil.Error, OSError):

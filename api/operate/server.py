@@ -53,7 +53,7 @@ class Bounds:
     trusted_proxies: tuple[Network, ...] = ()
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: Settings) -> Self:
         """Return the limits in these settings."""
         return cls(**{name: getattr(settings, name) for name in cls.__dataclass_fields__})
 
@@ -324,14 +324,14 @@ class BoundedProtocol(HttpToolsProtocol):
         Those within a header, or that were refused, go before those within a body. Some at once, because each time
         all connections are looked through.
         """
-        others = [each for each in self.connections if isinstance(each, BoundedProtocol) and each is not self]
+        others = [peer for peer in self.connections if isinstance(peer, BoundedProtocol) and peer is not self]
         for phases in ((Phase.HEADER, Phase.REFUSED), (Phase.BODY,)):
-            unfinished = [each for each in others if each._phase in phases]
+            unfinished = [peer for peer in others if peer._phase in phases]
             if unfinished:
-                [(network, _)] = Counter(each._network for each in unfinished).most_common(1)
-                oldest = sorted((each for each in unfinished if each._network == network), key=lambda each: each._begun)
-                for each in oldest[: max(1, self._bounds.connections // _PLACES_AT_ONCE)]:
-                    each._give_way()
+                [(network, _)] = Counter(peer._network for peer in unfinished).most_common(1)
+                oldest = sorted((peer for peer in unfinished if peer._network == network), key=lambda peer: peer._begun)
+                for peer in oldest[: max(1, self._bounds.connections // _PLACES_AT_ONCE)]:
+                    peer._give_way()
                 return
 
     def _give_way(self) -> None:
@@ -416,7 +416,7 @@ class Config(uvicorn.Config):
             server_header=False,
             **{"log_level": "warning", **options},
         )
-        self.bounds = Bounds.of(settings)
+        self.bounds = Bounds.from_settings(settings)
         self.peers = Peers(self.bounds.connections_per_address, self.bounds.trusted_proxies)
 
 
@@ -455,15 +455,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m api.operate.server", description=main.__doc__)
     parser.add_argument("--fd", type=int, help="a listening socket that was inherited")
     parser.add_argument("--after", type=int, help="an inherited pipe, closed when the database is ready")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     gc.set_threshold(_OBJECTS_WHILE_LOADING, *gc.get_threshold()[1:])
     settings = Settings.load()
     _allow_descriptors(settings.connections + _DESCRIPTORS)
     config = Config(settings)
-    if given.after is not None:
+    if arguments.after is not None:
         config.load()  # imports the app, the greater part of a start
-        os.read(given.after, 1)
-    Server(config).run([socket.socket(fileno=given.fd)] if given.fd is not None else None)
+        os.read(arguments.after, 1)
+    Server(config).run([socket.socket(fileno=arguments.fd)] if arguments.fd is not None else None)
 
 
 def _allow_descriptors(wanted: int) -> None:

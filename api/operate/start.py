@@ -64,9 +64,9 @@ def programs(settings: Settings) -> dict[str, Program]:
 
 def orchestration(settings: Settings, *, number_of_workers: int = WORKERS) -> list[Program]:
     """Return all programs that execute runs, those that supply work before those that do it."""
-    known = programs(settings)
-    workers = [known["worker"]._replace(name=f"worker {number}") for number in range(1, number_of_workers + 1)]
-    return [known["dagster-ui"], known["dagster-daemon"], *workers, known[CODE_SERVER]]
+    by_name = programs(settings)
+    workers = [by_name["worker"]._replace(name=f"worker {number}") for number in range(1, number_of_workers + 1)]
+    return [by_name["dagster-ui"], by_name["dagster-daemon"], *workers, by_name[CODE_SERVER]]
 
 
 _PAUSE_SECONDS: Final = 0.25
@@ -79,10 +79,10 @@ def main() -> None:
         settings = Settings.load()
         logs.configure(settings)
         logs.name_misspelt()
-        known = programs(settings)
-        parser.add_argument("name", choices=sorted(known))
-        program = known[parser.parse_args().name]
-        variables = settings.environment() | dagster_home.environment(settings, Database.of(settings))
+        by_name = programs(settings)
+        parser.add_argument("name", choices=sorted(by_name))
+        program = by_name[parser.parse_args().name]
+        variables = settings.environment() | dagster_home.environment(settings, Database.from_settings(settings))
     except SettingsError as error:
         sys.exit(str(error))
     while program.after is not None and not dagster_home.answers(program.after):

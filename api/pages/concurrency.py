@@ -21,9 +21,9 @@ at most 1 GiB.
 """
 
 
-async def run_limited(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
+async def run_limited(request: Request, kind: Kind, work: Callable[[*Given], T], *arguments: *Given) -> T:
     """Return the result of `work`, run in a thread when there is a place for its kind."""
-    return await to_thread.run_sync(work, *given, limiter=_limiter(request, kind))
+    return await to_thread.run_sync(work, *arguments, limiter=_limiter(request, kind))
 
 
 def limited(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, Awaitable[T]]]:
@@ -31,8 +31,8 @@ def limited(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, Awaitable[T]]]
 
     def declare(handler: Callable[P, T]) -> Callable[P, Awaitable[T]]:
         @wraps(handler)
-        async def run(*args: P.args, **given: P.kwargs) -> T:
-            return await run_limited(cast(Request, given["request"]), kind, partial(handler, *args, **given))
+        async def run(*args: P.args, **keywords: P.kwargs) -> T:
+            return await run_limited(cast(Request, keywords["request"]), kind, partial(handler, *args, **keywords))
 
         return run
 

@@ -31,7 +31,7 @@ from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, decimal_mark, meaning, plain
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import path
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES, Substance
@@ -87,11 +87,16 @@ VisitorForm = Annotated[Form, Depends(read_visitor_form)]
 async def read_form_with_token(request: Request, expected: str | None, *, most_fields: int = MOST_FIELDS) -> Form:
     """Return the fields of a form that contains the expected token; raise as `read_form` does."""
     form = await read_unchecked_form(request, most_fields=most_fields)
-    sent_token = form.get(CSRF_FIELD, "").encode()
+    refuse_other_page(request, form, expected)
+    return form
+
+
+def refuse_other_page(request: Request, fields: Mapping[str, str], expected: str | None) -> None:
+    """Raise `PageRefused` for the fields of a form that another page or another browser sent."""
+    sent_token = fields.get(CSRF_FIELD, "").encode()
     is_from_our_page = request.headers.get("Sec-Fetch-Site", "") in OWN_FETCH_SITES
     if expected is None or not is_from_our_page or not hmac.compare_digest(sent_token, expected.encode()):
         raise PageRefused(403, "refused.form")
-    return form
 
 
 async def read_unchecked_form(request: Request, *, most_fields: int = MOST_FIELDS) -> Form:
@@ -120,12 +125,12 @@ def number_of(typed: str, lang: str, *, whole: bool = False, unit: str | None = 
     field = Field("number", "integer" if whole else "number", "", unit=unit)
     mark = decimal_mark(lang)
     try:
-        found = read_number(typed, Column(field.name, field, "sku", 0, ""), mark if mark in typed else None)
+        value = read_number(typed, Column(field.name, field, "sku", 0, ""), mark if mark in typed else None)
     except Unfit as unfit:
         if unfit.code == "invalid_number":
             return typed
-        return _unread(typed, _asked(typed, mark) if unfit.code == AMBIGUOUS else unfit)
-    return int(found) if whole and found.is_integer() else found
+        return _unread(typed, _ambiguity(typed, mark) if unfit.code == AMBIGUOUS else unfit)
+    return int(value) if whole and value.is_integer() else value
 
 
 def market_codes(typed: str) -> list[str]:
@@ -150,11 +155,11 @@ def _unread(typed: str, unfit: Unfit) -> Unread:
     return unread
 
 
-def _asked(typed: str, mark: str) -> Unfit:
+def _ambiguity(typed: str, mark: str) -> Unfit:
     fraction, whole = both_readings(typed, mark)
     sentence = Message(
         "{cell} can be {fraction} or {whole}; write the one of them that is meant.",
-        cell=shown(typed),
+        cell=quote(typed),
         fraction=fraction,
         whole=whole,
     )
@@ -163,7 +168,7 @@ def _asked(typed: str, mark: str) -> Unfit:
 
 def unread_values(body: object) -> list[Issue]:
     """Return an issue for each value of a form's body that could not be read, with its path."""
-    return [Issue(each.unfit.code, each.unfit.message, path(place)) for place, each in _found(body, ())]
+    return [Issue(unread.unfit.code, unread.unfit.message, path(place)) for place, unread in _unread_within(body, ())]
 
 
 def faults_with(body: object, parse: Callable[[object], object]) -> list[Issue]:
@@ -181,16 +186,16 @@ def faults_with(body: object, parse: Callable[[object], object]) -> list[Issue]:
     return list(unread.values())
 
 
-def _found(node: object, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], Unread]]:
+def _unread_within(node: object, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], Unread]]:
     match node:
         case Unread():
             yield place, node
         case dict():
             for name, value in node.items():
-                yield from _found(value, (*place, str(name)))
+                yield from _unread_within(value, (*place, str(name)))
         case list():
             for at, value in enumerate(node):
-                yield from _found(value, (*place, at))
+                yield from _unread_within(value, (*place, at))
 
 
 NONE: Final = "none"
@@ -261,7 +266,7 @@ def texts_of(value: object, lang: str) -> list[str]:
         case None:
             return []
         case list():
-            return [str(each) for each in value] or [NONE]
+            return [str(member) for member in value] or [NONE]
         case bool():
             return [next(answer for answer, truth in TRUTHS.items() if truth is value)]
         case int() | float():
@@ -274,14 +279,14 @@ def value_of(sent: Sequence[str], kind: str, lang: str, unit: str | None = None)
 
     What is no number, or may be two, is `Unread`, which `unread_values` finds in the body.
     """
-    filled = [each.strip() for each in sent if each.strip()]
+    filled = [line.strip() for line in sent if line.strip()]
     if not filled:
         return None
     match kind:
         case "codes":
-            return [each for each in filled if each != NONE]
+            return [line for line in filled if line != NONE]
         case "markets":
-            parts = (part.strip() for each in filled for part in LIST_SEPARATOR.split(each))
+            parts = (part.strip() for line in filled for part in LIST_SEPARATOR.split(line))
             return [code for part in parts if part for code in market_codes(part)]
         case "truth":
             return TRUTHS.get(filled[0], filled[0])
@@ -297,7 +302,7 @@ def substance_pairs(
     for substance, entry in entries.items():
         for part, value in (entry or {}).items():
             texts = texts_of(value, lang)
-            yield from ((f"{prefix}substances.{substance}.{part}", " ".join(each.splitlines())) for each in texts)
+            yield from ((f"{prefix}substances.{substance}.{part}", " ".join(line.splitlines())) for line in texts)
 
 
 def declarations_of(
@@ -328,7 +333,7 @@ def line_of(form: Form, prefix: str, fields: Iterable[Field], lang: str) -> Json
 
 def value_sent(form: Form, name: str, kind: str, lang: str, unit: str | None = None) -> object:
     """Return what an input was filled in with (`value_of`); line ends in the form in which texts are stored."""
-    sent = [each.replace("\r\n", "\n").replace("\r", "\n") for each in form.getlist(name)]
+    sent = [line.replace("\r\n", "\n").replace("\r", "\n") for line in form.getlist(name)]
     return value_of(sent, kind, lang, unit)
 
 

@@ -1,4 +1,4 @@
-"""Error pages: one plain page for a refusal, or the sign-in page where nobody is signed in.
+"""Error pages: one plain page for a refusal. `api.accounts.sign_in` answers where nobody is signed in.
 
 Programs get JSON (`api.http.refusals`). A request that prefers HTML to JSON comes from a person with a browser.
 """
@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from api.http.answers import accepted_language, in_language, weight_of
 from api.http.errors import HttpRefusal, Stopping, TokenRefused
-from api.pages.render import language_of, link, page, redirect, said, text
-from api.pages.sessions import RoleMissing, SignInFirst
+from api.pages.render import language_of, page, said, text
+from api.pages.sessions import RoleMissing
 
 PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
@@ -33,7 +33,6 @@ class PageRefused(Exception):  # noqa: N818  (an answer to a person, not a fault
 
 def install(app: FastAPI) -> None:
     """Register the handlers."""
-    app.add_exception_handler(SignInFirst, _to_sign_in)
     app.add_exception_handler(RoleMissing, _role_page)
     app.add_exception_handler(PageRefused, _refusal_page)
 
@@ -66,14 +65,9 @@ def page_of_refusal(request: Request, refused: HttpRefusal) -> Response | None:
 
 def answer_to_fault(request: Request, refused: HttpRefusal) -> Response:
     """Return the answer to a fault of the service, or to a request that a stop ended; it shows nothing of the fault."""
-    shown = page_of_refusal(request, refused)
+    page = page_of_refusal(request, refused)
     answer = refused.response(request.state.correlation_id)
-    return shown or in_language(answer, accepted_language(request))
-
-
-async def _to_sign_in(request: Request, error: Exception) -> Response:
-    assert isinstance(error, SignInFirst)
-    return redirect(link(request, "/sign-in", next=error.back))
+    return page or in_language(answer, accepted_language(request))
 
 
 async def _refusal_page(request: Request, error: Exception) -> Response:

@@ -1,7 +1,8 @@
 """Renders a page: fills its template, sets its language, and adds the security headers.
 
-A page loads nothing from another address and contains no script, so that the policy can refuse both. Where a form may
-redirect to another address, as consent does, the page names that address.
+A page loads nothing from another address and contains no script, so that the policy can refuse both. A page that waits
+for something loads the one script of our own that looks again. Where a form may redirect to another address, as consent
+does, the page names that address.
 """
 
 import csv
@@ -16,18 +17,20 @@ from typing import (
 )
 from urllib.parse import urlencode
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import DictLoader, Environment, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Match
 
 from api.http.answers import accepted_language
 from api.pages.sessions import Session
 from schemas.accounts import Role, includes
 from schemas.fields import COMPONENT, SKU
 from schemas.issues import ISSUE_CODES
-from schemas.messages import LANGUAGES, day, header, is_one, message_of, number, translate, word
+from schemas.messages import LANGUAGES, day, header, instant, is_one, message_of, number, translate, word
 from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import MEDIA_TYPES, VOCABULARIES
 
@@ -53,16 +56,16 @@ def text(key: str, lang: str, **gaps: object) -> str:
     Where the language counts the gap `count` as one, the text of `<key>.one` is taken if there is one. A text that
     does not show the number is of 1 alone: in French 0 is counted like 1.
     """
-    known, count = _texts(), str(gaps.get("count"))
+    texts, count = _texts(), str(gaps.get("count"))
     one = f"{key}.one"
     if (
-        one in known
+        one in texts
         and count.isdecimal()
         and is_one(int(count), lang)
-        and (count == "1" or "{count}" in known[one][lang])
+        and (count == "1" or "{count}" in texts[one][lang])
     ):
         key = one
-    return known[key][lang].format(**gaps) if gaps else known[key][lang]
+    return texts[key][lang].format(**gaps) if gaps else texts[key][lang]
 
 
 _FOR_PEOPLE: Final[Mapping[str, str]] = {
@@ -127,6 +130,14 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
         "advice.no_grade"
     ),
     "A fact that nobody gave could change the grade; the SKU's grade trace names it.": "advice.open_grade",
+    ISSUE_CODES["invalid_type"].meaning: "advice.other_kind_of_value",
+    ISSUE_CODES["not_in_vocabulary"].meaning: "advice.unknown_word",
+    ISSUE_CODES["unknown_reference"].meaning: "advice.no_record",
+    ISSUE_CODES["unknown_market"].meaning: "advice.unknown_market",
+    "{cell} is no id; {name} takes the UUID that the service gave.": "advice.no_record_yet",
+    "{cell} is no id, and no record has this name; the nearest names are: {names}.": "advice.no_such_name",
+    "Send true or false.": "advice.yes_or_no",
+    "Send a text.": "advice.text",
     "Send a number.": "advice.number",
     "Send a whole number.": "advice.whole_number",
     "This field must be there.": "advice.required",
@@ -146,7 +157,7 @@ _CODES: Final = sorted((name for name in {**SKU, **COMPONENT} if "_" in name), k
 _UNQUOTED: Final = re.compile(rf"(?<![\w“.`])({'|'.join(_CODES)})(?![\w”.`])")
 _LISTS: Final = sorted(
     ((", ".join(codes), name) for name, codes in VOCABULARIES.items() if len(codes) > 1),
-    key=lambda each: len(each[0]),
+    key=lambda pair: len(pair[0]),
     reverse=True,
 )
 """Each vocabulary as a sentence lists it, the longest first."""
@@ -175,7 +186,7 @@ def in_words(sentence: str, lang: str) -> str:
             words = ", ".join(word(vocabulary, code, lang) for code in VOCABULARIES[vocabulary])
             sentence = sentence.replace(codes, words)
             break
-    return _UNQUOTED.sub(lambda found: _name(found[1], lang), sentence)
+    return _UNQUOTED.sub(lambda match: _name(match[1], lang), sentence)
 
 
 def _name(field: str, lang: str) -> str:
@@ -183,6 +194,7 @@ def _name(field: str, lang: str) -> str:
 
 
 STYLE: Final = "/pages/style.css"
+SCRIPT: Final = "/pages/live.js"
 NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/portfolio", "nav.portfolio", "viewer"),
     ("/items", "nav.items", "viewer"),
@@ -203,12 +215,17 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
 """The pages of a signed-in person: path, key of the name, and the role that sees it."""
 
 
-def headers(form_action: str = "'self'") -> dict[str, str]:
-    """Return the headers of every page; `form_action` are its forms' allowed targets (CSP Level 3, section 6.4.1)."""
+def headers(form_action: str = "'self'", *, waits: bool = False) -> dict[str, str]:
+    """Return the headers of every page; `form_action` are its forms' allowed targets (CSP Level 3, section 6.4.1).
+
+    Only a page that waits may run our script, and ask our addresses.
+    """
     policy = (
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         f"form-action {form_action}"
     )
+    if waits:
+        policy += "; script-src 'self'; connect-src 'self'"
     return {
         "Content-Security-Policy": policy,
         "X-Frame-Options": "DENY",
@@ -233,9 +250,12 @@ def page(
     form_action: str = "'self'",
     faults: Sequence[tuple[str, str]] = (),
     given: Mapping[str, str] | None = None,
+    waits: bool = False,
     **values: object,
 ) -> HTMLResponse:
     """Render a template with its values; with a `session` the signed-in person's navigation is above it.
+
+    A page that `waits` looks again by itself until what it waits for has ended: what changes is marked `data-live`.
 
     A page with a form that was refused sends `faults` and `given`, as `forms.html` takes them, and has the status 400
     where it names no other.
@@ -249,9 +269,10 @@ def page(
         "faults": faults,
         "given": ImmutableMultiDict[str, str]() if given is None else given,
         "style": STYLE,
+        "script": SCRIPT if waits else None,
         "path": request.url.path,
         "navigation": NAVIGATION,
-        "languages": LANGUAGES,
+        "language_links": [(code, in_language(request, code)) for code in LANGUAGES],
         "number": partial(number, lang=lang),
         "day": partial(day, lang=lang),
         "link": partial(link, request),
@@ -260,7 +281,7 @@ def page(
         "correlation_id": request.state.correlation_id,
     }
     body = _TEMPLATES.get_template(template).render(frame | values)
-    sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
+    sent = headers(form_action, waits=waits) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(body, status or (400 if faults else 200), sent)
 
 
@@ -279,16 +300,37 @@ def link(request: Request, path: str, **parameters: object) -> str:
     return f"{path}?{query}" if query else path
 
 
+def shown_path(request: Request) -> str:
+    """Return the path of the page that shows what the request is about: its own, or that of the form that it answers.
+
+    A form's own address may take nothing but the form; its page is then the nearest above it.
+    """
+    path = request.url.path
+    while request.method != "GET" and path.count("/") > 1:
+        scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            break
+        path = path.rpartition("/")[0]
+    return path
+
+
+def in_language(request: Request, lang: str) -> str:
+    """Return the address of the page that the request shows, in a language."""
+    others = [(name, value) for name, value in request.query_params.multi_items() if name != "lang"]
+    return f"{shown_path(request)}?{urlencode([*others, ('lang', lang)])}"
+
+
 def _word(vocabulary: str, code: str | None, *, lang: str) -> str:
     """Return the word for a code; a dash where nothing is stored."""
     return "–" if code is None else word(vocabulary, code, lang)
 
 
-def _instant(at: datetime | str) -> Markup:
+@pass_context
+def _instant(context: Context, at: datetime | str) -> Markup:
     """Return an instant, a datetime or RFC 3339 text, to the minute, for people and for programs."""
     value = datetime.fromisoformat(at) if isinstance(at, str) else at
-    shown = value.strftime("%Y-%m-%d %H:%M")
-    return Markup('<time datetime="{}">{} UTC</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), shown)
+    in_words = instant(value, context["lang"])
+    return Markup('<time datetime="{}">{}</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), in_words)
 
 
 _TEMPLATES: Final = Environment(

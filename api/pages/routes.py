@@ -1,4 +1,4 @@
-"""Routes of all pages, and the one style sheet; none is in the OpenAPI document."""
+"""Routes of all pages, the one style sheet and the one script; none is in the OpenAPI document."""
 
 from importlib.resources import files
 from typing import Final
@@ -20,7 +20,7 @@ from api.filings import pages as pages_filings
 from api.http.answers import cacheable
 from api.imports import corrections_pages, words_pages
 from api.imports import pages as pages_imports
-from api.pages.render import STYLE
+from api.pages.render import SCRIPT, STYLE
 from api.review import pages as pages_review
 from api.skus import edit
 from api.skus import pages as pages_skus
@@ -58,10 +58,18 @@ for pages in (
     router.routes.extend(pages.routes)
 
 _SHEET: Final = (files("api.pages") / "style.css").read_bytes()
+_SCRIPT: Final = (files("api.pages") / "live.js").read_bytes()
 _KEPT_SECONDS: Final = 300
+_AS_SENT: Final = {"X-Content-Type-Options": "nosniff"}
 
 
 @router.get(STYLE)
 async def get_style(request: Request) -> Response:
     """Return the style sheet of all pages."""
-    return cacheable(request, _SHEET, "text/css", seconds=_KEPT_SECONDS, headers={"X-Content-Type-Options": "nosniff"})
+    return cacheable(request, _SHEET, "text/css", seconds=_KEPT_SECONDS, headers=_AS_SENT)
+
+
+@router.get(SCRIPT)
+async def get_script(request: Request) -> Response:
+    """Return the script of pages that wait."""
+    return cacheable(request, _SCRIPT, "text/javascript", seconds=_KEPT_SECONDS, headers=_AS_SENT)

@@ -58,11 +58,11 @@ async def session_of(request: Request) -> Session | None:
     if not token:
         return None
     service = service_of(request)
-    found = await service.reads.run(partial(people.find, token=token, at=service.clock.now()))
-    if found is None:
+    person = await service.reads.run(partial(people.find, token=token, at=service.clock.now()))
+    if person is None:
         return None
     session = Session(
-        found.id, found.email, found.company_id, found.company_name, found.plan, found.role, csrf_of(token)
+        person.id, person.email, person.company_id, person.company_name, person.plan, person.role, csrf_of(token)
     )
     request.state.company_id, request.state.session = session.company_id, session
     return session
@@ -72,8 +72,8 @@ async def signed_in(request: Request) -> Session:
     """Return the session of a request; raise `SignInFirst` where nobody is signed in."""
     session = await session_of(request)
     if session is None:
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        raise SignInFirst(asked if request.method == "GET" else request.url.path)
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise SignInFirst(target if request.method == "GET" else request.url.path)
     return session
 
 
@@ -148,11 +148,11 @@ def forget(request: Request, answer: Response) -> None:
 async def end(request: Request, end_session: Callable[[Connection, str], None], token: str) -> None:
     """End the session of a token in the database, by the function of people's or of staff's sessions."""
 
-    def work() -> None:
+    def end_in_database() -> None:
         with service_of(request).writes.system() as connection:
             end_session(connection, token)
 
-    await to_thread.run_sync(work)
+    await to_thread.run_sync(end_in_database)
 
 
 def set_cookie(request: Request, answer: Response, cookie: str, token: str) -> None:

@@ -39,8 +39,8 @@ def collection(document: Document) -> JsonObject:
             {"key": name, "value": value, "description": meaning} for name, (value, meaning) in _VARIABLES.items()
         ],
         "item": [
-            {"name": tag, "item": [_item(operation) for operation in found]}
-            for tag, found in operations(document).items()
+            {"name": tag, "item": [_item(operation) for operation in group]}
+            for tag, group in operations(document).items()
         ],
     }
 

@@ -97,24 +97,24 @@ def _guide(name: str, text: str) -> Guide:
 
 def _sections(guide: str, tokens: list[Token]) -> list[Section]:
     """Return the sections, and give each heading the anchor that links between documents use."""
-    found: list[Section] = []
+    sections: list[Section] = []
     seen: Counter[str] = Counter(content=1)  # the page's own place
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
             title, level = _plain(tokens[place + 1]), int(token.tag[1])
-            above = next((section.headings for section in reversed(found) if section.level < level), ())
+            above = next((section.headings for section in reversed(sections) if section.level < level), ())
             anchor = _NOT_IN_ANCHORS.sub("", title.lower()).replace(" ", "-")
             seen[anchor] += 1
             anchor += f"-{seen[anchor] - 1}" if seen[anchor] > 1 else ""
             token.attrSet("id", anchor)
-            found.append(Section(guide, (*above, title), anchor, level))
+            sections.append(Section(guide, (*above, title), anchor, level))
         elif token.type == "fence":
-            found[-1].texts.append(token.content)
+            sections[-1].texts.append(token.content)
         elif token.type == "tr_open":
-            found[-1].texts.append(" · ".join(_row(tokens, place)))
+            sections[-1].texts.append(" · ".join(_row(tokens, place)))
         elif token.type == "inline" and tokens[place - 1].type not in ("heading_open", "th_open", "td_open"):
-            found[-1].texts.append(_plain(token))
-    return found
+            sections[-1].texts.append(_plain(token))
+    return sections
 
 
 def _row(tokens: list[Token], place: int) -> Iterator[str]:
@@ -201,7 +201,7 @@ def search(question: str) -> list[Hit]:
             in_headings = sum(word in looked.headings for word in words)
             together = max((sum(word in text for word in words) for text in looked.texts), default=0)
             ranked.append((-in_headings, -together, place, looked))
-    return [_hit(looked, words) for *_, looked in sorted(ranked, key=lambda found: found[:3])]
+    return [_hit(looked, words) for *_, looked in sorted(ranked, key=lambda hit: hit[:3])]
 
 
 @cache
@@ -231,18 +231,18 @@ def _marked(text: str, words: list[str]) -> Markup:
         begin = text.find(" ", begin) + 1
     if end < len(text):
         end = max(text.rfind(" ", begin, end), begin + 1)
-    shown = text[begin:end]
+    excerpt = text[begin:end]
     return Markup().join(
-        (Markup("… ") if begin else "", *_pieces(pattern, shown), Markup(" …") if end < len(text) else "")
+        (Markup("… ") if begin else "", *_pieces(pattern, excerpt), Markup(" …") if end < len(text) else "")
     )
 
 
 def _pieces(pattern: re.Pattern[str], text: str) -> Iterator[str]:
     done = 0
-    for found in pattern.finditer(text):
-        yield text[done : found.start()]
-        yield Markup("<mark>{}</mark>").format(found[0])
-        done = found.end()
+    for match in pattern.finditer(text):
+        yield text[done : match.start()]
+        yield Markup("<mark>{}</mark>").format(match[0])
+        done = match.end()
     yield text[done:]
 
 
@@ -258,8 +258,8 @@ _HEADERS: Final = {**HEADERS, "Content-Security-Policy": _POLICY, "Content-Langu
 def get_guides(request: Request) -> Response:
     """All guides, or where the words of `q` stand in them."""
     question = request.query_params.get("q", "").strip()
-    given = {"question": question, "hits": search(question), "most": MOST, "groups": GROUPS, "guides": guides()}
-    return _page(request, "guides.html", given)
+    values = {"question": question, "hits": search(question), "most": MOST, "groups": GROUPS, "guides": guides()}
+    return _page(request, "guides.html", values)
 
 
 @router.get("/{name}")
@@ -279,6 +279,6 @@ def get_picture(request: Request, folder: str, picture: str) -> Response:
     return cacheable(request, (FOLDER / name).read_bytes(), "image/png", seconds=KEPT_SECONDS, headers=HEADERS)
 
 
-def _page(request: Request, template: str, given: Mapping[str, object]) -> Response:
-    text = framed(request.app.openapi(), template, {"page": "guides", **given})
+def _page(request: Request, template: str, values: Mapping[str, object]) -> Response:
+    text = framed(request.app.openapi(), template, {"page": "guides", **values})
     return cacheable(request, text.encode(), "text/html", seconds=KEPT_SECONDS, headers=_HEADERS)

@@ -70,14 +70,14 @@ class Operation:
     @property
     def example(self) -> Json:
         """The example of the body; of a form, its fields without the file."""
-        given: Json = next(iter(self.bodies[0][1].get("examples", {}).values()), {"value": {}})["value"]
+        example: Json = next(iter(self.bodies[0][1].get("examples", {}).values()), {"value": {}})["value"]
         if self.media_type == "multipart/form-data":
-            return {name: value for name, value in given.items() if name != "file"}
-        match given:
+            return {name: value for name, value in example.items() if name != "file"}
+        match example:
             case {"response": {"components": [component, *others], **response}}:
-                named = {**component, "component_id": COMPONENT}
-                return {**given, "response": {"components": [named, *others], **response}}
-        return given
+                answer = {**component, "component_id": COMPONENT}
+                return {**example, "response": {"components": [answer, *others], **response}}
+        return example
 
 
 def operations(document: Document) -> dict[str, list[Operation]]:
@@ -86,7 +86,7 @@ def operations(document: Document) -> dict[str, list[Operation]]:
     for path, methods in document["paths"].items():
         for method, published in methods.items():
             by_tag[published["tags"][0]].append(Operation(method.upper(), path, published))
-    return {tag: found for tag, found in by_tag.items() if found}
+    return {tag: group for tag, group in by_tag.items() if group}
 
 
 Schema = JsonObject
@@ -130,8 +130,8 @@ def rows(schema: Schema) -> list[FieldRow]:
 
 def type_of(schema: Schema) -> Type:
     """Return the type in words: `array of SkuComponent`, `string or null`, `number`."""
-    named = next(_references(schema), None)
-    return Type(_words(schema), named)
+    reference = next(_references(schema), None)
+    return Type(_words(schema), reference)
 
 
 def _references(schema: Schema) -> Iterator[str]:
@@ -169,8 +169,8 @@ def _kind(kind: str, schema: Schema) -> str:
 
 def limits(schema: Schema) -> str:
     """Return the limits in words: `0 to 100`, `at most 255 characters`; empty where there are none."""
-    if found := next((limits(part) for part in schema.get("anyOf", ()) if limits(part)), ""):
-        return found
+    if part_limits := next((limits(part) for part in schema.get("anyOf", ()) if limits(part)), ""):
+        return part_limits
     texts = [
         _between(schema.get("minimum"), schema.get("maximum"), ""),
         _between(schema.get("minLength"), schema.get("maxLength"), " characters"),
@@ -239,12 +239,12 @@ def python(operation: Operation) -> str:
     """Return the lines of a program."""
     name = operation.anchor
     imports = ["from pcds_client import connect", f"from pcds_client.api.{module_name(operation.tag)} import {name}"]
-    arguments = [found.upper() for found in _IN_PATH.findall(operation.path)] + ["client=client"]
+    arguments = [parameter.upper() for parameter in _IN_PATH.findall(operation.path)] + ["client=client"]
     before: list[str] = []
     if operation.media_type is not None:
         model = _model(operation)
         imports.append(f"from pcds_client.models import {model}")
-        value = _named(pformat(_given(operation), width=100, sort_dicts=False))
+        value = _with_variables(pformat(_example_of(operation), width=100, sort_dicts=False))
         if operation.media_type == "multipart/form-data":
             before += ['with open(FILE, "rb") as file:']
             before.append(f"    fields = {indent(value, ' ' * 10).lstrip()} | {{'file': file.read()}}")
@@ -255,8 +255,8 @@ def python(operation: Operation) -> str:
             before.append(f"body = {model}.from_dict(\n{indent(value, '    ')}\n)")
         arguments.append("body=body")
     call = "sync" if _is_answered(operation) else "sync_detailed"
-    asked = ["client = connect(BASE, KEY)", *before, f"answer = {name}.{call}({', '.join(arguments)})", "print(answer)"]
-    return "\n".join([*imports, "", *asked])
+    lines = ["client = connect(BASE, KEY)", *before, f"answer = {name}.{call}({', '.join(arguments)})", "print(answer)"]
+    return "\n".join([*imports, "", *lines])
 
 
 def _model(operation: Operation) -> str:
@@ -271,11 +271,11 @@ def _is_answered(operation: Operation) -> bool:
     return any("content" in answer for answer in operation.published["responses"].values())
 
 
-def _given(operation: Operation) -> Json:
+def _example_of(operation: Operation) -> Json:
     return operation.example | _CREDENTIALS if operation.takes_client else operation.example
 
 
-def _named(text: str) -> str:
+def _with_variables(text: str) -> str:
     """Return a literal with variables where texts stand for them."""
     return _NAMED.sub(r"\2", text)
 
@@ -291,12 +291,12 @@ def typescript(operation: Operation) -> str:
         fields = "".join(f", {name}: {json.dumps(value)}" for name, value in operation.example.items())
         parts.append(f"body: {{ file: new File([await readFile(FILE)], FILE){fields} }},")
     elif operation.media_type is not None:
-        value = json.dumps(_given(operation), indent=2, ensure_ascii=False)
-        parts.append(f"body: {_named(indent(value, '  ').lstrip())},")
+        value = json.dumps(_example_of(operation), indent=2, ensure_ascii=False)
+        parts.append(f"body: {_with_variables(indent(value, '  ').lstrip())},")
     if not _is_json(operation):
         parts.append('parseAs: "blob",')
-    given = "".join(f"\n  {part}" for part in parts)
-    options = f", {{{given}\n}}" if parts else ""
+    members = "".join(f"\n  {part}" for part in parts)
+    options = f", {{{members}\n}}" if parts else ""
     call = f'const {{ data, error }} = await client.{operation.method}("{operation.path}"{options});'
     said = "console.log(JSON.stringify(data ?? error, null, 2));"
     return "\n".join([*imports, "", "const client = connect(BASE, KEY);", call, said])

@@ -44,8 +44,8 @@ def _resolved(document: Document, schema: JsonObject) -> dict[str, object]:
     """Return the schema itself, or the one that it refers to."""
     if "$ref" not in schema:
         return schema
-    found: dict[str, object] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return found
+    resolved: dict[str, object] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return resolved
 
 
 _TEMPLATES: Final = Environment(
@@ -72,10 +72,11 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
     """Return the pages of a language by their path after /reference: those in `TOLD`, or in English all of them."""
     schemas = document["components"]["schemas"]
     by_tag = operations(document)
-    given: dict[str, object] = {
+    values: dict[str, object] = {
         "operations": by_tag,
         "answered_by": {
-            code: [found for group in by_tag.values() for found in group if code in found.codes] for code in ERROR_CODES
+            code: [operation for group in by_tag.values() for operation in group if code in operation.codes]
+            for code in ERROR_CODES
         },
         "resolved": partial(_resolved, document),
         "objects": {name: schema for name, schema in schemas.items() if "properties" in schema},
@@ -87,13 +88,13 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
         "sources": {version: by_kind(load(version)) for version in versions()},
     }
     names = PAGES if lang == LANGUAGES[0] else TOLD
-    return {name: framed(document, f"{name or 'operations'}.html", {**given, "page": name}, lang) for name in names}
+    return {name: framed(document, f"{name or 'operations'}.html", {**values, "page": name}, lang) for name in names}
 
 
-def framed(document: Document, template: str, given: Mapping[str, object], lang: str = LANGUAGES[0]) -> str:
+def framed(document: Document, template: str, values: Mapping[str, object], lang: str = LANGUAGES[0]) -> str:
     """Return a page of a template in the frame that all pages here have."""
     return _TEMPLATES.get_template(template).render(
-        given,
+        values,
         document=document,
         release=version("packaging-compliance-data-service"),
         lang=lang,

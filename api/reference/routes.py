@@ -16,7 +16,7 @@ from api.reference.collection import collection
 from api.reference.pages import HEADERS, KEPT_SECONDS, TOLD, render
 from schemas.issues import Issue
 from schemas.messages import LANGUAGES, Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.refusals import Refused
 from services.imports.workbook import template
 
@@ -35,20 +35,20 @@ def get_template(request: Request) -> Response:
     if lang not in LANGUAGES:
         sentence = Message(
             "{lang} is no language of the template; send one of: {languages}.",
-            lang=shown(lang),
+            lang=quote(lang),
             languages=", ".join(LANGUAGES),
         )
         raise Refused([Issue("not_in_vocabulary", sentence, "lang")])
-    named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **HEADERS}
-    return cacheable(request, template(lang), _XLSX, seconds=KEPT_SECONDS, headers=named)
+    headers = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **HEADERS}
+    return cacheable(request, template(lang), _XLSX, seconds=KEPT_SECONDS, headers=headers)
 
 
 @router.get("/reference/collection.json")
 def get_collection(request: Request) -> Response:
     """The collection for API clients, to import as a file or by its address."""
-    named = {"Content-Disposition": 'attachment; filename="pcds-collection.json"', **HEADERS}
+    headers = {"Content-Disposition": 'attachment; filename="pcds-collection.json"', **HEADERS}
     body = orjson.dumps(collection(request.app.openapi()), option=orjson.OPT_INDENT_2)
-    return cacheable(request, body, "application/json", seconds=KEPT_SECONDS, headers=named)
+    return cacheable(request, body, "application/json", seconds=KEPT_SECONDS, headers=headers)
 
 
 @router.get("/reference")
@@ -73,7 +73,7 @@ def _language(request: Request) -> str:
     if lang not in LANGUAGES:
         sentence = Message(
             "{lang} is no language of this page; send one of: {languages}.",
-            lang=shown(lang),
+            lang=quote(lang),
             languages=", ".join(LANGUAGES),
         )
         raise Refused([Issue("not_in_vocabulary", sentence, "lang")])

@@ -29,7 +29,6 @@ from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.files import key_of
 from services.review import compare, decide, entries
-from services.run import run
 from warehouse import review
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
@@ -95,7 +94,7 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
-    reason, note = (texts.shown(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
+    reason, note = (texts.from_form(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
 
     def decide_on(conn: Connection) -> Entry:
         if form["decision"] == "reject":
@@ -112,11 +111,10 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
         )
 
     try:
-        return run(
-            write.service.writes, write.actor, decide_on, lambda _: redirect(link(request, f"/review/{entry_id}"))
-        )
+        write.do(decide_on)
     except Refused as refused:
         return _entry_page(request, session, form=form, refused=refused)
+    return redirect(link(request, f"/review/{entry_id}"))
 
 
 def _entry_page(
@@ -151,7 +149,9 @@ def _entry_page(
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form,
         issue=issuing_form,
-        further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
+        further=[
+            (language, text(f"lang.{language}", lang)) for language in (issuing_form.further if issuing_form else ())
+        ],
         faults=issuing.faults_of_form(faults, issuing_form, lang),
         conflict=_sentences(conflict, lang),
         against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
@@ -166,7 +166,7 @@ def _entry_page(
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> compare.Comparison | None:
     """Return what accepting an open entry would change, or what was decided; None where the entry writes no SKU."""
     if entry.decided:
-        return compare.Comparison.of(entry.decided)
+        return compare.Comparison.from_stored(entry.decided)
     if entry.state != "open" or not compare.writes_sku(entry):
         return None
     return compare.compare(conn, write_of(request, session).actor, entry, rulesets=service_of(request).rulesets)

@@ -72,7 +72,7 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
         raise Refused([Issue("unknown_field", _PER_ROW, "If-Match")])
     dry_run = agreed("dry_run", truth, [*(sent or ()), *said_in(body, "dry_run")]) or False
 
-    def work(conn: Connection) -> Rows:
+    def write_rows(conn: Connection) -> Rows:
         valid = _validated(body, cache(partial(served_markets, conn)))
         return valid.rejected | write_records(
             conn,
@@ -85,11 +85,11 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
             keep_archived=valid.keep_archived,
         )
 
-    show = partial(_shown, dry_run=dry_run)
-    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+    show = partial(_batch_answer, dry_run=dry_run)
+    return write.answer(fingerprint(body), write_rows, show, dry_run=dry_run)
 
 
-def _shown(rows: Rows, *, dry_run: bool) -> Response:
+def _batch_answer(rows: Rows, *, dry_run: bool) -> Response:
     outcomes = Counter(row.outcome for row in rows.values())
     return json_of(
         {
@@ -113,21 +113,21 @@ def _validated(body: Json, served: Callable[[], frozenset[str]]) -> _Batch:
     `served` finds the markets that volumes can be of.
     """
     batch = parse_body(_BatchOfRows, body)
-    asked = _Batch({}, {}, {}, {}, keep_archived=batch.archived == "keep")
+    contents = _Batch({}, {}, {}, {}, keep_archived=batch.archived == "keep")
     for index, row in enumerate(batch.skus):
         try:
             record, volumes, if_version = parse_batch_row(row)
             if volumes is not None:
-                asked.volumes[index] = _units(volumes, served())
+                contents.volumes[index] = _units(volumes, served())
             if if_version is not None:
-                asked.if_versions[index] = if_version
-            asked.records[index] = record
+                contents.if_versions[index] = if_version
+            contents.records[index] = record
         except Refused as invalid:
             code = row.get("sku_code") if isinstance(row, dict) else None
-            asked.rejected[index] = WriteOutcome(
+            contents.rejected[index] = WriteOutcome(
                 index, code if isinstance(code, str) else "", "rejected", errors=list(invalid.issues)
             )
-    return asked
+    return contents
 
 
 def _units(volumes: list[VolumeRow], served: frozenset[str]) -> str:

@@ -1,6 +1,6 @@
 """Pages that edit, make and copy an item: what would follow is shown before it is saved.
 
-They send what a program would (`api.skus.routes.write_one`): the fields that differ from the version that the form was
+They send what a program would (`api.skus.writing.write_one`): the fields that differ from the version that the form was
 opened
 at, for the version that the person has seen. So two people at once keep each other's fields, and the second is told.
 """
@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from api.audit import words
 from api.http.answers import json_of
-from api.http.errors import HttpRefusal, VersionConflict, http_refusal
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, VersionConflict, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import Precondition, Write
@@ -36,7 +36,7 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session
 from api.skus import form as form_skus
 from api.skus import words as words_skus
-from api.skus.routes import write_one
+from api.skus.writing import write_one
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
@@ -144,8 +144,8 @@ def post_answer(request: Request, session: Editor, form: SentForm) -> Response:
     if missing is not None:
         faults = [(missing, text("edit.unanswered", lang))]
         return _page(request, session, opened, changed, seen=seen, faults=faults)
-    asked = Form([*changed.multi_items(), ("seen", str(seen)), ("once", form.get("once", ""))])
-    return _written(request, session, asked, opened, dry_run=form.get("step") != "save", back_to="#grade")
+    answers = Form([*changed.multi_items(), ("seen", str(seen)), ("once", form.get("once", ""))])
+    return _written(request, session, answers, opened, dry_run=form.get("step") != "save", back_to="#grade")
 
 
 def _open(request: Request, session: Session, *, copy: bool = False) -> Response:
@@ -198,18 +198,18 @@ def _written(
     write = write_of(request, session, form.get("once"))
     outcome: WriteOutcome | None = None
 
-    def work(conn: Connection) -> WriteOutcome:
+    def write_form(conn: Connection) -> WriteOutcome:
         nonlocal outcome
         outcome = _write(conn, write, form, opened, dry_run=dry_run)
         return outcome
 
     try:
         answer = write.answer(
-            fingerprint([*form.multi_items()]), work, lambda done: json_of(done.id or ""), dry_run=dry_run
+            fingerprint([*form.multi_items()]), write_form, lambda done: json_of(done.id or ""), dry_run=dry_run
         )
     except VersionConflict as conflict:
         return _conflict_page(request, session, form, opened, conflict)
-    except (HttpRefusal, Refused) as refused:
+    except SHOWN_IN_FORM as refused:
         return _page(request, session, opened, form, seen=seen, faults=_faults(http_refusal(refused), form, lang))
     if not dry_run:
         sku_id = bytes(answer.body).decode().strip('"') or opened.sku_id
@@ -224,11 +224,11 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
     base = opened.form(write.actor.lang) if opened.sku_id else Form([])
     body = form_skus.changed(form, base, write.actor.lang)
     rows = form_skus.changed_volumes(form, base, write.actor.lang)
-    named = {"sku_code": form.get("sku_code", ""), "name": form.get("name", "")}
-    _check_typed({**body, **named}, rows)
+    required = {"sku_code": form.get("sku_code", ""), "name": form.get("name", "")}
+    _check_typed({**body, **required}, rows)
     if opened.sku_id is None:
         body = {name: value for name, value in body.items() if value not in (None, [])}
-        written = write_one(conn, write, body | named, addressed=None, dry_run=dry_run)
+        written = write_one(conn, write, body | required, addressed=None, dry_run=dry_run)
         if written.version_before is not None:
             sentence = Message("There is an item with this code already; open it and edit it there.")
             raise Refused([Issue("duplicate_sku_code", sentence, "sku_code")])
@@ -238,8 +238,8 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
         if "name" not in body and seen is not None and seen != opened.version:
             # Each write must send a name, and an untouched one is that of the version seen.
             row = earlier.of_version(conn, opened.sku_id, seen)
-            named["name"] = row["name"] if row else named["name"]
-        written = write_one(conn, write, body | named, precondition, addressed=opened.sku_id, dry_run=dry_run)
+            required["name"] = row["name"] if row else required["name"]
+        written = write_one(conn, write, body | required, precondition, addressed=opened.sku_id, dry_run=dry_run)
     if rows:
         _write_volumes(conn, write, written, rows, dry_run=dry_run)
     return written

@@ -83,14 +83,14 @@ def sections(lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> lis
 def part_inputs(key: str, lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> list[Input]:
     """Return the inputs of a part, the first ones first."""
     fields = sorted(COMPONENT_FIELDS, key=lambda field: (field.name not in FIRST, COMPONENT_FIELDS.index(field)))
-    shown = (field for field in fields if field.kind != "substances")
-    return [input_of(f"parts.{key}.{field.name}", "component", field, lang, records) for field in shown]
+    fields_of_form = (field for field in fields if field.kind != "substances")
+    return [input_of(f"parts.{key}.{field.name}", "component", field, lang, records) for field in fields_of_form]
 
 
 def declarations(prefix: str, lang: str) -> list[tuple[str, list[Input]]]:
     """Return the inputs of the substances of the item (`prefix` is empty) or of a part, by substance."""
-    named = [(name, f"{prefix}substances.{name}") for name in SUBSTANCES]
-    return [(text(f"substance.{name}", lang), substance_inputs(at, lang)) for name, at in named]
+    prefixes = [(name, f"{prefix}substances.{name}") for name in SUBSTANCES]
+    return [(text(f"substance.{name}", lang), substance_inputs(at, lang)) for name, at in prefixes]
 
 
 def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = ()) -> Form:
@@ -99,10 +99,10 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
         return Form([])
     values: JsonMapping = item
     pairs = [
-        (field.name, each)
+        (field.name, value)
         for field in _FIELDS
         if field.name not in leaving_out
-        for each in _texts(field, values[field.name], lang)
+        for value in _texts(field, values[field.name], lang)
     ]
     pairs += substance_pairs("", item["substances"], lang)
     for key, line in enumerate(item["components"] if "components" not in leaving_out else ()):
@@ -110,8 +110,8 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
         fields: JsonMapping = line
         for field in COMPONENT_FIELDS:
             if field.kind != "substances":
-                named = f"parts.{key}.{field.name}"
-                pairs += [(named, each) for each in _texts(field, fields.get(field.name), lang)]
+                input_name = f"parts.{key}.{field.name}"
+                pairs += [(input_name, value) for value in _texts(field, fields.get(field.name), lang)]
         pairs += substance_pairs(f"parts.{key}.", line["substances"], lang)
     for key, row in enumerate(item["volumes"] if "volumes" not in leaving_out else ()):
         pairs.append(("volume", str(key)))
@@ -124,10 +124,10 @@ def id_name(key: object) -> str:
     return f"parts.{key}.{LINE_ID.name}"
 
 
-def without_ids(form: Form, known: Collection[str] = ()) -> Form:
+def without_ids(form: Form, ids: Collection[str] = ()) -> Form:
     """Return the form with its parts as new ones, except those of these ids."""
     names = {id_name(key) for key in form.getlist("part")}
-    return Form([(name, value) for name, value in form.multi_items() if name not in names or value in known])
+    return Form([(name, value) for name, value in form.multi_items() if name not in names or value in ids])
 
 
 def _texts(field: Field, value: object, lang: str) -> list[str]:
@@ -174,7 +174,7 @@ def changed_volumes(form: Form, base: Form, lang: str) -> list[tuple[str, JsonOb
 
 
 def _volumes(form: Form, lang: str) -> dict[object, tuple[str, JsonObject]]:
-    found: dict[object, tuple[str, JsonObject]] = {}
+    rows: dict[object, tuple[str, JsonObject]] = {}
     for key in form.getlist("volume"):
         row = {name: form.get(f"volumes.{key}.{name}", "").strip() for name in VOLUME}
         if row["market"] or row["units_placed"]:
@@ -182,8 +182,8 @@ def _volumes(form: Form, lang: str) -> dict[object, tuple[str, JsonObject]]:
             whole["half"] = whole["half"] or 0
             body = {"market": market_code(row["market"]), **whole}
             place = (body["market"], body["year"], body["half"])
-            found[place if place not in found else key] = (key, body)  # the write refuses a row that is there twice
-    return found
+            rows[place if place not in rows else key] = (key, body)  # the write refuses a row that is there twice
+    return rows
 
 
 def anchor_of(field: str, place: int | None = None) -> str:
@@ -230,16 +230,18 @@ def questions(item: SkuDetail, lang: str) -> list[Question]:
     """Return the questions of an item: what the grade needs, then what could change it, the strongest effect first."""
     trace = item["compliance"]["grade_trace"]
     places = {line["id"]: place for place, line in enumerate(item["components"])}
-    asked: list[tuple[str, str, Sequence[str]]] = [(issue["field"], issue["message"], ()) for issue in trace["missing"]]
+    entries: list[tuple[str, str, Sequence[str]]] = [
+        (issue["field"], issue["message"], ()) for issue in trace["missing"]
+    ]
     for fact in trace["open"]:
         part = fact["component_id"]
         at = fact["field"] if part is None else f"components[{places[part]}].{fact['field']}"
-        asked.append((at, fact["ask"], fact["could_become"]))
+        entries.append((at, fact["ask"], fact["could_become"]))
     types = [line["component_type"] for line in item["components"]]
-    found: dict[str, Question] = {}
-    for path, ask, grades in asked:
-        found.setdefault(path, _question(path, ask, grades, types, lang))
-    return list(found.values())
+    by_path: dict[str, Question] = {}
+    for path, ask, grades in entries:
+        by_path.setdefault(path, _question(path, ask, grades, types, lang))
+    return list(by_path.values())
 
 
 def _question(path: str, ask: str, grades: Sequence[str], types: Sequence[str], lang: str) -> Question:
@@ -279,15 +281,15 @@ def inputs_again(item: SkuDetail, names: Sequence[str], lang: str) -> list[Input
         path = f"components[{place}].{name}" if place else name
         label = words.path_in_words(path, lang, types)
         again.append(_input(anchor, name, label, lang, of_part=bool(place)))
-    return [each for each in again if each is not None]
+    return [question_input for question_input in again if question_input is not None]
 
 
 def answered(base: Form, form: Form) -> Form:
     """Return the item's form with the answers that were sent; of the others it keeps what is stored."""
     names = names_in(form)
-    given = [(name, value) for name, value in form.multi_items() if name in names]
+    answers = [(name, value) for name, value in form.multi_items() if name in names]
     kept = [(name, value) for name, value in base.multi_items() if name not in names]
-    return Form([*kept, *given])
+    return Form([*kept, *answers])
 
 
 def unanswered(form: Form) -> str | None:

@@ -72,7 +72,7 @@ def _id(value: str) -> UUID:
     try:
         return UUID(value)
     except ValueError:
-        raise Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.shown(value))) from None
+        raise Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.quote(value))) from None
 
 
 _code = partial(normalise.text, min_length=1, max_length=MOST_CHARACTERS, is_code=True)
@@ -130,16 +130,16 @@ class Filters:
     Of a list without any of them the newest item is the first.
     """
 
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
 
     def search(self, **others: Any) -> Search:
         """Return the conditions on the records, with `others` of `Search` besides."""
-        own = {name: value for name, value in self.given.items() if name not in (*_OF_FINDING, "q")}
-        return Search(words=self.given.get("q", ()), **own, **others)
+        own = {name: value for name, value in self.values.items() if name not in (*_OF_FINDING, "q")}
+        return Search(words=self.values.get("q", ()), **own, **others)
 
     def finding(self) -> Finding:
         """Return the conditions on what the snapshot found."""
-        return Finding(**{name: self.given[name] for name in _OF_FINDING if name in self.given})
+        return Finding(**{name: self.values[name] for name in _OF_FINDING if name in self.values})
 
 
 def read_filters(request: Request, company_id: UUID) -> tuple[Filters, list[Issue]]:
@@ -147,21 +147,21 @@ def read_filters(request: Request, company_id: UUID) -> tuple[Filters, list[Issu
 
     A person names a market, a brand and a supplier in words, too.
     """
-    given, faults = dict[str, Any](), list[Issue]()
+    values, faults = dict[str, Any](), list[Issue]()
     records = {"brand_id": "brand", "supplier_id": "supplier"}
-    named = {name: partial(_named, request, company_id, resource) for name, resource in records.items()}
-    readers: Mapping[str, Callable[[str], Any]] = {**READ, "market": market_named, **named}
+    by_name = {name: partial(_record_id, request, company_id, resource) for name, resource in records.items()}
+    readers: Mapping[str, Callable[[str], Any]] = {**READ, "market": market_named, **by_name}
     for name, read in readers.items():
-        if not (value := texts.shown(request.query_params.get(name, ""))):
+        if not (value := texts.from_form(request.query_params.get(name, ""))):
             continue
         try:
-            given[name] = read(value)
+            values[name] = read(value)
         except Unfit as unfit:
             faults.append(Issue(unfit.code, unfit.message, name))
-    return Filters(given), faults
+    return Filters(values), faults
 
 
-def _named(request: Request, company_id: UUID, resource: str, value: str) -> UUID:
+def _record_id(request: Request, company_id: UUID, resource: str, value: str) -> UUID:
     with service_of(request).writes.company(company_id) as conn:
         return record_named(conn, resource, value)
 
@@ -184,8 +184,8 @@ class _FilterParameters:
 
     __signature__ = Signature([_parameter(name) for name in FILTERS])
 
-    async def __call__(self, **given: Any) -> Filters:
-        return Filters({name: value for name, value in given.items() if value is not None})
+    async def __call__(self, **values: Any) -> Filters:
+        return Filters({name: value for name, value in values.items() if value is not None})
 
 
 FilterParameters = Annotated[Filters, Depends(_FilterParameters())]
@@ -215,11 +215,11 @@ class Cursor:
             if len(text) > _LONGEST:
                 raise ValueError
             sort, key, sku_id = orjson.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
-            found = cls(sort, key, UUID(sku_id))
+            cursor = cls(sort, key, UUID(sku_id))
             _check_key(sort, key)
         except (ValueError, TypeError, AttributeError, KeyError, binascii.Error):
             raise Unfit("invalid_format", _UNREADABLE) from None
-        return found
+        return cursor
 
     def check(self, *, sort: str, offset: int) -> None:
         """Raise `Refused` where the request asks for an offset, another order, or one that writes change."""
@@ -253,9 +253,9 @@ def next_cursor(items: Sequence[SkuListItem], sort: str, limit: int) -> str | No
     return base64.urlsafe_b64encode(as_json([sort, last[sort.removeprefix("-")], last["id"]])).decode()
 
 
-def sort_of(given: Mapping[str, Any]) -> str:
+def sort_of(filters: Mapping[str, Any]) -> str:
     """Return the order that a request's filters ask for."""
-    return str(given.get("sort", NEWEST))
+    return str(filters.get("sort", NEWEST))
 
 
 _Sent = Annotated[
@@ -302,16 +302,16 @@ async def with_parts(request: Request, page: Page[SkuListItem], parts: Collectio
     service, lang = service_of(request), accepted_language(request)
     rows = search.stored_rows(page["data"])
     versions = {versions_of(row) for row in rows} if "compliance" in parts else set()
-    rules = {asked: await service.rules_for(*asked) for asked in versions}
+    rules = {versions_asked: await service.rules_for(*versions_asked) for versions_asked in versions}
 
     def add() -> None:
         for item, row in zip(page["data"], rows, strict=True):
-            shown: Mapping[str, object]
+            values: Mapping[str, object]
             if "compliance" in parts:
-                shown = sku_detail(row, rules[versions_of(row)], today=service.clock.today(), lang=lang)
+                values = sku_detail(row, rules[versions_of(row)], today=service.clock.today(), lang=lang)
             else:
-                shown = fields(row)
-            cast(JsonObject, item).update({part: shown[part] for part in PARTS if part in parts})
+                values = fields(row)
+            cast(JsonObject, item).update({part: values[part] for part in PARTS if part in parts})
 
     await run_in_threadpool(add)
     return in_language(json_of(page), lang)

@@ -27,7 +27,7 @@ from api.skus import form as form_skus
 from api.skus import words
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
-from api.skus.routes import answer_archive, answer_return
+from api.skus.writing import answer_archive, answer_return
 from compliance.annex_v import in_words, translated_reason
 from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
@@ -41,7 +41,6 @@ from schemas.refusals import Refused, require
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
-from services.run import run
 from services.skus import detail as detail_skus
 from services.skus import listing
 from services.skus.archive import what_was_placed
@@ -73,17 +72,17 @@ def get_items(request: Request, session: Viewer) -> Response:
     service, lang = service_of(request), language_of(request)
     filters, faults = read_filters(request, session.company_id)
     columns, offset = words.chosen(request), offset_of(request)
-    found: Page[SkuListItem] | None = None
+    items_page: Page[SkuListItem] | None = None
     if not faults:
         place = place_of(request, session.company_id)
         try:
-            found = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
+            items_page = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
         except Refused as refused:
             faults = list(refused.issues)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
-        choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)
-        items = found["data"] if found else []
+        choices = _choices(conn, {*now.jurisdictions, *_listed_market(filters)}, lang)
+        items = items_page["data"] if items_page else []
         brands = names(conn, "brand", {item["brand_id"] for item in items if item["brand_id"]})
         provisional = skus.provisional(conn, [item["id"] for item in items])
     ban, rule = _finding_in_words(filters, rules, lang)
@@ -92,17 +91,17 @@ def get_items(request: Request, session: Viewer) -> Response:
         request,
         "items.html",
         session=session,
-        found=found,
+        found=items_page,
         rows=words.rows_in_words(items, columns, brands, lang),
         provisional=provisional,
         newer=now.head(snapshot)["newer_writes"] if snapshot else 0,
         faults=[_fault_of(request, fault, lang) for fault in faults],
-        given=_given(request, filters, columns),
+        given=_form_values(request, filters, columns),
         address=_address(request),
         choices=choices,
         columns=[(column, words.name_of(column, lang), words.can_sort(column)) for column in columns],
         all_columns=words.choices(lang),
-        sort=filters.given.get("sort", "-created_at"),
+        sort=filters.values.get("sort", "-created_at"),
         offset=offset,
         size=PAGE_SIZE,
         ban=ban,
@@ -110,16 +109,16 @@ def get_items(request: Request, session: Viewer) -> Response:
     )
 
 
-def _given(request: Request, filters: Filters, columns: tuple[str, ...]) -> ImmutableMultiDict[str, str]:
+def _form_values(request: Request, filters: Filters, columns: tuple[str, ...]) -> ImmutableMultiDict[str, str]:
     """Return the form as it was sent, with the market's code as it is listed and the columns that are shown."""
     sent = [(name, value) for name, value in request.query_params.multi_items() if name != "columns"]
-    markets = [("market", market) for market in _asked_market(filters)]
+    markets = [("market", market) for market in _listed_market(filters)]
     return ImmutableMultiDict([*sent, *markets, *(("columns", column) for column in columns)])
 
 
-def _asked_market(filters: Filters) -> tuple[str, ...]:
+def _listed_market(filters: Filters) -> tuple[str, ...]:
     """Return the market that the list is narrowed to, which need not be one of the catalogue."""
-    return (filters.given["market"],) if "market" in filters.given else ()
+    return (filters.values["market"],) if "market" in filters.values else ()
 
 
 def _address(request: Request) -> dict[str, object]:
@@ -132,7 +131,7 @@ def _address(request: Request) -> dict[str, object]:
 def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:
     """Return the codes of each filter with their words, in the order of the form."""
     markets = sorted(((code, word("market", code, lang)) for code in jurisdictions), key=lambda pair: pair[1])
-    found = {
+    choices_by_filter = {
         "market": [(code, name if name == code else f"{name} ({code})") for code, name in markets],
         "grade": _codes("grade", VOCABULARIES["recyclability_grade"], lang),
         "doc_status": _codes("doc_status", VOCABULARIES["doc_status"], lang),
@@ -141,7 +140,7 @@ def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:
         "brand_id": first_names(conn, "brand", _MOST_NAMES),
         "supplier_id": first_names(conn, "supplier", _MOST_NAMES),
     }
-    return {name: choices for name, choices in found.items() if choices}
+    return {name: choices for name, choices in choices_by_filter.items() if choices}
 
 
 def _codes(group: str, codes: tuple[str, ...], lang: str) -> list[tuple[str, str]]:
@@ -158,7 +157,7 @@ def _fault_of(request: Request, fault: Issue, lang: str) -> tuple[str, str]:
 
 def _finding_in_words(filters: Filters, rules: RuleSet, lang: str) -> tuple[str | None, str | None]:
     """Return the words for the ban and for the design rule that the list is narrowed to."""
-    flag, rule = filters.given.get("flag"), rules.rules.get(filters.given.get("rule", ""))
+    flag, rule = filters.values.get("flag"), rules.rules.get(filters.values.get("rule", ""))
     bans = [translated_reason(ban.code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == flag]
     feature = f"{rule_text(rule.rule_id, rule.feature, (rules,), lang)} ({rule.rule_id})" if rule else None
     return bans[0] if bans else flag, feature
@@ -213,9 +212,9 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
     `history` is None where the plan has no audit log; `declared` are the DoCs whose PDF is stored here.
     """
     now, archived_at = Now.read(conn, service.clock), None
-    row = queries.of(conn, sku_id, now.today)
+    row = queries.find_sku(conn, sku_id, now.today)
     if row is None:
-        row, archived_at = require(archive.of(conn, sku_id, now.today))
+        row, archived_at = require(archive.find_archived(conn, sku_id, now.today))
     graded = detail_skus.rulesets_of(conn, service.rulesets, row)
     rules, item = graded[0], detail_skus.sku_detail(row, graded, today=now.today, lang=lang)
     missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
@@ -227,8 +226,8 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "version": row["version"],
         "gaps": [(gap, words.gap_anchor(gap["fields"], item)) for gap in missing["gaps"]] if missing else [],
         "not_understood": [
-            {**each, "name": words.path_in_words(each["field"], item, lang)}
-            for each in (missing["not_understood"] if missing else ())
+            {**text_part, "name": words.path_in_words(text_part["field"], item, lang)}
+            for text_part in (missing["not_understood"] if missing else ())
         ],
         "facts": words.fact_rows(item, names, lang),
         "parts": words.part_rows(item, names, lang),
@@ -239,25 +238,25 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "types": CONTENTS[lang],
         "docs": conformity.of_sku(conn, sku_id, today=now.today),
         "declared": conformity.declarations_of_sku(conn, sku_id),
-        "origin": earlier_skus.of(conn, [item["sku_code"]])[item["sku_code"]],
+        "origin": earlier_skus.current_origins(conn, [item["sku_code"]])[item["sku_code"]],
         "ban": partial(translated_reason, rules=rules, lang=lang),
         "fact_words": lambda fact: translate(in_words(fact), lang),
         "standards": unread_parts(item["compliance"]["grade_trace"]["stream"], rules),
         "archived_at": archived_at,
         "placed": placed and said(placed, lang),
         "weights": None if weights is None else said(weights.message, lang),
-        "history": None if history is None else [words.version_words(each, lang) for each in history],
+        "history": None if history is None else [words.version_words(version, lang) for version in history],
     }
 
 
 def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
     """Return the names of all records that the item and its parts refer to, by id."""
-    found: dict[str, str] = {}
+    names_by_id: dict[str, str] = {}
     for resource, fields in _REFERENCES.items():
-        named: tuple[Mapping[str, object], ...] = (item, *item["components"])
-        ids = {UUID(str(value)) for of in named for field in fields if (value := of.get(field))}
-        found |= library.names(conn, resource, ids)
-    return found
+        records: tuple[Mapping[str, object], ...] = (item, *item["components"])
+        ids = {UUID(str(value)) for of in records for field in fields if (value := of.get(field))}
+        names_by_id |= library.names(conn, resource, ids)
+    return names_by_id
 
 
 @router.get("/items/export")
@@ -346,5 +345,5 @@ def post_fact(request: Request, session: Editor, form: SentForm) -> Response:
     def store(conn: Connection) -> None:
         write_flag_fact(conn, write.actor, sku_id, fact, TRUTHS.get(sent), rulesets=write.service.rulesets)
 
-    run(write.service.writes, write.actor, store, lambda _: None)
+    write.do(store)
     return redirect(link(request, f"/items/{path_id(request)}", saved="yes"))

@@ -1,9 +1,8 @@
 """SKU endpoints: the list, the detail, the writes of one SKU, and its way to the archive and back.
 
-`api.skus.batch` writes many at once.
+`api.skus.writing` writes one, `api.skus.batch` many at once.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import cast
@@ -16,7 +15,7 @@ from starlette.responses import Response
 
 from api.http.answers import accepted_language, in_language, json_of
 from api.http.auth import Presented, admit, read, read_page
-from api.http.errors import VersionConflict, WrongMethod
+from api.http.errors import WrongMethod
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -29,15 +28,12 @@ from api.http.writing import (
     Write,
     fingerprint_for,
     with_etag,
-    with_reason,
 )
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
 from api.skus.listing import AskedCursor, FilterParameters, Include, next_cursor, place_of, sort_of, with_parts
-from schemas import texts
-from schemas.issues import Issue
+from api.skus.writing import answer_archive, answer_return, write_answer, write_one
 from schemas.json_values import Json, JsonObject
-from schemas.messages import Message
-from schemas.refusals import NotThere, Refused, require
+from schemas.refusals import NotThere, require
 from schemas.skus.answers import (
     ArchivedSkuListResponse,
     SkuDetailResponse,
@@ -46,12 +42,10 @@ from schemas.skus.answers import (
     SkuWriteResult,
     VolumesWriteResult,
 )
-from schemas.skus.inputs import MAX_VOLUME_ROWS, ReasonInput, SkuInput, VolumeRowInput, parse_sku, parse_volumes
-from schemas.skus.types import SkuDetail, SkuPatch
-from services.skus import archive as archive_skus
+from schemas.skus.inputs import MAX_VOLUME_ROWS, ReasonInput, SkuInput, VolumeRowInput, parse_volumes
 from services.skus import detail as detail_skus
 from services.skus import listing
-from services.skus.write import VolumesWritten, WriteOutcome, write_records, write_resting_volumes, write_volumes
+from services.skus.write import VolumesWritten, WriteOutcome, write_resting_volumes, write_volumes
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, queries
 from warehouse.skus import search as search_skus
@@ -78,12 +72,12 @@ async def list_skus(
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
     if cursor is not None:
-        cursor.check(sort=sort_of(wanted.given), offset=offset)
+        cursor.check(sort=sort_of(wanted.values), offset=offset)
     others: JsonObject = {"sku_codes": sku_codes, "updated_since": updated_since}
     if cursor is not None:
         others |= {"after_key": cursor.key, "after_id": cursor.sku_id}
     search = wanted.search(**others)
-    if wanted.given:
+    if wanted.values:
         place = place_of(request, (await admit(request, presented, "read")).company_id)
         ask = partial(
             listing.page, place, search, wanted.finding(), limit=limit, offset=offset, with_rows=bool(include)
@@ -94,7 +88,7 @@ async def list_skus(
         question = search_skus.page(search, limit, offset, now, with_rows=bool(include))
         page = await read_page(request, presented, question)
     if cursor is not None:
-        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.given), limit)
+        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.values), limit)
     return await with_parts(request, page, include) if include else json_of(page)
 
 
@@ -115,8 +109,8 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
     if row["id"] is None:
         row, archived_at = await run_in_threadpool(_archived, request, sku_id)
     rules_for, lang = service_of(request).rules_for, accepted_language(request)
-    shown, _ = await detail_skus.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
-    answer = in_language(json_of({"data": {**shown, **archived_at}}), lang)
+    detail, _ = await detail_skus.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
+    answer = in_language(json_of({"data": {**detail, **archived_at}}), lang)
     return with_etag(answer, row["version"])
 
 
@@ -124,8 +118,8 @@ def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, date
     """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
     service = service_of(request)
     with service.writes.company(request.state.company_id) as conn:
-        found = require(archive.of(conn, sku_id, service.clock.today()))
-    return found.row, {"archived_at": found.archived_at}
+        item = require(archive.find_archived(conn, sku_id, service.clock.today()))
+    return item.row, {"archived_at": item.archived_at}
 
 
 @router.post(
@@ -171,84 +165,21 @@ def _answer(
     write: Write, body: Json, if_match: Precondition | None, *, create_only: bool, addressed: UUID | None, dry_run: bool
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-
-    def work(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
-
-    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(
-        fingerprint_for(body, if_match, create_only=create_only), work, show, dry_run=dry_run, pipelined=True
-    )
-
-
-def write_one(
-    conn: Connection,
-    write: Write,
-    body: Json,
-    if_match: Precondition | None = None,
-    *,
-    create_only: bool = False,
-    addressed: UUID | None,
-    dry_run: bool,
-) -> WriteOutcome:
-    """Write the one SKU of a body in the caller's transaction; with `create_only` only where it does not exist.
-
-    `addressed` is the id of the path; None where the SKU is found by its code. Raise `Refused`, `NotThere` or
-    `VersionConflict` where it is refused.
-    """
-    record = _record(conn, body, addressed)
-    [row] = write_records(
-        conn,
-        write.actor,
-        {0: record},
-        rulesets=write.service.rulesets,
+        fingerprint_for(body, if_match, create_only=create_only),
+        partial(
+            write_one,
+            write=write,
+            body=body,
+            if_match=if_match,
+            create_only=create_only,
+            addressed=addressed,
+            dry_run=dry_run,
+        ),
+        partial(write_answer, lang=write.actor.lang, dry_run=dry_run),
         dry_run=dry_run,
-        if_versions={0: 0} if create_only else {},
-    ).values()
-    if create_only and row.version_before is not None:
-        raise VersionConflict(row.version_before, create_only=True)
-    return _accepted(row, if_match)
-
-
-def _accepted(row: WriteOutcome, if_match: Precondition | None) -> WriteOutcome:
-    """Return a row that was written; raise `VersionConflict` or `Refused` of one that was not."""
-    if if_match is not None:
-        if_match.check(row.version_before)
-    if row.outcome == "rejected":
-        raise Refused(row.errors)
-    return row
-
-
-def _record(conn: Connection, body: Json, addressed: UUID | None) -> SkuPatch:
-    """Return the valid record of a body, of the addressed SKU where there is one. Raise `Refused` and `NotThere`."""
-    code = None
-    if addressed is not None and (code := queries.code_of(conn, addressed) or archive.code_of(conn, addressed)) is None:
-        raise NotThere
-    record = parse_sku(body)
-    if code is not None and texts.code(code) == record["sku_code"]:
-        record["sku_code"] = code  # stored before codes had one form, and addressed by its id
-    if code not in (None, record["sku_code"]):
-        sentence = Message(
-            "This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus.", code=code
-        )
-        raise Refused([Issue("sku_code_mismatch", sentence, "sku_code")])
-    return record
-
-
-def _result(
-    outcome: str, version: int | None, data: SkuDetail, warnings: Sequence[Issue], *, dry_run: bool
-) -> JsonObject:
-    """Return SkuWriteResult."""
-    told = [warning.as_dict() for warning in warnings]
-    return {"outcome": outcome, "dry_run": dry_run, "version": version, "data": data, "warnings": told}
-
-
-def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
-    assert row.detail is not None, "an accepted row can be shown"
-    version = row.stored_version(dry_run=dry_run)
-    result = _result(row.outcome, version, row.detail(lang=lang), row.warnings, dry_run=dry_run)
-    answer = json_of(result, 201 if row.outcome == "created" and not dry_run else 200)
-    return answer if dry_run else with_etag(answer, row.version)
+        pipelined=True,
+    )
 
 
 @router.put(
@@ -270,7 +201,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
     """
     write, body = received.admitted()
 
-    def work(conn: Connection) -> VolumesWritten:
+    def write_units(conn: Connection) -> VolumesWritten:
         written = _written(conn, write, sku_id, body, dry_run=dry_run)
         if if_match is not None:
             if_match.check(written.version_before)
@@ -282,7 +213,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
         answer = json_of({"dry_run": dry_run, "version": version, "data": written.rows, "warnings": warnings})
         return answer if dry_run else with_etag(answer, written.version)
 
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), write_units, show, dry_run=dry_run)
 
 
 def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_run: bool) -> VolumesWritten:
@@ -340,18 +271,16 @@ def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
 
 
 def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Response:
-    def work(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, addressed=addressed, dry_run=True)
-
+    try_write = partial(write_one, write=write, body=body, addressed=addressed, dry_run=True)
     show = partial(_what_if_shown, lang=write.actor.lang)
-    return write.answer(fingerprint(body), work, show, dry_run=True, pipelined=True)
+    return write.answer(fingerprint(body), try_write, show, dry_run=True, pipelined=True)
 
 
 def _what_if_shown(row: WriteOutcome, *, lang: str) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     detail, warnings = row.detail(lang=lang), [warning.as_dict() for warning in row.warnings]
-    shown: JsonObject = {name: detail[name] for name in ("id", "sku_code", "compliance")}
-    return json_of({"outcome": row.outcome, **shown, "warnings": warnings})
+    fields: JsonObject = {name: detail[name] for name in ("id", "sku_code", "compliance")}
+    return json_of({"outcome": row.outcome, **fields, "warnings": warnings})
 
 
 @what_if_router.get("/what-if", include_in_schema=False)
@@ -409,45 +338,6 @@ def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
     """Puts an archived SKU back as it was, graded by the rules of the day; it takes a place of the plan again."""
     write, body = received.admitted()
     return answer_return(write, body, sku_id, if_match, dry_run=dry_run)
-
-
-def answer_archive(
-    write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
-) -> Response:
-    """Archive a SKU, for the reason of the body; return SkuWriteResult.
-
-    Raise `NotThere`, `Refused`, and `VersionConflict` where its version is not one of `if_match`.
-    """
-    write = with_reason(write, body)
-    rulesets, actor = write.service.rulesets, write.actor
-
-    def work(conn: Connection) -> JsonObject:
-        done = archive_skus.archive_sku(conn, actor, sku_id, rules=rulesets.active(conn), dry_run=dry_run)
-        if if_match is not None:
-            if_match.check(done.version_before)
-        data = archive_skus.archived_detail(conn, done.found, rulesets, actor.now, actor.lang)
-        version = done.version_before if dry_run else done.found.row["version"]
-        return _result(done.outcome, version, data, done.warnings, dry_run=dry_run)
-
-    def show(result: JsonObject) -> Response:
-        return json_of(result) if dry_run else with_etag(json_of(result), result["version"])
-
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
-
-
-def answer_return(
-    write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
-) -> Response:
-    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
-    write = with_reason(write, body)
-
-    def work(conn: Connection) -> WriteOutcome:
-        rulesets = write.service.rulesets
-        row = archive_skus.return_sku(conn, write.actor, sku_id, rulesets=rulesets, dry_run=dry_run)
-        return _accepted(row, if_match)
-
-    show = partial(_shown, lang=write.actor.lang, dry_run=dry_run)
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
 
 
 @archive_router.post("/archived", include_in_schema=False)

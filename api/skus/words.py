@@ -50,7 +50,7 @@ class Fact(NamedTuple):
 
     name: str
     value: str
-    given: bool
+    is_known: bool
 
 
 def fact_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Fact]:
@@ -61,10 +61,10 @@ def fact_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Fact
 def _facts(
     table: str, fields: Sequence[Field], values: Mapping[str, object], names: Mapping[str, str], lang: str
 ) -> list[Fact]:
-    shown = [field for field in fields if field.name not in _SHOWN_APART and not field.deprecated]
+    fields_shown = [field for field in fields if field.name not in _SHOWN_APART and not field.deprecated]
     return [
         Fact(_name(table, field, lang), _value(value, field, names, lang), value is not None and value != [])
-        for field, value in ((field, values[field.name]) for field in shown)
+        for field, value in ((field, values[field.name]) for field in fields_shown)
     ]
 
 
@@ -98,8 +98,8 @@ def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Show
             "weight": None if line["weight_g"] is None else number(line["weight_g"], lang, digits=3),
             "share": _share(traced.get(line["id"]), lang),
             "effect": _effect(traced.get(line["id"]), item["recyclability_grade"]),
-            "facts": [fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.given],
-            "substances": [each for each in substance_rows(line["substances"], lang) if each["status"]],
+            "facts": [fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.is_known],
+            "substances": [substance for substance in substance_rows(line["substances"], lang) if substance["status"]],
         }
         for line in item["components"]
     ]
@@ -220,7 +220,7 @@ def changed_name(name: str, lang: str) -> str:
 
 def short_value(value: object, name: str, lang: str) -> str | None:
     """Return a field's value in words; None for graphs and tables, which would fill the page."""
-    if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
+    if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(member, Mapping) for member in value)):
         return None
     if name in _CODES:
         return text(f"{_CODES[name]}.{value}", lang) if value else "–"
@@ -244,8 +244,8 @@ _OWN_NAMES: Final = {
 
 def chosen(request: Request) -> tuple[str, ...]:
     """Return the columns that a page's address names, in our order; the usual ones where it names none of ours."""
-    named = request.query_params.getlist("columns")
-    return tuple(name for name in COLUMNS if name in named) or USUAL
+    names = request.query_params.getlist("columns")
+    return tuple(name for name in COLUMNS if name in names) or USUAL
 
 
 def name_of(column: str, lang: str) -> str:

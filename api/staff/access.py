@@ -132,9 +132,9 @@ def make_client(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClient:
 
 def upstream_of(connection: HTTPConnection) -> Upstream:
     """Return the connection of the app that got the request."""
-    found = connection.app.state.dagster
-    assert isinstance(found, Upstream)
-    return found
+    upstream = connection.app.state.dagster
+    assert isinstance(upstream, Upstream)
+    return upstream
 
 
 async def forward(request: Request, member: Member, content: bytes | None) -> Response:
@@ -151,8 +151,8 @@ async def forward(request: Request, member: Member, content: bytes | None) -> Re
     path = quote(request.scope["path"], safe="/:@!$&()*+,;=~")
     url = httpx2.URL(f"http://{dagster.address}{path}").copy_with(query=request.scope["query_string"])
     try:
-        asked = dagster.client.build_request(request.method, url, headers=sent, content=content)
-        answer = await dagster.client.send(asked, stream=True)
+        upstream_request = dagster.client.build_request(request.method, url, headers=sent, content=content)
+        answer = await dagster.client.send(upstream_request, stream=True)
     except httpx2.TransportError:
         raise UpstreamDown from None
     headers = {name: answer.headers[name] for name in _ANSWER_HEADERS if name in answer.headers}

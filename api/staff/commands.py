@@ -34,7 +34,7 @@ def add(
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
     [chosen] = check_choices(ROLES, [role])
-    password, staff_id = read_password(given=password_stdin), new_id()
+    password, staff_id = read_password(is_piped=password_stdin), new_id()
     with as_operator(data_dir) as operator:
         add_member(
             operator, staff_id, email=email, role="operator" if chosen == "operator" else "analyst", password=password
@@ -67,13 +67,13 @@ def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         members = staff.members(connection)
     records = [
         {
-            "id": str(each.id),
-            "email": each.email,
-            "role": each.role,
-            "created_at": each.created_at,
-            "disabled_at": each.disabled_at,
+            "id": str(member.id),
+            "email": member.email,
+            "role": member.role,
+            "created_at": member.created_at,
+            "disabled_at": member.disabled_at,
         }
-        for each in members
+        for member in members
     ]
     show({"staff": records}, as_json=as_json)
 
@@ -99,7 +99,7 @@ def password(
     email: Email, *, password_stdin: PasswordStdin = False, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """Give an account another password, read from standard input; its sessions end."""
-    new = read_password(given=password_stdin)
+    new = read_password(is_piped=password_stdin)
     check_password(new)
     with as_operator(data_dir) as operator, operator.owner() as connection:
         staff_id = staff.live(connection, email)

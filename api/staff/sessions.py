@@ -44,8 +44,8 @@ async def member_of(connection: HTTPConnection) -> Member | None:
     if not token:
         return None
     service = service_of(connection)
-    found = await service.reads.run(partial(staff.find, token=token, at=service.clock.now()))
-    return None if found is None else Member(found.id, found.email, found.role, csrf_of(token))
+    member = await service.reads.run(partial(staff.find, token=token, at=service.clock.now()))
+    return None if member is None else Member(member.id, member.email, member.role, csrf_of(token))
 
 
 def token_of(connection: HTTPConnection) -> str | None:
@@ -92,13 +92,13 @@ async def get_home(request: Request) -> Response:
 @router.get(RUNS)
 async def get_runs(request: Request) -> Response:
     """Redirect to the runs of the import with the given id, as its company quotes it."""
-    member, given = await member_of(request), request.query_params.get("import", "").strip()
+    member, import_id = await member_of(request), request.query_params.get("import", "").strip()
     if member is None:
         return to_sign_in(HOME)
     try:
-        return redirect(address_of_import_runs(UUID(given)))
+        return redirect(address_of_import_runs(UUID(import_id)))
     except ValueError:
-        return _home(request, member, unknown_import=given)
+        return _home(request, member, unknown_import=import_id)
 
 
 @router.get(SIGN_IN)
@@ -115,10 +115,10 @@ async def post_sign_in(request: Request) -> Response:
     """Exchange email and password for a session, and redirect to the requested page."""
     form = await read_visitor_form(request)
     sent, back = credentials_of(form), _target(form.get("next", ""))
-    found, is_right = await compare(request, staff.attempt, sent) if sent else (None, False)
-    if not (found and is_right):
+    account, is_right = await compare(request, staff.attempt, sent) if sent else (None, False)
+    if not (account and is_right):
         return sign_in_form(request, "staff_sign_in.html", SIGN_IN, back, refused=sent or Credentials("", ""))
-    token = await to_thread.run_sync(_begin_session, service_of(request), found)
+    token = await to_thread.run_sync(_begin_session, service_of(request), account)
     await _end_session(request)
     answer = redirect(back)
     remember(request, answer, token)
@@ -158,11 +158,11 @@ def _target(sent: str) -> str:
     return path if path and (path in (HOME, PREFIX) or path.startswith(f"{PREFIX}/")) else PREFIX
 
 
-def _begin_session(service: Service, found: staff.Attempt) -> str:
+def _begin_session(service: Service, account: staff.Attempt) -> str:
     """Return the token of a new session."""
-    assert found.staff_id is not None
+    assert account.staff_id is not None
     with service.writes.system() as connection:
-        return staff.begin(connection, found.staff_id, service.clock.now())
+        return staff.begin(connection, account.staff_id, service.clock.now())
 
 
 async def _end_session(request: Request) -> None:

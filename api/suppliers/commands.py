@@ -31,7 +31,7 @@ def create(
     supplier_name: Annotated[str | None, typer.Option("--supplier-name", help="Whom the link is sent to.")] = None,
 ) -> JsonObject:
     """Make a link for a supplier; it is shown this once."""
-    component_ids = [_parse_component_id(each) for each in split_values(component or [])]
+    component_ids = [_parse_component_id(text) for text in split_values(component or [])]
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
             request, token = operations.create_request(
@@ -44,7 +44,7 @@ def create(
         except Refused as refused:
             raise Refusal(str(refused)) from None
     url = f"{supervisor.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
-    ids = [str(each) for each in request.component_ids]
+    ids = [str(component_id) for component_id in request.component_ids]
     return {"id": str(request.id), "url": url, "token": token, "component_ids": ids}
 
 

@@ -26,7 +26,6 @@ from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
 from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
 from services import suppliers as operations
-from services.run import run
 from services.suppliers import Asked
 from warehouse import suppliers
 from warehouse.operate.sessions import Connection
@@ -42,7 +41,7 @@ _LONGEST: Final = 500
 @router.get("/suppliers")
 def get_suppliers(request: Request, session: Viewer) -> Response:
     """List the suppliers; with `?name=` the requests to one of them, with `&state=` those in one state."""
-    name = texts.shown(request.query_params.get("name", ""))[:_LONGEST]
+    name = texts.from_form(request.query_params.get("name", ""))[:_LONGEST]
     state = request.query_params.get("state", "")
     state = state if state in suppliers.STATES else ""
     offset, now = offset_of(request), service_of(request).clock.now()
@@ -51,8 +50,8 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
         if name:
             listing = suppliers.requests_page(now, PAGE_SIZE, offset, supplier_name=name, state=state or None)
             return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
-        found = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
-    return page(request, "suppliers.html", session=session, found=found, **values)
+        suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
+    return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
 
 
 _SHOWN: Final = 200
@@ -69,7 +68,7 @@ def get_requests(request: Request, session: Viewer) -> Response:
 def post_request(request: Request, session: Editor, form: SentForm) -> Response:
     """Make a request; its link is shown on the answering page only."""
     write, sku_code = write_of(request, session), form.get("sku", "")[:_LONGEST]
-    supplier_name = texts.shown(form.get("supplier_name", ""))[:_LONGEST] or None
+    supplier_name = texts.from_form(form.get("supplier_name", ""))[:_LONGEST] or None
     try:
         chosen = [UUID(component) for component in form.getlist("component")]
     except ValueError:
@@ -86,7 +85,7 @@ def post_request(request: Request, session: Editor, form: SentForm) -> Response:
         supplier_name=supplier_name,
     )
     try:
-        _, token = run(write.service.writes, write.actor, make, lambda made: made)
+        _, token = write.do(make)
     except Refused as refused:
         fault = said(refused.issues[0].message, language_of(request))
         return _requests_page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
@@ -107,7 +106,7 @@ def _requests_page(
         requests = suppliers.newest_requests(conn, limit=_SHOWN)
         if sku_code.strip():
             try:
-                lines = operations.load_lines(conn, texts.code(texts.shown(sku_code)))
+                lines = operations.load_lines(conn, texts.code(texts.from_form(sku_code)))
             except Refused as refused:
                 faults = faults or [("sku", said(refused.issues[0].message, lang))]
     return page(
@@ -172,9 +171,8 @@ def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
     """End the links of an enquiry."""
     write, enquiry_id = write_of(request, session), path_id(request)
     withdraw = partial(operations.withdraw, actor=write.actor, enquiry_id=enquiry_id)
-    return run(
-        write.service.writes, write.actor, withdraw, lambda _: redirect(link(request, f"/enquiries/{enquiry_id}"))
-    )
+    write.do(withdraw)
+    return redirect(link(request, f"/enquiries/{enquiry_id}"))
 
 
 def _show_mail(
@@ -183,9 +181,9 @@ def _show_mail(
     """Ask or remind, and show the enquiry with the mail to copy."""
     write = write_of(request, session)
     links = EnquiryLinks(write.service.settings)
-    asked = run(write.service.writes, write.actor, lambda conn: operation(conn, write.actor, links), lambda done: done)
-    assert asked.enquiry is not None, "only a dry run makes none"
-    return _enquiry_page(request, session, asked.enquiry, asked.link)
+    outcome = write.do(lambda conn: operation(conn, write.actor, links))
+    assert outcome.enquiry is not None, "only a dry run makes none"
+    return _enquiry_page(request, session, outcome.enquiry, outcome.link)
 
 
 def _faults(refused: Refused, lang: str) -> list[tuple[str, str]]:
@@ -203,12 +201,12 @@ def _list_page(
 ) -> Response:
     offset, now = offset_of(request), service_of(request).clock.now()
     with service_of(request).writes.company(session.company_id) as conn:
-        found = suppliers.enquiries_page(now, ENQUIRIES_PAGE_SIZE, offset).read(conn)
+        enquiries_page = suppliers.enquiries_page(now, ENQUIRIES_PAGE_SIZE, offset).read(conn)
     return page(
         request,
         "enquiries.html",
         session=session,
-        found=found,
+        found=enquiries_page,
         offset=offset,
         size=ENQUIRIES_PAGE_SIZE,
         mailing=service_of(request).settings.smtp_url is not None,
@@ -223,5 +221,5 @@ def _enquiry_page(
 ) -> Response:
     """Return the page of an enquiry, with a mail to copy where one was asked for."""
     now = service_of(request).clock.now()
-    is_mailed = any(each["state"] == "waiting" and each["due_at"] <= now for each in enquiry["mails"])
+    is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(request, "enquiry.html", session=session, found=enquiry, shown=mail, is_mailed=is_mailed)

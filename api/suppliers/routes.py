@@ -9,7 +9,7 @@ from pydantic import AfterValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import JsonAnswer, in_language, json_of
+from api.http.answers import JsonAnswer, json_of
 from api.http.auth import Presented, Reader, read_page
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of
 from api.http.requests import fingerprint
@@ -19,7 +19,6 @@ from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operat
 from schemas.json_values import Json
 from schemas.skus.inputs import ReasonInput, parse_body, validator
 from schemas.suppliers import (
-    EnquiryLink,
     SupplierEnquiryInput,
     SupplierEnquiryListResponse,
     SupplierEnquiryResponse,
@@ -174,17 +173,11 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
 
 
 def _answered(write: Write, body: Json, operation: Callable[[Connection], Asked], *, dry_run: bool) -> Response:
-    """Answer a write with the enquiry, and with its link, which is in what is sent and not in what a repeat gets."""
-    link: EnquiryLink | None = None
+    """Answer a write with the enquiry, and once with its link and mail."""
 
-    def render(asked: Asked) -> Response:
-        nonlocal link
-        link = asked.link
-        status = 201 if asked.outcome == "created" and not dry_run else 200
-        answer = {"outcome": asked.outcome, "dry_run": dry_run, "data": asked.enquiry, "url": None, "mail": None}
-        return json_of(answer, status)
+    def render(done: Asked) -> JsonAnswer:
+        result = {"outcome": done.outcome, "dry_run": dry_run, "data": done.enquiry, "url": None, "mail": None}
+        status = 201 if done.outcome == "created" and not dry_run else 200
+        return json_of(result | (done.link or {}), status)
 
-    answer = write.answer(fingerprint(body), operation, render, dry_run=dry_run)
-    if link is None or not isinstance(answer, JsonAnswer):
-        return answer
-    return in_language(json_of({**answer.value, **link}, answer.status_code), write.actor.lang)
+    return write.answer_with_secret(fingerprint(body), operation, render, ["url", "mail"], dry_run=dry_run)

@@ -55,7 +55,6 @@ from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES, Medi
 from services import suppliers as operations
 from services.files import key_of
 from services.review.entries import attach
-from services.run import run
 from warehouse import review, suppliers
 from warehouse.figures import overview
 from warehouse.files import File
@@ -129,7 +128,8 @@ def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends
         if unread := faults_with(body, parse_submission):
             raise Refused(unread)
         filing = partial(file_answer, write, link, parse_submission(body))
-        return run(write.service.writes, write.actor, filing, lambda _: redirect(_path(request, "/thanks")))
+        write.do(filing)
+        return redirect(_path(request, "/thanks"))
     except Refused as invalid:
         issues: Sequence[Mapping[str, object]] = http_refusal(invalid).details or ()
     except NotThere:
@@ -191,7 +191,7 @@ def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, ki
     """
     write = write_of_supplier(request, link)
 
-    def work(conn: Connection) -> bool:
+    def attach_document(conn: Connection) -> bool:
         operations.open_request(conn, link.id)
         name = name_as(form.filename, kind)
         same = (form.sha256, name, form.fields["type"])
@@ -204,7 +204,7 @@ def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, ki
         return True
 
     try:
-        return run(write.service.writes, write.actor, work, bool)
+        return write.do(attach_document)
     except writing.StorageFull as full:
         raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
 
@@ -228,11 +228,11 @@ def _form_page(
         payload: JsonMapping = last_answer.payload if last_answer else {}
         if offer and request.query_params.get("fill") == "1":
             payload, offer = offer.response, None
-        given = form_of_answer(payload, [line["id"] for line in lines], lang)
+        answers = form_of_answer(payload, [line["id"] for line in lines], lang)
     else:
-        given, offer = form, None
+        answers, offer = form, None
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
-    parts = _parts(lines, of_sku, rules, lang, given=given, faulty={name for name, _ in faults})
+    parts = _parts(lines, of_sku, rules, lang, answers=answers, faulty={name for name, _ in faults})
     labels = _input_labels(lines, lang)
     return page(
         request,
@@ -241,7 +241,7 @@ def _form_page(
         parts=parts,
         offer=offer,
         attached=attached,
-        given=given,
+        given=answers,
         rejected=last_answer if is_rejected else None,
         faults=[
             (name, f"{labels[name]}: {said(sentence, lang)}" if name in labels else said(sentence, lang))
@@ -255,17 +255,17 @@ def _form_page(
 
 
 def _parts(
-    lines: Sequence[Component], of_sku: Questions, rules: RuleSet, lang: str, *, given: Form, faulty: Collection[str]
+    lines: Sequence[Component], of_sku: Questions, rules: RuleSet, lang: str, *, answers: Form, faulty: Collection[str]
 ) -> list[JsonObject]:
     """Return each part with its questions; those of the design are open where one has a text or a fault."""
     return [
         {
             "line": line,
             "is_faulty": any(name.startswith(f"{place}.") for name in faulty),
-            "first": first_questions(place, lang, (of_line := ComponentQuestions.of(line, of_sku, rules, lang))),
+            "first": first_questions(place, lang, (of_line := ComponentQuestions.for_line(line, of_sku, rules, lang))),
             "design": (design := design_questions(place, lang, of_line)),
             "declarations": substance_questions(place, lang),
-            "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
+            "design_is_open": any(question.name in faulty or answers.get(question.name) for question in design),
         }
         for place, line in enumerate(lines)
     ]
@@ -273,12 +273,12 @@ def _parts(
 
 def _input_labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
     """Return each input's name in the list of faults: with its part, as many parts may be alike."""
-    found = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
+    labels = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
     for place, line in enumerate(lines):
         kind = word("component_type", line["component_type"], lang)
         title = text("supplier.part", lang, number=place + 1, total=len(lines), type=kind)
-        found |= input_labels(place, title, lang)
-    return found
+        labels |= input_labels(place, title, lang)
+    return labels
 
 
 def _path(request: Request, more: str = "") -> str:
@@ -333,10 +333,10 @@ class ComponentQuestions(NamedTuple):
     needed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
+    def for_line(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
         """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
-        found = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
-        questions = {name: str(getattr(question, lang)) for name, question in found.items() if question}
+        by_name = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
+        questions = {name: str(getattr(question, lang)) for name, question in by_name.items() if question}
         of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
 
@@ -377,11 +377,11 @@ def form_of_answer(payload: JsonMapping, components: Sequence[str], lang: str) -
     """Return the form filled in with an answer, so that editing begins there. Consent is given anew each time."""
     answers = {answer["component_id"]: answer for answer in payload.get("components") or ()}
     fields = [
-        (f"{place}.{path}", each)
+        (f"{place}.{path}", line)
         for place, component in enumerate(components)
         for path, value in answers.get(component, {}).items()
         if path != "substances"
-        for each in texts_of(value, lang)
+        for line in texts_of(value, lang)
     ]
     for place, component in enumerate(components):
         fields += substance_pairs(f"{place}.", answers.get(component, {}).get("substances") or {}, lang)
@@ -391,9 +391,11 @@ def form_of_answer(payload: JsonMapping, components: Sequence[str], lang: str) -
 
 def input_labels(place: int, title: str, lang: str) -> dict[str, str]:
     """Return the full name of each input of a component: its part, then itself."""
-    questions = {each.name: each.label for each in (*first_questions(place, lang), *design_questions(place, lang))}
-    for substance, asked in substance_questions(place, lang):
-        questions |= {each.name: f"{substance}, {text(each.label, lang)}" for each in asked}
+    questions = {
+        question.name: question.label for question in (*first_questions(place, lang), *design_questions(place, lang))
+    }
+    for substance, questions_of in substance_questions(place, lang):
+        questions |= {question.name: f"{substance}, {text(question.label, lang)}" for question in questions_of}
     return {name: f"{title}, {label}" for name, label in questions.items()}
 
 

@@ -140,15 +140,15 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
         "tonnes": list(tonnes_rows(figures, market, year, half)),
         **totals(figures, market, year, half),
         "question": question(figures, market, year, half),
-        "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
-        "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
+        "uncounted": list(uncounted_rows(figures.uncounted.filter(_of_period(market, year, half)))),
+        "scope_missing": list(missing_rows(figures.scope_missing.filter(_of_period(market, year, half)))),
         "obligations": [obligation(entry) for entry in obligations(market, quantities(figures, market, year), year)],
     }
 
 
 def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[TonnesRow]:
     """Yield one row for each category with tonnes, by its code."""
-    for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
+    for row in figures.tonnes.filter(_of_period(market, year, half)).sort("category_code").iter_rows(named=True):
         with_tonnes = {**row, **scoped_tonnes(row), "units": int(row["units"])}
         yield cast(TonnesRow, {name: with_tonnes[name] for name in TONNES_COLUMNS})
 
@@ -175,7 +175,7 @@ def halves_there(figures: Figures, market: str, year: int, half: int) -> list[in
 
 def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
     """Return the tonnes of a whole declaration, by what its categories are about."""
-    rows = figures.tonnes.filter(_asked(market, year, half))
+    rows = figures.tonnes.filter(_of_period(market, year, half))
     sums = scoped_tonnes({name: sum(rows[name], Decimal(0)) for name in _GRAMS})
     return {
         "in_scope_tonnes": sums["in_scope_tonnes"],
@@ -187,7 +187,7 @@ def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
 
 def question(figures: Figures, market: str, year: int, half: int) -> Question | None:
     """Return the missing fact for which most tonnes wait, the first of equals in the order of the facts."""
-    lacking = figures.questions.filter(_asked(market, year, half))
+    lacking = figures.questions.filter(_of_period(market, year, half))
     waiting = {
         field: sum(lacking.filter(pl.col("fields").list.contains(field))["grams"], Decimal(0))
         for field in asked_fields()
@@ -195,7 +195,7 @@ def question(figures: Figures, market: str, year: int, half: int) -> Question | 
     field = max(waiting, key=lambda name: waiting[name])
     if not waiting[field]:
         return None
-    missing = figures.scope_missing.filter(_asked(market, year, half) & pl.col("fields").list.contains(field))
+    missing = figures.scope_missing.filter(_of_period(market, year, half) & pl.col("fields").list.contains(field))
     return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": missing["sku_code"].n_unique()}
 
 
@@ -238,7 +238,7 @@ def obligation(entry: Obligation) -> dict[str, object]:
     }
 
 
-def _asked(market: str, year: int, half: int) -> pl.Expr:
+def _of_period(market: str, year: int, half: int) -> pl.Expr:
     return (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
 
 

@@ -7,7 +7,6 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 from dataclasses import dataclass
 
 from compliance.grading.assessment import rounded_score
-from compliance.grading.many import grade_many, regrade_many
 from compliance.grading.provisional import judge
 from compliance.grading.rows import (
     GRADED_INPUTS,
@@ -15,8 +14,10 @@ from compliance.grading.rows import (
     Inputs,
     explain_row,
     fired_rules,
+    grade_many,
     grade_rows,
     record_of,
+    regrade_many,
     regrade_rows,
 )
 from compliance.grading.trace import explain, translated_text, warnings

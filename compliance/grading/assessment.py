@@ -125,8 +125,8 @@ class UnitAssessment:
 
         It is a reason of its own and no missing fact: nothing more can be asked for.
         """
-        for owner, part, found in zip(self.unit.owners, self.unit.parts, self.outcomes, strict=False):
-            if (found.by_analogy or found.effect.unlisted) and part.is_given:
+        for owner, part, result in zip(self.unit.owners, self.unit.parts, self.outcomes, strict=False):
+            if (result.by_analogy or result.effect.unlisted) and part.is_given:
                 yield self.unit.members[owner], part
 
     def unlisted(self, rules: RuleSet) -> Rule | None:

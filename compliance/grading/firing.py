@@ -96,7 +96,7 @@ def _rows_for_kin(rules: RuleSet, stream: str, component_type: str) -> tuple[Rul
         for rule in rules.rules.values()
         if rule.stream == stream
         and rule.lists == "always"
-        and rule.named
+        and rule.materials
         and not rule.types.isdisjoint(others)
         and not (apart and not rule.types.isdisjoint(ATTACHMENTS))
     )

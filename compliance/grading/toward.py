@@ -229,7 +229,7 @@ def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
             Weighed(kinds[key].part, None if kinds[key].grams is None else grams, kinds[key].index)
             for key, grams in zip(kept, weights, strict=True)
         ]
-        return Unit.of(members, unit.form, separate=False)
+        return Unit.from_members(members, unit.form, separate=False)
 
     return replaced
 

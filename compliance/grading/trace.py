@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from compliance.grading.assessment import Assessment, UnitAssessment, rounded_score
 from compliance.grading.firing import RANK, rows_for_type
@@ -98,7 +98,8 @@ def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> G
         ],
         "open": [{**fact, "ask": translated_question(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
         "no_guideline_row": [
-            {**each, "message": translated_text(each["message"], rule_sets, lang)} for each in trace["no_guideline_row"]
+            {**material, "message": translated_text(material["message"], rule_sets, lang)}
+            for material in trace["no_guideline_row"]
         ],
         "assumptions": [translated_text(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
     }
@@ -218,35 +219,31 @@ def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTra
     return build_trace(judge(record, rules), record, rules, day or rules)
 
 
-def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
+def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet, *, with_open: bool = True) -> GradeTrace:
     """Return the trace of a record that `rules` already judged; the questions are those of the day's rule-set.
 
-    A caller that knows the record's versions fills `previous`.
+    A caller that knows the record's versions fills `previous`. Without open facts it takes a fraction of the time.
     """
-    facts = open_facts(record, judged.assessment, rules) if judged.provisional else []
-    return {**traced_but_open(judged, record, rules, day), "open": published_open_facts(facts, record, day)}
-
-
-def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
-    """Return the trace without open facts: finding those of many records would take longer than all else."""
     assessed, provisional = judged
+    stored_lines, fired = lines(record), [_rules_by_member(unit, rules) for unit in assessed.units]
     body = assessed.units[0] if assessed.units else None
     limited = body.result.limited if body else None
+    facts = open_facts(record, assessed, rules) if with_open and provisional else []
     return {
         "scheme": SCHEME,
         "ruleset_version": rules.version,
         "indicative": True,
         "provisional": provisional,
-        "reason": _reason(assessed, rules, provisional=provisional),
+        "reason": _reason(assessed, fired, rules, provisional=provisional),
         "stream": body.stream if body else None,
         "weight_share_percent": rounded_score(body.result.kept) if body else None,
         "limited_features": limited,
         "cap": None if limited is None else rules.cap(limited),
-        "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
+        "units": [_unit(*unit, stored_lines) for unit in zip(assessed.units, fired, strict=True)],
         "missing": missing_fields(assessed.missing, record, day),
-        "open": [],
+        "open": published_open_facts(facts, record, day),
         "no_guideline_row": [
-            _uncovered(member, part, lines(record)) for unit in assessed.units for member, part in unit.without_row()
+            _uncovered(member, part, stored_lines) for unit in assessed.units for member, part in unit.without_row()
         ],
         "previous": None,
         "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
@@ -267,20 +264,25 @@ def _uncovered(member: Weighed, part: Part, stored_lines: Sequence[Component]) -
     }
 
 
-def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Message:
+_Fired: TypeAlias = list[list[tuple[Rule, bool]]]
+"""The rules traced on each member of a unit and its carried parts, each with whether it is overruled."""
+
+
+def _reason(assessed: Assessment, fired: Sequence[_Fired], rules: RuleSet, *, provisional: bool) -> Message:
     """Return one sentence for the grade as it is."""
     if assessed.why_none:
         return assessed.why_none
     if assessed.missing and assessed.result.grade == "not_assessed":
         return Message("Not assessed, because facts are missing: {fields}.", fields=", ".join(assessed.missing))
-    deciding = next((unit for unit in assessed.units if unit.result == assessed.result), assessed.units[0])
-    where = "" if deciding is assessed.units[0] else Message(" of the separate {unit}", unit=deciding.unit.name)
-    strict = [rule for fired in _rules_by_member(deciding, rules) for rule, overruled in fired if not overruled]
+    place = next((at for at, unit in enumerate(assessed.units) if unit.result == assessed.result), 0)
+    deciding = assessed.units[place]
+    where = "" if place == 0 else Message(" of the separate {unit}", unit=deciding.unit.name)
+    strict = [rule for on_member in fired[place] for rule, overruled in on_member if not overruled]
     uncovered = ", ".join(dict.fromkeys(part.material.code for _, part in deciding.without_row() if part.material))
     if assessed.result.grade == "not_assessed":
         return _why_not_assessed(deciding, strict, uncovered)
     if reds := [rule for rule in strict if rule.effect == "disqualify"]:
-        about = {"of_unit": where, "features": _named(reds)}
+        about = {"of_unit": where, "features": _quoted(reds)}
         if provisional and uncovered:
             return Message(
                 "Not recyclable, because of the design{of_unit}: {features}; no guideline row covers {materials}, so "
@@ -346,17 +348,16 @@ def _why_not_assessed(deciding: UnitAssessment, strict: Sequence[Rule], uncovere
             "Not assessed, because no guideline row covers the material that is given: {materials}.",
             materials=uncovered,
         )
-    return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
+    return Message("Not assessed, because a test would have to decide: {features}.", features=_quoted(tests))
 
 
-def _named(rules_named: Sequence[Rule]) -> str:
+def _quoted(rules_named: Sequence[Rule]) -> str:
     return "; ".join(dict.fromkeys(f"{rule.feature} ({rule.rule_id})" for rule in rules_named))
 
 
-def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tuple[Rule, bool]]]:
-    """Return the rules traced on each member and its carried parts, each with whether it is overruled."""
+def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> _Fired:
     unlisted = assessed.unlisted(rules)
-    traced_on: list[list[tuple[Rule, bool]]] = [[] for _ in assessed.unit.members]
+    traced_on: _Fired = [[] for _ in assessed.unit.members]
     for owner, result in zip(assessed.unit.owners, assessed.outcomes, strict=False):
         on_owner = traced_on[owner]
         on_owner += [(rule, False) for rule in result.standing]
@@ -366,9 +367,8 @@ def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tupl
     return traced_on
 
 
-def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnit:
+def _unit(assessed: UnitAssessment, by_member: _Fired, stored_lines: Sequence[Component]) -> GradeUnit:
     components: list[GradeComponent] = []
-    by_member = _rules_by_member(assessed, rules)
     for place, (member, fired) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
         share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
         components.append(

@@ -55,7 +55,7 @@ class Part(NamedTuple):
     component_type: str
     family: str | None
     material: Material | None
-    given: Mapping[str, Value]
+    attributes: Mapping[str, Value]
     fields: Mapping[str, Value]
     separable: bool
     coded_by_text: bool
@@ -74,24 +74,24 @@ class Part(NamedTuple):
 
     def with_field(self, field: str, value: Value, rules: RuleSet) -> "Part":
         """Return the part as if the caller gave one more attribute."""
-        fields = {**self.given, field: value}
+        fields = {**self.attributes, field: value}
         material = self.material
         if not self.coded_by_text:
             code = code_without_text(rules, self.component_type, self.family, fields)
             material = rules.materials[code] if code else None
-        return self._of(material, fields, rules)
+        return self._with_material(material, fields, rules)
 
     def with_code(self, code: str, rules: RuleSet) -> "Part":
         """Return the part as if its material text meant this code."""
-        return self._replace(coded_by_text=True)._of(rules.materials[code], self.given, rules)
+        return self._replace(coded_by_text=True)._with_material(rules.materials[code], self.attributes, rules)
 
-    def _of(self, material: Material | None, fields: Mapping[str, Value], rules: RuleSet) -> "Part":
+    def _with_material(self, material: Material | None, fields: Mapping[str, Value], rules: RuleSet) -> "Part":
         return make_part(
             rules,
             self.component_type,
             family=self.family,
             material=material,
-            given=fields,
+            attributes=fields,
             separable=self.separable,
             coded_by_text=self.coded_by_text,
             generic=self.generic,
@@ -104,7 +104,7 @@ def make_part(
     *,
     family: str | None,
     material: Material | None,
-    given: Mapping[str, Value],
+    attributes: Mapping[str, Value],
     separable: bool,
     coded_by_text: bool,
     generic: bool,
@@ -114,13 +114,13 @@ def make_part(
         component_type=component_type,
         family=family,
         material=material,
-        given=given,
-        fields={**material.implied, **given} if material else given,
+        attributes=attributes,
+        fields={**material.implied, **attributes} if material else attributes,
         separable=separable,
         coded_by_text=coded_by_text,
         generic=generic,
         weightless=component_type in WEIGHTLESS_TYPES or (material is not None and material.weight_optional),
-        carried=() if _CARRIED_FIELDS.isdisjoint(given) else _carried(rules, component_type, given),
+        carried=() if _CARRIED_FIELDS.isdisjoint(attributes) else _carried(rules, component_type, attributes),
         is_carried=False,
     )
 
@@ -170,7 +170,7 @@ def alike(member: Weighed) -> Hashable:
         part.component_type,
         part.family,
         part.material,
-        frozenset(part.given.items()),
+        frozenset(part.attributes.items()),
         part.separable,
         part.coded_by_text,
         part.generic,
@@ -225,7 +225,7 @@ def part_of(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
         component_type,
         family=family,
         material=rules.materials[material_code] if material_code else None,
-        given=fields,
+        attributes=fields,
         separable=line.get("separable") is True,
         coded_by_text=code is not None,
         generic=code is None and material_code is not None and _is_generic(component_type, text, rules),
@@ -277,7 +277,7 @@ class Unit:
     form: str | None
 
     @classmethod
-    def of(cls, members: Sequence[Weighed], form: str | None, *, separate: bool) -> "Unit":
+    def from_members(cls, members: Sequence[Weighed], form: str | None, *, separate: bool) -> "Unit":
         """Return the unit of these members; the body's, or that of one separate part."""
         unit = cls(
             name=members[0].part.component_type if separate else "body",
@@ -301,7 +301,7 @@ class Unit:
         members = list(self.members)
         members[place] = Weighed(part, members[place].grams, members[place].index)
         separate = self.types[0] != members[0].part.component_type
-        return Unit.of(members, self.form, separate=separate)
+        return Unit.from_members(members, self.form, separate=separate)
 
     def layers_recorded(self) -> bool:
         """Return whether the unit has a layer of another family than paper."""
@@ -345,10 +345,13 @@ def units(weighed: Sequence[Weighed], pack_format: Format | None) -> list[Unit]:
     """Return the body's unit first, then one for each part that comes off as a separate component (step 4a, d)."""
     separate = [w for w in weighed if _comes_off(w.part)]
     together = [w for w in weighed if not _comes_off(w.part)] if separate else weighed
-    first = Unit.of(together, pack_format.form if pack_format else None, separate=False)
+    first = Unit.from_members(together, pack_format.form if pack_format else None, separate=False)
     return [
         first,
-        *(Unit.of([w], "film" if w.part.component_type in _FILM_PARTS else "rigid", separate=True) for w in separate),
+        *(
+            Unit.from_members([w], "film" if w.part.component_type in _FILM_PARTS else "rigid", separate=True)
+            for w in separate
+        ),
     ]
 
 

@@ -239,7 +239,7 @@ _JUDGED: Final = pl.Schema(
 class Standings(NamedTuple):
     """The standings of a portfolio by their number, and the number of each SKU (`sku`, `standing`), in their order."""
 
-    known: tuple[Standing, ...]
+    distinct: tuple[Standing, ...]
     of_sku: pl.DataFrame
 
 

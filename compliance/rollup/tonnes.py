@@ -213,12 +213,12 @@ def _figures(market: str, ready: Prepared) -> Figures:
     jurisdiction = ready.jurisdictions[market]
     lines, counting, uncounted = lines_of(market, ready)
     category_of, by_code = categories(jurisdiction), codes(jurisdiction)
-    judged = judgements(ready.standings.known, tuple(by_code["scope_key"].unique().sort()))
+    judged = judgements(ready.standings.distinct, tuple(by_code["scope_key"].unique().sort()))
     counting = counting.with_columns(ready.standings.of_sku["standing"].gather(counting["sku"]))
     grams = _grams(lines, counting, category_of)
     placed = counting.join(_held(lines, jurisdiction), on="sku", how="inner")
     figures = (
-        category_grams(grams, judged, ready.standings.known)
+        category_grams(grams, judged, ready.standings.distinct)
         .join(_units(placed, by_code), on=[*_PERIOD, "category_code"], how="inner")
         .join(by_code.select("category_code", *_NAMED), on="category_code", how="inner")
     )
@@ -228,7 +228,7 @@ def _figures(market: str, ready: Prepared) -> Figures:
         ),
         uncounted,
         missing_facts(market, placed, judged, by_code, ready.skus),
-        standing_grams(market, grams, ready.standings.known),
+        standing_grams(market, grams, ready.standings.distinct),
         question_grams(market, grams, judged),
         recorded_halves(ready.volumes.filter(pl.col("market") == market), market),
     )

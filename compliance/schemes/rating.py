@@ -86,7 +86,7 @@ class SchemeRule:
     @property
     def has_codes(self) -> bool:
         """Whether the row needs the material of the part."""
-        return bool(self.rule.named or self.rule.excluded)
+        return bool(self.rule.materials or self.rule.excluded)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +116,8 @@ class Scheme:
 @lru_cache(maxsize=1)
 def versions() -> tuple[Scheme, ...]:
     """Return all versions of all schemes, by scheme and first year. Raise `TableError` where one contradicts itself."""
-    found = [read(folder) for scheme in sorted(FOLDER.iterdir()) for folder in sorted(scheme.iterdir())]
-    return tuple(sorted(found, key=lambda scheme: (scheme.key, scheme.years.start)))
+    schemes = [read(folder) for scheme in sorted(FOLDER.iterdir()) for folder in sorted(scheme.iterdir())]
+    return tuple(sorted(schemes, key=lambda scheme: (scheme.key, scheme.years.start)))
 
 
 @lru_cache(maxsize=64)
@@ -153,7 +153,7 @@ def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
         key=lambda rating: rating.severity,
     )
     by_name = {rating.name: rating for rating in ratings}
-    found = tuple(_rule(row, by_name) for row in tables["rules"])
+    rules = tuple(_rule(row, by_name) for row in tables["rules"])
     categories = tuple(
         record_of_row(Category, row, key=row["category"], path=row["paths"]) for row in tables["categories"]
     )
@@ -167,9 +167,9 @@ def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
         ratings=tuple(ratings),
         categories=categories,
         exemptions=tuple(record_of_row(Exemption, row) for row in tables["exemptions"]),
-        rules=found,
+        rules=rules,
         rules_by_category=MappingProxyType(
-            {each.key: tuple(rule for rule in found if each.key in rule.categories) for each in categories}
+            {category.key: tuple(rule for rule in rules if category.key in rule.categories) for category in categories}
         ),
     )
 
@@ -227,11 +227,11 @@ class Piece(NamedTuple):
 
 
 class RatedUnit(NamedTuple):
-    """Parts that are rated together; `text` and `found` are the packaging format as given and as resolved."""
+    """Parts that are rated together; `text` and `form` are the packaging format as given and as resolved."""
 
     pieces: tuple[Piece, ...]
     text: str | None
-    found: Format | None
+    form: Format | None
 
     def with_piece(self, place: int, piece: Piece) -> "RatedUnit":
         """Return the unit with another piece in one place."""
@@ -248,13 +248,13 @@ class Placed(NamedTuple):
 def units_of(record: Sku, rules: RuleSet) -> list[RatedUnit]:
     """Return the record's units, the body's first; empty without a body."""
     weighed = parts(record, rules)
-    if not any(each.part.component_type == "body" for each in weighed):
+    if not any(part.part.component_type == "body" for part in weighed):
         return []
-    found = packaging_format(record, rules)
-    return [_rated(unit, record, found, rules) for unit in units(weighed, found)]
+    form = packaging_format(record, rules)
+    return [_rated(unit, record, form, rules) for unit in units(weighed, form)]
 
 
-def _rated(unit: Unit, record: Sku, found: Format | None, rules: RuleSet) -> RatedUnit:
+def _rated(unit: Unit, record: Sku, form: Format | None, rules: RuleSet) -> RatedUnit:
     text = record.get("packaging_format") or None
     of_sku = _pfas(record.get("pfas"))
     pieces = []
@@ -265,7 +265,7 @@ def _rated(unit: Unit, record: Sku, found: Format | None, rules: RuleSet) -> Rat
             member.part.component_type, line.get("material_family"), line.get("polymer_or_grade"), text, rules
         )
         pieces.append(Piece(member, matched, path, of_sku if of_sku == "above_limit" else of_line or of_sku))
-    return RatedUnit(tuple(pieces), text, found)
+    return RatedUnit(tuple(pieces), text, form)
 
 
 def _line(record: Sku, member: Weighed) -> Component:
@@ -292,11 +292,11 @@ def category_of(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
     if len(kinds) > 1 and (unweighed := [(place, "weight_g") for place, piece in weighty if not _grams(piece)]):
         return Placed(None, tuple(unweighed))
     path = _main_path([piece for _, piece in weighty], kinds, unit, scheme.market, rules)
-    found = category(path, _market(scheme.market))
-    if found is not None and (key := scheme.category(found.code, path)):
+    place_of = category(path, _market(scheme.market))
+    if place_of is not None and (key := scheme.category(place_of.code, path)):
         return Placed(key)
-    asked = material_paths()[path].fields_missing or (MATERIAL,)
-    return Placed(None, tuple((weighty[0][0], field) for field in asked))
+    fields = material_paths()[path].fields_missing or (MATERIAL,)
+    return Placed(None, tuple((weighty[0][0], field) for field in fields))
 
 
 def _main_path(pieces: Sequence[Piece], kinds: set[str], unit: RatedUnit, market: str, rules: RuleSet) -> str:
@@ -353,7 +353,7 @@ class Rated(NamedTuple):
     @property
     def standing(self) -> tuple[SchemeRule, ...]:
         """Every row that holds, once."""
-        return tuple(dict.fromkeys(row for found in self.by_piece for row in found))
+        return tuple(dict.fromkeys(row for rows in self.by_piece for row in rows))
 
 
 def is_exempt(record: Sku, scheme: Scheme) -> bool:
@@ -371,18 +371,18 @@ def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
 
 def rate_in(category: str, unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
     """Rate one unit whose category is known."""
-    found = [_said(category, piece, unit, scheme) for piece in unit.pieces]
-    by_piece = tuple(tuple(outcome.holding) for outcome in found)
-    missing = tuple((place, MATERIAL) for place, outcome in enumerate(found) if outcome.asks_material)
+    outcomes = [_said(category, piece, unit, scheme) for piece in unit.pieces]
+    by_piece = tuple(tuple(outcome.holding) for outcome in outcomes)
+    missing = tuple((place, MATERIAL) for place, outcome in enumerate(outcomes) if outcome.asks_material)
     if missing or not any(by_piece):
         return Rated(None, category, by_piece, missing or ((0, MATERIAL),))
     still_open = [
         (place, field)
-        for place, outcome in enumerate(found)
+        for place, outcome in enumerate(outcomes)
         for field in dict.fromkeys(outcome.waiting)
         if field in rules.makes_provisional
     ]
-    return Rated(worst([row.rating for each in by_piece for row in each]), category, by_piece, open=tuple(still_open))
+    return Rated(worst([row.rating for rows in by_piece for row in rows]), category, by_piece, open=tuple(still_open))
 
 
 def applicable_rows(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> list[SchemeRule]:
@@ -434,7 +434,7 @@ def _rows(scheme: Scheme, category: str, matched: str, material: Material | None
 
 def _holds(row: SchemeRule, value: Value | None, unit: RatedUnit) -> bool | None:
     """Return whether the row holds with this value of its field; None where the value is not given."""
-    if row.formats and (unit.found is None or unit.found.key not in row.formats):
+    if row.formats and (unit.form is None or unit.form.key not in row.formats):
         return False
     if not row.rule.field:
         return True

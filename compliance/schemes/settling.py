@@ -63,20 +63,20 @@ class Case:
     scheme: Scheme
     rules: RuleSet
     units: Sequence[RatedUnit]
-    found: Sequence[Rated]
+    rated: Sequence[Rated]
 
     def open_facts(self) -> list[OpenFact]:
         """Return the facts that could change the SKU's rating: those missing for any first, then the greater change."""
         missing: list[OpenFact] = []
         changing: list[tuple[int, OpenFact]] = []
         trials = _Trials(self)
-        two_units = _worst_two((at, [each.rating]) for at, each in enumerate(self.found) if each.rating)
-        for at, (unit, rated) in enumerate(zip(self.units, self.found, strict=True)):
+        two_units = _worst_two((at, [unit.rating]) for at, unit in enumerate(self.rated) if unit.rating)
+        for at, (unit, rated) in enumerate(zip(self.units, self.rated, strict=True)):
             others = [rating for where, rating in two_units if where != at]
             for place, field in rated.missing:
                 alone = len(rated.missing) == 1
-                could = {worst([*others, each]) for each in trials.rated_with(at, place, field)} if alone else set()
-                missing.append(_named(unit.pieces[place], field, could or set(self.scheme.ratings)))
+                could = {worst([*others, rating]) for rating in trials.rated_with(at, place, field)} if alone else set()
+                missing.append(_ranked(unit.pieces[place], field, could or set(self.scheme.ratings)))
             if rated.rating is None:
                 continue
             before = worst([*others, rated.rating])
@@ -85,9 +85,9 @@ class Case:
             for place, field in rated.open:
                 rest = [*others, *(rating for where, rating in two if where != place)]
                 if could := {worst([*rest, *own]) for own in trials.own_with(at, place, field)} - {before}:
-                    change = max(abs(each.severity - before.severity) for each in could)
-                    changing.append((-change, _named(unit.pieces[place], field, could)))
-        changing.sort(key=lambda each: each[0])
+                    change = max(abs(rating.severity - before.severity) for rating in could)
+                    changing.append((-change, _ranked(unit.pieces[place], field, could)))
+        changing.sort(key=lambda entry: entry[0])
         return list(dict.fromkeys([*missing, *(fact for _, fact in changing)]))
 
 
@@ -105,14 +105,14 @@ class _Trials:
 
     def own_with(self, at: int, place: int, field: str) -> frozenset[tuple[RatingRow, ...]]:
         """Return the ratings of one piece's rows for each value of an attribute: only these can change."""
-        category, piece = self._case.found[at].category, self._case.units[at].pieces[place]
+        category, piece = self._case.rated[at].category, self._case.units[at].pieces[place]
         key = category, field, _kind(piece)
-        if (known := self._own.get(key)) is None:
-            known = self._own[key] = frozenset(self._tried(at, piece, field))
-        return known
+        if (ratings := self._own.get(key)) is None:
+            ratings = self._own[key] = frozenset(self._tried(at, piece, field))
+        return ratings
 
     def _tried(self, at: int, piece: Piece, field: str) -> Iterator[tuple[RatingRow, ...]]:
-        unit, category, scheme, rules = self._case.units[at], self._case.found[at].category, *self._tables()
+        unit, category, scheme, rules = self._case.units[at], self._case.rated[at].category, *self._tables()
         assert category
         for value in values(scheme, field, rules):
             part = piece.part.with_field(field, value, rules)
@@ -123,11 +123,11 @@ class _Trials:
         """Return the unit's ratings with each value of its one missing fact, where that is enough for a rating."""
         pieces = self._case.units[at].pieces
         key = (field, _kind(pieces[place])) if len(pieces) == 1 else (field, at, place)
-        if (known := self._rated.get(key)) is None:
+        if (ratings := self._rated.get(key)) is None:
             tried = self._with_formats(at) if field == FORMAT else self._with_pieces(at, place, field)
-            rated = (rate(each, *self._tables()).rating for each in tried)
-            known = self._rated[key] = frozenset(rating for rating in rated if rating)
-        return known
+            rated = (rate(unit, *self._tables()).rating for unit in tried)
+            ratings = self._rated[key] = frozenset(rating for rating in rated if rating)
+        return ratings
 
     def _tables(self) -> tuple[Scheme, RuleSet]:
         return self._case.scheme, self._case.rules
@@ -159,7 +159,7 @@ class _Trials:
 
 def _worst_two(rated: Iterable[tuple[int, Sequence[RatingRow]]]) -> list[tuple[int, RatingRow]]:
     """Return the places and ratings of the two worst: one of them is the worst of all but any one place."""
-    return sorted(((place, worst(found)) for place, found in rated), key=lambda each: -each[1].severity)[:2]
+    return sorted(((place, worst(ratings)) for place, ratings in rated), key=lambda entry: -entry[1].severity)[:2]
 
 
 def _kind(piece: Piece) -> Hashable:
@@ -167,13 +167,13 @@ def _kind(piece: Piece) -> Hashable:
     return alike(piece.weighed), piece.matched, piece.path, piece.pfas
 
 
-def _named(piece: Piece, field: str, could: set[RatingRow]) -> OpenFact:
+def _ranked(piece: Piece, field: str, could: set[RatingRow]) -> OpenFact:
     ranked = tuple(sorted(could, key=lambda rating: rating.severity))
     place = piece.weighed.index
     if field == FORMAT:
         return OpenFact(field, None, "", ranked)
-    named = piece.weighed.field(field) if place is None else field
-    return OpenFact(named, place, piece.part.component_type, ranked)
+    name = piece.weighed.field(field) if place is None else field
+    return OpenFact(name, place, piece.part.component_type, ranked)
 
 
 @lru_cache(maxsize=1024)
@@ -203,9 +203,9 @@ def _codes(scheme: Scheme, rules: RuleSet) -> tuple[str, ...]:
 def _formats(rules: RuleSet) -> tuple[str, ...]:
     """Return one word for each form that a packaging format can have."""
     distinct: dict[str, str] = {}
-    for word, found in rules.formats.items():
-        if found.form:
-            distinct.setdefault(found.form, word)
+    for word, form in rules.formats.items():
+        if form.form:
+            distinct.setdefault(form.form, word)
     return tuple(distinct.values())
 
 
@@ -241,9 +241,9 @@ def published_schemes(record: Sku, rules: RuleSet, year: int, lang: str = ORIGIN
 
 def _entry(record: Sku, scheme: Scheme, rules: RuleSet, lang: str) -> SchemeRating:
     case = _case(record, scheme, rules)
-    ratings = [each.rating for each in case.found if each.rating]
-    complete = bool(case.found) and len(ratings) == len(case.found)
-    deciding = [row for each in case.found for row in each.standing if complete and row.rating == worst(ratings)]
+    ratings = [unit.rating for unit in case.rated if unit.rating]
+    complete = bool(case.rated) and len(ratings) == len(case.rated)
+    deciding = [row for unit in case.rated for row in unit.standing if complete and row.rating == worst(ratings)]
     return {
         "scheme": scheme.key,
         "version": scheme.version,
@@ -268,19 +268,19 @@ def part_ratings(record: Sku, scheme: Scheme, rules: RuleSet) -> list[PartRating
         return []
     by_type: dict[str, list[Rated]] = {}
     case = _case(record, scheme, rules)
-    for unit, rated in zip(case.units, case.found, strict=True):
+    for unit, rated in zip(case.units, case.rated, strict=True):
         for piece in unit.pieces:
             is_layer = piece.matched in LAYERS and piece.matched != BODY
             if not is_layer and not piece.part.weightless:
                 by_type.setdefault(piece.part.component_type, []).append(rated)
     is_medical = not scheme.medical_use_contexts.isdisjoint(record.get("use_contexts") or ())
-    return [_part(kind, each, is_medical=is_medical) for kind, each in by_type.items()]
+    return [_part(kind, ratings, is_medical=is_medical) for kind, ratings in by_type.items()]
 
 
-def _part(component_type: str, found: list[Rated], *, is_medical: bool) -> PartRating:
-    standing = tuple(dict.fromkeys(row for each in found for row in each.standing))
-    ratings = [each.rating for each in found if each.rating]
-    if len(ratings) < len(found):
+def _part(component_type: str, units: list[Rated], *, is_medical: bool) -> PartRating:
+    standing = tuple(dict.fromkeys(row for unit in units for row in unit.standing))
+    ratings = [unit.rating for unit in units if unit.rating]
+    if len(ratings) < len(units):
         return PartRating(component_type, None, standing)
     rating = worst(ratings)
     code = rating.medical_code if is_medical else rating.code

@@ -69,13 +69,13 @@ def answer(statement: str, lang: Lang, corpus: CorpusName, today: date, claim: C
     """Answer a statement on a UTC day by its words, or by the claim into which its sender has put it."""
     claims, denied = ([claim], False) if claim else read(statement, lang, corpus)
     judgement = judge(claims, corpus, today, denied=denied)
-    deciding = {each.fact.sentence: each.fact for each in judgement.comparisons}
+    deciding = {comparison.fact.sentence: comparison.fact for comparison in judgement.comparisons}
     provisions = {fact.sentence: fact for fact in (*deciding.values(), *nearest(statement, claims, corpus))}
     return Answer(
         verdict=judgement.verdict,
         read_as=("It is not so: " if denied else "") + " ".join(map(sentence, claims)),
-        exemptions=published(each for comparison in judgement.comparisons for each in comparison.exemptions),
-        not_understood=tuple(dict.fromkeys(word for each in claims for word in each.unlisted)),
+        exemptions=published(exemption for comparison in judgement.comparisons for exemption in comparison.exemptions),
+        not_understood=tuple(dict.fromkeys(word for part in claims for word in part.unlisted)),
         deciding=tuple(deciding.values()),
         provisions=tuple(provisions.values())[:PROVISIONS],
     )
@@ -180,7 +180,9 @@ def vocabulary(corpus: CorpusName) -> frozenset[str]:
     A statement's own words may name persons and have no bound; these name nobody and are a few hundred.
     """
     sentences = {
-        text for fact in load(corpus) for text in (fact.sentence, *(each.sentence for each in fact.exemptions))
+        text
+        for fact in load(corpus)
+        for text in (fact.sentence, *(exemption.sentence for exemption in fact.exemptions))
     }
     return frozenset(re.findall(r"[a-z]{3,}", fold(" ".join(sentences))))
 

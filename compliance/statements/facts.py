@@ -117,13 +117,13 @@ class Fact:
     def as_provision(self) -> dict[str, object]:
         """Return the fact with its article and its exceptions."""
         article = _ARTICLE.search(self.source)
-        exceptions = [each.as_dict() for each in published(self.exemptions)]
+        exceptions = [exemption.as_dict() for exemption in published(self.exemptions)]
         return {**self.as_dict(), "article": article and article[0], "exceptions": exceptions}
 
 
 def published(exemptions: Iterable[Exemption]) -> tuple[Exemption, ...]:
     """Return the exceptions that have a sentence, each once."""
-    return tuple({each.sentence: each for each in exemptions if each.sentence}.values())
+    return tuple({exemption.sentence: exemption for exemption in exemptions if exemption.sentence}.values())
 
 
 @lru_cache(maxsize=2)
@@ -165,7 +165,7 @@ def _fact(row: Row, exemptions: dict[str, list[Exemption]], file: Path) -> Fact:
         references=(*(_reference(text) for text in words(row["refs"])), *acts),
         actors=frozenset(row["actors"].replace("!", " ").split()),
         flags=flags | ({"actors"} if row["actors"].endswith("!") else frozenset()),
-        exemptions=tuple(each for key in (row["key"], *sorted(flags)) for each in exemptions.get(key, ())),
+        exemptions=tuple(exemption for key in (row["key"], *sorted(flags)) for exemption in exemptions.get(key, ())),
         sentence=row["sentence"],
         source=row["source"],
         source_url=row["source_url"] or None,

@@ -13,7 +13,7 @@ from math import isclose
 from typing import Final, TypeAlias
 
 from compliance.tables import RULES, rows, words
-from schemas.texts import without_accents
+from schemas.words import without_accents
 
 FOLDER: Final = RULES / "statements"
 MARK: Final = "@"
@@ -108,11 +108,11 @@ def fold(text: str) -> str:
 
 def mark_figures(text: str, lang: str) -> Marked:
     """Return the text with its figures replaced by marks; `lang` decides the meaning of a comma in a number."""
-    found: list[Figure] = []
+    figures: list[Figure] = []
 
     def keep(figure: Figure) -> str:
-        found.append(figure)
-        return f" {MARK}{len(found) - 1} "
+        figures.append(figure)
+        return f" {MARK}{len(figures) - 1} "
 
     folded = fold(text).replace(MARK, " ")  # after folding, which also makes a MARK of its full-width form
     folded = _ACT.sub(lambda hit: keep(Reference("act", hit[1])), folded)
@@ -125,7 +125,7 @@ def mark_figures(text: str, lang: str) -> Marked:
     folded = re.sub(
         rf"(?<![{MARK}\w])({_NUMBER})(?!\w)", lambda hit: keep(Quantity(number(hit[1], lang), "", hit[1])), folded
     )
-    return Marked(folded, tuple(found))
+    return Marked(folded, tuple(figures))
 
 
 def _article(hit: re.Match[str]) -> str:

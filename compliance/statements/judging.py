@@ -76,7 +76,7 @@ def judge(claims: Sequence[Claim], corpus: CorpusName, today: date, *, denied: b
     if "not_covered" in verdicts:
         return _UNDECIDED
     verdict: Verdict = "contradicted" if "contradicted" in verdicts else "supported"
-    comparisons = tuple(each for part in parts if part.verdict == verdict for each in part.comparisons)
+    comparisons = tuple(comparison for part in parts if part.verdict == verdict for comparison in part.comparisons)
     if denied:
         verdict = "supported" if verdict == "contradicted" else "contradicted"
     return Judgement(verdict, comparisons)
@@ -84,15 +84,17 @@ def judge(claims: Sequence[Claim], corpus: CorpusName, today: date, *, denied: b
 
 def _judge_one(claim: Claim, corpus: CorpusName, today: date) -> Judgement:
     compared = [compare(claim, fact, today) for fact in load(corpus) if fact.rule]
-    says = [each for each in compared if each.answer]
-    denies = [each for each in compared if each.answer is False]
+    says = [comparison for comparison in compared if comparison.answer]
+    denies = [comparison for comparison in compared if comparison.answer is False]
     if says:
-        return _UNDECIDED if any(each.firm for each in denies) else Judgement("supported", tuple(says))
-    agrees = any(each.lean for each in compared)
+        return _UNDECIDED if any(comparison.firm for comparison in denies) else Judgement("supported", tuple(says))
+    agrees = any(comparison.lean for comparison in compared)
     if agrees:
-        denies = [each for each in denies if each.firm]
+        denies = [comparison for comparison in denies if comparison.firm]
     if not denies and (claim.universal or not agrees):
-        denies = [each for each in compared if each.lean is False]  # what is wrong of a part is wrong of all
+        denies = [
+            comparison for comparison in compared if comparison.lean is False
+        ]  # what is wrong of a part is wrong of all
     return Judgement("contradicted", tuple(denies)) if denies else _UNDECIDED
 
 
@@ -111,18 +113,18 @@ def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
     if (exemption := _exemption(claim, fact, held)) is not None:
         return _exempted(claim, fact, exemption)
     missing = [group for group in fact.scope if not _met((group,), held)]
-    known = frozenset().union(*fact.needs, *fact.scope, fact.admits, fact.actors)
-    extra = _untaken(claim, known, fact) - fact.wider
+    covered = frozenset().union(*fact.needs, *fact.scope, fact.admits, fact.actors)
+    extra = _untaken(claim, covered, fact) - fact.wider
     if missing and "strict" in fact.flags and "all_packaging" in claim.marks and not extra and not claim.classes:
         holds = claim.demand in ("forbid", "oblige", "holds", None)
         return Comparison(fact, False, firm=True) if holds else undecided
     narrower = bool(extra) and "*" in fact.admits and all(kinds()[name] in CLASSES for name in extra)
     if (extra and not narrower) or not _in_order(claim, fact):
         return undecided
-    if "total" in fact.flags and claim.demand == "oblige" and set(claim.classes) - known:
+    if "total" in fact.flags and claim.demand == "oblige" and set(claim.classes) - covered:
         return undecided
     comparison = _sum(claim, fact, today)
-    part_of = {name for name in claim.about if name in fact.wider and not within()[name] & known}
+    part_of = {name for name in claim.about if name in fact.wider and not within()[name] & covered}
     may_leave_out = claim.of_rule and not claim.universal and not claim.classes
     unsaid = may_leave_out and all(group in fact.unsaid for group in missing)
     within_scope = bool(fact.scope) and not missing  # a wider class only tells more of what is in the scope
@@ -155,11 +157,11 @@ def _sum(claim: Claim, fact: Fact, today: date) -> Comparison:
         return (
             undecided if (beyond_only and not later) or not_yet else Comparison(fact, False, firm=fact.rule == "untrue")
         )
-    spared = tuple(each for each in fact.exemptions if each.holds == "spared")
+    spared = tuple(exemption for exemption in fact.exemptions if exemption.holds == "spared")
     if spared and "no_exception" in claim.marks:
         return Comparison(fact, False, spared, firm=True)
     limited = claim.universal and (
-        "average" in fact.flags or any(each.holds in ("spared", "open") for each in fact.exemptions)
+        "average" in fact.flags or any(exemption.holds in ("spared", "open") for exemption in fact.exemptions)
     )
     if limited or future or beyond_only or "denies" in fact.flags:
         return Comparison(fact, lean=True)
@@ -170,9 +172,9 @@ def _met(groups: Groups, held: Sequence[frozenset[str]]) -> bool:
     return all(any(group & wide for wide in held) for group in groups)
 
 
-def _untaken(claim: Claim, known: Iterable[str], fact: Fact) -> set[str]:
+def _untaken(claim: Claim, covered: Iterable[str], fact: Fact) -> set[str]:
     """Return the content of a claim that nothing takes up, but words for the law that lays the provision down."""
-    taken = frozenset(known)
+    taken = frozenset(covered)
     acts = {reference.text for reference in fact.references if reference.kind == "act"}
     laws = {"law_word", *(f"act_{act.replace('/', '_')}" for act in acts), *(["ppwr"] if "2025/40" in acts else [])}
     return {
@@ -219,18 +221,18 @@ def _exemption(claim: Claim, fact: Fact, held: Sequence[frozenset[str]]) -> Exem
     if "outside" in fact.flags and one_pack and _side(claim, fact.bounds[0]) == "beyond":
         return Exemption((), frozenset(), "outside", None, fact.sentence, fact.source)
     cases = [
-        each
-        for each in fact.exemptions
-        if each.when
-        and _met(each.when, held)
-        and not any(each.unless & wide for wide in held)
-        and (each.bound is None or _side(claim, each.bound) is not None)
+        exemption
+        for exemption in fact.exemptions
+        if exemption.when
+        and _met(exemption.when, held)
+        and not any(exemption.unless & wide for wide in held)
+        and (exemption.bound is None or _side(claim, exemption.bound) is not None)
     ]
     names = frozenset().union(*(within()[name] for name in claim.about))
 
-    def nearness(each: Exemption) -> tuple[int, bool, int, bool]:
-        depth = sum(max((len(within()[name]) for name in group & names), default=0) for group in each.when)
-        return len(each.when), each.bound is not None, depth, each.holds in ("spared", "outside")
+    def nearness(exemption: Exemption) -> tuple[int, bool, int, bool]:
+        depth = sum(max((len(within()[name]) for name in group & names), default=0) for group in exemption.when)
+        return len(exemption.when), exemption.bound is not None, depth, exemption.holds in ("spared", "outside")
 
     return max(cases, key=nearness, default=None)
 
@@ -335,7 +337,7 @@ def _value(amount: Amount, own: Sequence[Amount], claim: Claim, fact: Fact) -> A
     if claim.demand == "exempt" or fact.rule not in ("forbid", "oblige", "define"):
         return True if same else (False if fact.rule in ("endeavour", "permit") else None)
     if len(own) > 1 and not line.operator:
-        return any(amount.quantity.equals(each.quantity) for each in own)
+        return any(amount.quantity.equals(bound.quantity) for bound in own)
     if len(own) > 1:
         return _in_band(amount, own, same=same)
     barred = line if fact.rule == "forbid" else replace(line, operator=_OPPOSITE.get(line.operator, ""))
@@ -356,7 +358,7 @@ def _value(amount: Amount, own: Sequence[Amount], claim: Claim, fact: Fact) -> A
 
 def _in_band(amount: Amount, own: Sequence[Amount], *, same: bool) -> Agreement:
     """Compare a figure with a rule that has two lines, such as a grade."""
-    lies = all(each.holds(amount.quantity.value) for each in own)
+    lies = all(bound.holds(amount.quantity.value) for bound in own)
     if amount.operator == "case":
         return lies
     if same:

@@ -88,7 +88,13 @@ def _entries(corpus: CorpusName) -> tuple[list[_Entry], dict[str, float]]:
         _Entry(
             fact,
             fact.concepts,
-            frozenset(name for each in fact.exemptions if each.sentence for group in each.when for name in group)
+            frozenset(
+                name
+                for exemption in fact.exemptions
+                if exemption.sentence
+                for group in exemption.when
+                for name in group
+            )
             - fact.concepts,
             frozenset(word[:_LETTERS] for word in re.findall(rf"[a-z]{{{_LETTERS},}}", fold(fact.sentence))),
         )

@@ -189,7 +189,7 @@ def find_client(service: Service, client_id: str) -> Client | None:
     if not client_id.isascii() or not client_id.isprintable() or len(client_id) > _LONGEST_ID:
         return None
     with service.writes.system() as connection:
-        return assistants.of(connection, client_id)
+        return assistants.find_client(connection, client_id)
 
 
 def is_fresh(service: Service, client: Client) -> bool:

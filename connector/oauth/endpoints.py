@@ -107,11 +107,11 @@ def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
     resources: list[str] = []
     for name, value in pairs:
         if control_in(name + value):
-            raise OAuthRefused("invalid_request", f"The parameter {_shown(name)} holds a control character.")
+            raise OAuthRefused("invalid_request", f"The parameter {_plain_ascii(name)} holds a control character.")
         if name in _REPEATABLE:
             resources.append(value)
         elif name in values:
-            raise OAuthRefused("invalid_request", f"The parameter {_shown(name)} is sent more than once.")
+            raise OAuthRefused("invalid_request", f"The parameter {_plain_ascii(name)} is sent more than once.")
         elif value:
             values[name] = value
     return Parameters(values, resources)
@@ -159,6 +159,6 @@ def credentials(request: Request, sent: Parameters) -> Credentials:
     return Credentials(client, unquote_plus(secret))
 
 
-def _shown(name: str) -> str:
+def _plain_ascii(name: str) -> str:
     """Return a name in plain ASCII, as RFC 6749 requires of a description."""
     return "".join(letter for letter in name[:40] if letter.isascii() and (letter.isalnum() or letter in "_-."))

@@ -143,7 +143,7 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
     key = hashlib.sha256(b"\x00".join(parts)).digest()
     now = service.clock.now()
 
-    def work(conn: Connection) -> Entry:
+    def file_entry(conn: Connection) -> Entry:
         if code is not None and not confirmations.holds(conn, code, who.connection_id, filing.meaning, now):
             sentence = (
                 "The confirmation is unknown, older than ten minutes, or was given for other arguments. Call again "
@@ -152,7 +152,7 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
             raise refusal("invalid_body", sentence)
         return filing.file(conn, key)
 
-    entry = _stored(service, who, filing, work)
+    entry = _stored(service, who, filing, file_entry)
     return _answer(
         service,
         filing,

@@ -105,7 +105,7 @@ class FactTools(ToolSet):
         """
         service_facts = facts.load("service")
         page_of_facts = service_facts[offset : offset + limit]
-        page = Page.of({"limit": limit, "offset": offset, "total": len(service_facts)}, len(page_of_facts))
+        page = Page.from_pagination({"limit": limit, "offset": offset, "total": len(service_facts)}, len(page_of_facts))
         return Facts(
             as_of=self._service.clock.now(),
             sources=[_PLANS],
@@ -126,7 +126,7 @@ class FactTools(ToolSet):
             verdict=answer.verdict,
             statement=statement,
             read_as=answer.read_as,
-            exceptions=[Case.model_validate(each.as_dict()) for each in answer.exemptions],
+            exceptions=[Case.model_validate(case.as_dict()) for case in answer.exemptions],
             not_understood=list(answer.not_understood),
             entries=[Entry.model_validate(fact.as_dict()) for fact in answer.deciding],
             provisions=[Provision.model_validate(fact.as_provision()) for fact in answer.provisions],

@@ -123,7 +123,7 @@ class RowTools:
             report = wanted_id and queries.status(conn, wanted_id, limit=limit, offset=offset)
         if not report:
             raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
-        page = Page.of(report["pagination"], len(report["errors"]))
+        page = Page.from_pagination(report["pagination"], len(report["errors"]))
         beside = {"recent": recent} if recent else {}
         return self._answer(report, page, f"The import is {report['status']}.", limit=limit, beside=beside)
 
@@ -138,12 +138,12 @@ class RowTools:
         principal = current_principal()
         actor = Actor(principal.company_id, principal.origin, self._service.clock.now())
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
-        served, own_words = await to_thread.run_sync(self._known, actor.company_id)
+        served, own_words = await to_thread.run_sync(self._markets_and_words, actor.company_id)
         order = submissions.reading_order(text, now=actor.now, served_markets=served, words=own_words, mapping=mapping)
         read = await read_apart(self._service, actor.company_id, order)
         return await to_thread.run_sync(self._previewed, actor, read, limit, offset)
 
-    def _known(self, company_id: UUID) -> tuple[frozenset[str], Words]:
+    def _markets_and_words(self, company_id: UUID) -> tuple[frozenset[str], Words]:
         """Return the codes of the served markets, and the company's own words."""
         with self._service.writes.company(company_id) as conn:
             return served_markets(conn), words.for_reading(conn)
@@ -153,7 +153,7 @@ class RowTools:
             preview = submissions.preview(conn, actor, *read, self._service.rulesets)
         errors = preview["errors"]
         preview["errors"] = errors[offset : offset + limit]
-        page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(preview["errors"]))
+        page = Page.from_pagination({"limit": limit, "offset": offset, "total": len(errors)}, len(preview["errors"]))
         beside = {"status": "not_sent", "dry_run": True}
         return self._answer(preview, page, "Nothing was created.", limit=limit, beside=beside)
 

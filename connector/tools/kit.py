@@ -88,7 +88,7 @@ class Page(BaseModel):
     next_offset: int | None
 
     @classmethod
-    def of(cls, page: Pagination, count: int) -> "Page":
+    def from_pagination(cls, page: Pagination, count: int) -> "Page":
         """Return the page of a list's `pagination`, of which `shown` items are shown."""
         end = page["offset"] + count
         return cls(**page, next_offset=end if count and end < page["total"] else None)

@@ -69,7 +69,7 @@ class RecordTools:
             sku_code=sku_code,
         )
         listed = await kit.page_of(self._service, current_principal().company_id, listing)
-        page = Page.of(listed["pagination"], len(listed["data"]))
+        page = Page.from_pagination(listed["pagination"], len(listed["data"]))
         return Declarations(
             as_of=self._service.clock.now(),
             sources=["The company's declarations in this service"],
@@ -87,7 +87,7 @@ class RecordTools:
         listed = await kit.page_of(
             self._service, current_principal().company_id, library.page("library_component", limit, offset)
         )
-        page = Page.of(listed["pagination"], len(listed["data"]))
+        page = Page.from_pagination(listed["pagination"], len(listed["data"]))
         return SharedComponents(
             as_of=self._service.clock.now(),
             sources=["The company's component library in this service"],

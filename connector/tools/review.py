@@ -91,14 +91,14 @@ ComponentChanges = Annotated[
 ]
 
 
-def given(changes: Strict | None) -> JsonObject:
+def fields_of(changes: Strict | None) -> JsonObject:
     """Return the fields that a caller sent."""
     return changes.model_dump(mode="json", exclude_unset=True) if changes is not None else {}
 
 
-def given_lines(changes: list[Strict] | None) -> list[JsonObject]:
+def lines_of(changes: list[Strict] | None) -> list[JsonObject]:
     """Return the changes of lines that a caller sent. Raise the tool's refusal where one line is named twice."""
-    lines = [given(change) for change in changes or ()]
+    lines = [fields_of(change) for change in changes or ()]
     if len({change["id"] for change in lines}) < len(lines):
         raise refusal("invalid_body", "component_changes names a line twice; send its fields in one entry.")
     if any(len(change) == 1 for change in lines):
@@ -157,7 +157,7 @@ def sku_update(
     component_changes: list[Strict] | None,
 ) -> tuple[Filing, str]:
     """Propose changes to one item, checked by the write path without writing."""
-    fields, lines = given(changes), given_lines(component_changes)
+    fields, lines = fields_of(changes), lines_of(component_changes)
     actor = Actor(who.company_id, who.origin, service.clock.now())
     check_together(fields, lines)
     with service.writes.company(who.company_id) as conn:

@@ -61,7 +61,7 @@ class RuleTools(ToolSet):
             if rule == "format_bans":
                 items = self._with_open_facts(company_id, items, active)
         total = sum(counts.values()) if state is None else counts[state]
-        page = Page.of({"limit": limit, "offset": offset, "total": total}, len(items))
+        page = Page.from_pagination({"limit": limit, "offset": offset, "total": total}, len(items))
         law = item_rules()[rule]
         return Found(
             as_of=as_of,
@@ -80,7 +80,7 @@ class RuleTools(ToolSet):
         today, rows = self._service.clock.today(), list[JsonObject]()
         with self._service.writes.company(company_id) as conn:
             for item in items:
-                row = queries.of(conn, skus.id_of(conn, item["sku_code"]), today)
+                row = queries.find_sku(conn, skus.id_of(conn, item["sku_code"]), today)
                 flags = annex_v.flags(detail_skus.record(row), rules, today=today) if row else []
                 facts = {flag["code"]: flag["depends_on"] for flag in flags}
                 bans = [{**ban, "depends_on": facts.get(ban["code"], [])} for ban in item["bans"]]

@@ -41,8 +41,8 @@ from connector.tools.review import (
     FreeChanges,
     check_together,
     effect,
-    given,
-    given_lines,
+    fields_of,
+    lines_of,
 )
 from schemas import texts
 from schemas.actors import Actor
@@ -100,7 +100,9 @@ def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, 
             "schemes": [{**scheme, "open": scheme["open"][offset:end]} for scheme in schemes],
         },
     }
-    return answer, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
+    return answer, Page.from_pagination(
+        {"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total)
+    )
 
 
 def _units(units: Sequence[GradeUnit], components: Sequence[Component]) -> list[GradeUnit]:
@@ -174,7 +176,7 @@ def asked_search(
     ]
     if supplier and component:
         raise refusal("invalid_body", "Send supplier or component, not both.")
-    found = Search(
+    criteria = Search(
         words=words,
         market=None if market is None else market_code(market),
         grade=grade,
@@ -182,7 +184,7 @@ def asked_search(
         material=family,
         refers_to=ids or None,
     )
-    return Asked(found, Finding(gap=gap, flag=flag, polymer=polymer))
+    return Asked(criteria, Finding(gap=gap, flag=flag, polymer=polymer))
 
 
 def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]:
@@ -319,7 +321,7 @@ class ItemTools:
             raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in answer["data"]])
-        page = Page.of(answer["pagination"], len(answer["data"]))
+        page = Page.from_pagination(answer["pagination"], len(answer["data"]))
         snapshot_at: datetime | None = cast(JsonObject, answer).get("findings_as_of")
         items: Sequence[JsonObject] = cast(list[JsonObject], answer["data"])
         return Items(
@@ -349,10 +351,10 @@ class ItemTools:
         query, parameters = (
             (queries.BY_ID, by_id) if by_id else (queries.BY_CODE, {"sku_code": texts.code(str(sku_code))})
         )
-        found = await kit.row(self._service, current_principal().company_id, query, {**parameters, "today": today})
-        if found is None:
+        record = await kit.row(self._service, current_principal().company_id, query, {**parameters, "today": today})
+        if record is None:
             raise refusal("not_found", UNKNOWN_ITEM)
-        row = queries.row_of(found)
+        row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
@@ -416,7 +418,7 @@ class WhatIfTools:
             if sku_code is not None or id is not None or changes is not None or component_changes:
                 raise refusal("invalid_body", "With component send component_fields alone, without an item.")
             return self._of_component(component, component_fields or {}, limit, offset)
-        fields, lines = given(changes), given_lines(component_changes)
+        fields, lines = fields_of(changes), lines_of(component_changes)
         service, actor = self._service, self._actor()
         with service.writes.company(actor.company_id) as conn:
             sku_id = item_id(conn, id, sku_code)
@@ -465,7 +467,7 @@ class WhatIfTools:
         if not fields:
             return answer
         sku_id = item["id"]
-        lines = given_lines([_change(str(line["id"]), fields) for line in what_if.lines_of(conn, sku_id, ids)])
+        lines = lines_of([_change(str(line["id"]), fields) for line in what_if.lines_of(conn, sku_id, ids)])
         compared = what_if.compared(conn, actor, sku_id, {}, lines, rulesets=self._service.rulesets)
         if compared.refused is not None:
             return {**answer, "refused": compared.refused}

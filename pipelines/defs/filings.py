@@ -38,7 +38,9 @@ def declarations(
     company_id, about = company_of_run(context, postgres)
     held = current_figures(portfolios, company_id)
     try:
-        filings_computed = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
+        filings_computed = (
+            [compute_filing(held, Filing.from_name(config.filing))] if config.filing else compute_filings(held)
+        )
     except Refused as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
     computed = metadata.declarations(filings_computed, held.origin)

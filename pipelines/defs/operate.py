@@ -10,7 +10,7 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines import operate
+from pipelines import exports, operate
 from pipelines.defs import daily_schedule, op
 from pipelines.due import ENDED
 from pipelines.engine.jobs import run_config
@@ -94,9 +94,7 @@ _OPS: Final = (
     _counting("anonymised_addresses", "records_changed", operate.forget_addresses, "postgres", "clock"),
     audit_heads,
     _counting("expired_docs", "docs_entered", operate.enter_expiries, "postgres", "clock"),
-    _counting(
-        "expired_exports", "exports_removed", operate.remove_expired_exports, "postgres", "object_store", "clock"
-    ),
+    _counting("expired_exports", "exports_removed", exports.remove_expired, "postgres", "object_store", "clock"),
     old_snapshots,
     old_runs,
 )

@@ -34,7 +34,7 @@ def due_mails(context: dg.OpExecutionContext, resources: Resources, proceed: Pro
     Where no mail server is set, as a person may start this by hand, the run says so and the mails stay due.
     """
     company_id, about = company_of_run(context, resources.postgres)
-    post = suppliers.Post.of(resources.settings)
+    post = suppliers.Post.from_settings(resources.settings)
     if post is None:
         return {**about, "nothing_sent": "Nothing is mailed: PCDS_SMTP_URL is not set."}
     outcomes = suppliers.send_due(resources.postgres, company_id, post, resources.clock, proceed)
@@ -45,7 +45,7 @@ def due_mails(context: dg.OpExecutionContext, resources: Resources, proceed: Pro
 def due_deliveries(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Send what is due; what a receiver does not take is tried again later, by another run."""
     company_id, about = company_of_run(context, resources.postgres)
-    sender = changes.Sender.of(resources.settings)
+    sender = changes.Sender.from_settings(resources.settings)
     try:
         outcomes = changes.deliver_due(resources.postgres, company_id, sender, resources.clock, proceed)
     except TurnTaken:

@@ -47,7 +47,7 @@ _SETTINGS: Final = {
 
 log = structlog.get_logger(__name__)
 _settings: Final = Settings.load()
-_database: Final = Database.of(_settings)
+_database: Final = Database.from_settings(_settings)
 os.environ.update(dagster_home.environment(_settings, _database))
 _cancellations: Final = Cancellations(_database.app_url)
 

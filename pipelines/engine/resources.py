@@ -108,12 +108,12 @@ def _of_process(name: str) -> dg.ResourceDefinition:
 def open_resources(settings: Settings) -> Iterator[Resources]:
     """Open the resources that these settings name; connections and readers end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
-    clock = Clock.of(settings)
-    database = Database.of(settings)
-    with Pool(database.app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
+    clock = Clock.from_settings(settings)
+    database = Database.from_settings(settings)
+    with Pool(database.app_url, size=size, clock=clock) as pool, Readers.from_settings(settings) as readers:
         yield Resources(
             pool,
-            Objects.of(settings, database),
+            Objects.from_settings(settings, database),
             clock,
             Rulesets(),
             readers,

@@ -62,7 +62,7 @@ def company_of_run(
 def name_of(pool: Pool, company_id: UUID) -> str:
     """Return a company's name, for people; none where it has been removed."""
     with pool.company(company_id) as conn:
-        row = queries.of(conn, company_id)
+        row = queries.find_company(conn, company_id)
     return row[0] if row else ""
 
 

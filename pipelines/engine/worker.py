@@ -215,7 +215,7 @@ def main() -> None:
     settings = Settings.load()
     logs.configure(settings)
     tracing.configure(settings, "worker")
-    database = Database.of(settings)
+    database = Database.from_settings(settings)
     stopping = shared_resources().shutdown
     steps.is_warm_worker = True
     threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()

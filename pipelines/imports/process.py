@@ -217,13 +217,19 @@ class Rows:
 
         return end
 
-    def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
+    def part(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
         """Return the chunk's rows to write, the faults of rows that cannot be, and the grades of unchanged rows."""
         within = slice(chunk.start - self.start, chunk.stop - self.start)
         unchanged = self.unchanged_grades[within]
-        values, given = (frame[within].filter(unchanged.is_null()) for frame in (self.typed.values, self.typed.given))
+        values, presence = (
+            frame[within].filter(unchanged.is_null()) for frame in (self.typed.values, self.typed.presence)
+        )
         unfit = [fault for fault in self.typed.issues if chunk.start <= fault.row < chunk.stop]
-        return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(unchanged.drop_nulls())
+        return (
+            Patch.from_frames(values, presence).without([fault.row for fault in unfit]),
+            unfit,
+            Counter(unchanged.drop_nulls()),
+        )
 
 
 class CommittedChunk(NamedTuple):
@@ -270,7 +276,7 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
     start = job.work.position
     with job.pool.company(job.work.company_id) as conn:
         rules = job.rulesets.active(conn)
-        typed = from_typed(job.typed.values[start:], job.typed.given[start:], rules)
+        typed = from_typed(job.typed.values[start:], job.typed.presence[start:], rules)
         if not merge.likely(conn, typed, rules):
             return Rows(start, typed, merge.no_grades(typed))
     height = typed.values.height
@@ -356,7 +362,7 @@ def _prepare_ahead(conn: Connection, job: Job, patch: Patch, source: pl.DataFram
 def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> CommittedChunk:
     """Write one chunk in one transaction, which locks nothing before its turn; the last one completes the import."""
     work = job.work
-    patch, unfit, unchanged = rows.of(chunk)
+    patch, unfit, unchanged = rows.part(chunk)
     values = job.typed.values[chunk.start : chunk.stop]
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
@@ -442,44 +448,44 @@ def held_back(typed: TypedRows, before: TypedRows, rejected: Collection[str]) ->
     """
     codes = typed.values.select("sku_code")
     written = before.values.filter(~pl.col("sku_code").is_in(list(rejected)))
-    flags = before.given.filter(~before.values["sku_code"].is_in(list(rejected)))
-    names = [name for name in typed.given.columns if name != "sku_code"]
+    flags = before.presence.filter(~before.values["sku_code"].is_in(list(rejected)))
+    names = [name for name in typed.presence.columns if name != "sku_code"]
     written_names = [name for name in names if name in written.columns]
     was = codes.join(written.select("sku_code", *written_names), on="sku_code", how="left", maintain_order="left")
     was_given = codes.join(
         flags.select(written_names).with_columns(written["sku_code"]), on="sku_code", how="left", maintain_order="left"
     )
-    values, given = typed.values, typed.given
+    values, presence = typed.values, typed.presence
     fresh: dict[str, pl.Series] = {}
     for name in names:
         if name not in written_names:
-            fresh[name] = given[name]
+            fresh[name] = presence[name]
             continue
         old = was[name].cast(values[name].dtype, strict=False)
         stored = was_given[name].fill_null(value=False)
         if name == "volumes":
             values = values.with_columns(volumes=_new_units(values[name], old))
-            fresh[name] = given[name] & values[name].is_not_null()
+            fresh[name] = presence[name] & values[name].is_not_null()
         else:
-            fresh[name] = given[name] & ~(stored & values[name].eq_missing(old))
-    fresh |= _whole_substances(fresh, given)
-    due = pl.DataFrame(fresh).select(pl.any_horizontal(pl.all())).to_series() if fresh else given["sku_code"] & False
+            fresh[name] = presence[name] & ~(stored & values[name].eq_missing(old))
+    fresh |= _whole_substances(fresh, presence)
+    due = pl.DataFrame(fresh).select(pl.any_horizontal(pl.all())).to_series() if fresh else presence["sku_code"] & False
     values = values.with_columns(pl.when(flag).then(values[name]).alias(name) for name, flag in fresh.items())
     values = values.filter(due).with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64))
-    given = given.with_columns(flag.alias(name) for name, flag in fresh.items()).filter(due)
-    return TypedRows(values, given, typed.errors, typed.rejected, typed.unnamed)
+    presence = presence.with_columns(flag.alias(name) for name, flag in fresh.items()).filter(due)
+    return TypedRows(values, presence, typed.errors, typed.rejected, typed.unnamed)
 
 
-def _whole_substances(fresh: Mapping[str, pl.Series], given: pl.DataFrame) -> dict[str, pl.Series]:
+def _whole_substances(fresh: Mapping[str, pl.Series], presence: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the columns of each substance, given where any of them is."""
     whole: dict[str, pl.Series] = {}
     for columns in _OF_ONE_SUBSTANCE:
         if of_one := [name for name in fresh if name in columns]:
             some = pl.DataFrame([fresh[name] for name in of_one]).select(pl.any_horizontal(pl.all())).to_series()
-            whole |= {name: given[name] & some for name in of_one}
+            whole |= {name: presence[name] & some for name in of_one}
     if (source := "substances_source") in fresh and whole:
         any_of = pl.DataFrame([flag.alias(name) for name, flag in whole.items()])
-        whole[source] = given[source] & any_of.select(pl.any_horizontal(pl.all())).to_series()
+        whole[source] = presence[source] & any_of.select(pl.any_horizontal(pl.all())).to_series()
     return whole
 
 

@@ -28,7 +28,7 @@ from pipelines.writing.workbooks import Sheet as WrittenSheet
 from pipelines.writing.workbooks import Workbook as WrittenWorkbook
 from schemas.imports.types import ImportRowError, ImportSource, RejectedHeader, SourceColumn, SourceSheet
 from schemas.messages import ORIGINAL, Message, translate
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.texts import harmless
 
 _NUMERIC: Final = ("number", "integer", "ppm")
@@ -388,7 +388,7 @@ def with_edits(tables: Sequence[Table], edits: Sequence[Edit]) -> list[Table]:
             message = Message("Line {line} of the file is no rejected row.", line=edit.line)
             raise refuse("invalid_format", message, f"cells[{at}].line")
         if not edit.column.isalpha() or position(edit.column) >= table.width:
-            message = Message("The rejected rows have no column {column}.", column=shown(edit.column))
+            message = Message("The rejected rows have no column {column}.", column=quote(edit.column))
             raise refuse("invalid_format", message, f"cells[{at}].column")
         changed.setdefault(edit.sheet, {}).setdefault(edit.line, {})[position(edit.column)] = edit.text
     return [replace(table, rows=_edited(table, changed.get(table.name, {}))) for table in tables]

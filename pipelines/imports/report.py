@@ -346,10 +346,12 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
         text for name in patch.values.names if name in CREATED or name == "components" for text in patch.values[name]
     ]
     cells, graphs = set(texts), "".join(text for text in texts if text and text.startswith("["))
-    for record in _named(work):
+    for record in _records(work):
         if record.id not in cells and record.id not in graphs:
             continue
-        if library.holds(conn, record.resource, UUID(record.id)) or library.named(conn, record.resource, record.name):
+        if library.holds(conn, record.resource, UUID(record.id)) or library.find_by_name(
+            conn, record.resource, record.name
+        ):
             continue
         values = {"name": record.name} | ({"roles": record.roles} if record.roles else {})
         library.add(conn, record.resource, work.company_id, UUID(record.id), values=values, at=now)
@@ -363,7 +365,7 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
         )
 
 
-def _named(work: Work) -> Iterator[_Named]:
+def _records(work: Work) -> Iterator[_Named]:
     """Yield each record that the file's words refer to, once; a site has the roles of all columns that name it."""
     parts = work.source["components"]
     records: dict[str, _Named] = {}

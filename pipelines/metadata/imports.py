@@ -16,7 +16,7 @@ from schemas.vocabularies import VOCABULARIES
 _REPORT: Final = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
 
 
-def _named(sent: Work) -> Metadata:
+def _sent_import(sent: Work) -> Metadata:
     """Name the import, the company and the file, under the names that they have everywhere."""
     company = {"company": sent.company_name, "company_id": str(sent.company_id)}
     return {"import_id": str(sent.id), **company, "filename": sent.filename}
@@ -30,7 +30,7 @@ def _counts(outcomes: Mapping[str, int]) -> Metadata:
 def uploaded_file(sent: Work) -> Metadata:
     """Show the file that was sent."""
     return {
-        **_named(sent),
+        **_sent_import(sent),
         "size_bytes": sent.size_bytes,
         "sha256": sent.sha256,
         "object_key": sent.upload_key,
@@ -71,7 +71,7 @@ def graded_skus(sent: Work, written: RunTotals, *, skus: int, seconds: float) ->
     total = sum(written.grades.values()) or 1
     steps = [(step, f"{spent:.3f}") for step, spent in written.seconds.items()]  # in the order in which they ran
     return {
-        **_named(sent),
+        **_sent_import(sent),
         **_counts(written.outcomes),
         "dagster/row_count": skus,
         "chunks": written.chunks,
@@ -88,7 +88,7 @@ def import_report(sent: Work, status: Mapping[str, Any]) -> Metadata:
     """Show the import as its caller polls it (`status`)."""
     faults = status["pagination"]["total"]
     return {
-        **_named(sent),
+        **_sent_import(sent),
         **_counts(status["counts"]),
         "faults": faults,
         "first_rejected": records(_REPORT, status["errors"], total=faults),

@@ -119,9 +119,9 @@ class Readers:
         self._used_at = 0.0
 
     @classmethod
-    def of(cls, settings: "Settings") -> Self:
+    def from_settings(cls, settings: "Settings") -> Self:
         """Return the readers of a deployment's process."""
-        return cls(Limits.of(settings), settings.readers)
+        return cls(Limits.from_settings(settings), settings.readers)
 
     def __enter__(self) -> Self:
         return self

@@ -48,7 +48,7 @@ class Limits:
     memory_mib: int = 768
 
     @classmethod
-    def of(cls, settings: "Settings") -> Self:
+    def from_settings(cls, settings: "Settings") -> Self:
         """Return the limits of a deployment."""
         return cls(settings.reader_cpu_seconds, settings.reader_wall_seconds, settings.reader_memory_mib)
 
@@ -262,5 +262,5 @@ def _with_report(data: bytes, source: ImportSource, report: Sequence[ImportRowEr
 
 
 def _typed_rows(about: JsonObject, blobs: list[bytes]) -> TypedRows:
-    values, given, errors, unnamed = (pl.read_ipc(io.BytesIO(blob)) for blob in blobs)
-    return TypedRows(values, given, errors, about["rejected"], unnamed)
+    values, presence, errors, unnamed = (pl.read_ipc(io.BytesIO(blob)) for blob in blobs)
+    return TypedRows(values, presence, errors, about["rejected"], unnamed)

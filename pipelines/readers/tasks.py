@@ -27,7 +27,7 @@ _SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,
 
 def table(source: BinaryIO, *, filename: str, today: str, **told: Any) -> Answer:
     """Return the tables of an import, packed for a worker; `told` is what else `read_upload` is told."""
-    packed = PackedUpload.of(read_upload(source.read(), filename, today=date.fromisoformat(today), **told))
+    packed = PackedUpload.from_upload(read_upload(source.read(), filename, today=date.fromisoformat(today), **told))
     about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes, "templates": templates(packed.source)}
     return about, [packed.table]
 
@@ -104,7 +104,7 @@ def warm_up() -> None:
 def _typed(upload: Upload, default_year: int, served_markets: list[str]) -> Answer:
     typed = type_rows(upload, default_year=default_year, served_markets=frozenset(served_markets))
     blobs = []
-    for frame in (typed.values, typed.given, typed.errors, typed.unnamed):
+    for frame in (typed.values, typed.presence, typed.errors, typed.unnamed):
         buffer = io.BytesIO()
         frame.write_ipc(buffer)
         blobs.append(buffer.getvalue())

@@ -24,6 +24,7 @@ from pipelines.reading.grid import (
     CLEARED,
     DAY,
     FAULTS,
+    NO_FAULTS,
     NO_VALUE,
     NOT_SHOWN,
     NUMBER,
@@ -36,7 +37,6 @@ from pipelines.reading.grid import (
     faults_where,
     letter,
     longest_cell,
-    no_faults,
 )
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import complete_weights
@@ -82,19 +82,19 @@ class TypedSheet:
 
     sheet: Sheet
     values: dict[str, pl.Series]
-    given: dict[str, pl.Series]
+    presence: dict[str, pl.Series]
     faults: pl.DataFrame
 
     def part(self, start: int, length: int) -> "TypedSheet":
         """Return the typed columns of some lines; the sheet and the faults stay those of all lines."""
         values = {name: column.slice(start, length) for name, column in self.values.items()}
-        given = {name: column.slice(start, length) for name, column in self.given.items()}
-        return TypedSheet(self.sheet, values, given, self.faults)
+        presence = {name: column.slice(start, length) for name, column in self.presence.items()}
+        return TypedSheet(self.sheet, values, presence, self.faults)
 
-    def with_faults(self, name: str, found: pl.DataFrame) -> "TypedSheet":
+    def with_faults(self, name: str, faults: pl.DataFrame) -> "TypedSheet":
         """Return a copy with more faults of the column `name`."""
-        more = found.with_columns(name=pl.lit(name)).select(self.faults.columns)
-        return TypedSheet(self.sheet, self.values, self.given, self.faults.vstack(more))
+        more = faults.with_columns(name=pl.lit(name)).select(self.faults.columns)
+        return TypedSheet(self.sheet, self.values, self.presence, self.faults.vstack(more))
 
 
 def type_sheet(sheet: Sheet) -> TypedSheet:
@@ -102,10 +102,10 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
     with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
         columns = list(threads.map(partial(_type_column, sheet), sheet.columns))
-    for column, (found, given) in zip(sheet.columns, columns, strict=True):
-        typed.values[column.name], typed.given[column.name] = found.values.alias(column.name), given
-        if found.faults.height:
-            typed = typed.with_faults(column.name, found.faults)
+    for column, (typed_column, presence) in zip(sheet.columns, columns, strict=True):
+        typed.values[column.name], typed.presence[column.name] = typed_column.values.alias(column.name), presence
+        if typed_column.faults.height:
+            typed = typed.with_faults(column.name, typed_column.faults)
     if not any(column.field in PART_HELPERS for column in sheet.columns):
         return typed
     weights, faults = complete_weights(sheet.columns, sheet.table, typed.values)
@@ -118,44 +118,37 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
 def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
     cleared = sheet.table[column.name].is_in(CLEARED).fill_null(value=False)
     cells = unescaped(sheet.table[column.name])
-    given = cells.is_not_null()
+    presence = cells.is_not_null()
     errors = cell_errors(sheet.table[column.name])
     faults = [errors]
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
     for kind, (code, message) in _UNREAD_KINDS.items():
-        unread = None if kinds is None else kinds == kind
-        if unread is not None and unread.any() and (kind != DAY or column.field.is_code):
-            faults.append(faults_where(unread, code, message))
-            cells = cells.set(unread, None)
-    if column.field == SKU_CODE and (programs := is_null_word(cells)).any():
-        faults.append(faults_where(programs, "required", _NO_CODE))
-        cells = cells.set(programs, None)
-    if cleared.any():
-        cells = cells.set(cleared, None)
-        if not column.field.nullable:
-            message = Message(
-                "{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name
-            )
-            faults.append(faults_where(cleared, "not_null", message))
-    if errors.height:
-        cells = cells.scatter(errors["at"], None)
+        if kinds is not None and (kind != DAY or column.field.is_code):
+            faults.append(faults_where(kinds.is_in([kind]), code, message))
+    if column.field == SKU_CODE:
+        faults.append(faults_where(is_null_word(cells), "required", _NO_CODE))
+    if cleared.any() and not column.field.nullable:
+        message = Message("{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name)
+        faults.append(faults_where(cleared, "not_null", message))
+    cells = cells.set(cleared, None).scatter(pl.concat(faults)["at"], None)
     cells, too_long = _without_too_long(cells, column.field)
     faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None:
-        below = pl.repeat(value=False, n=len(given), eager=True)
+        below = pl.repeat(value=False, n=len(presence), eager=True)
         if column.field == SKU_CODE:  # cells merged over several lines leave lines without code and name below a SKU's
-            unnamed = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~given
-            below = sheet.table["sku_code"].is_not_null().cum_sum().cast(pl.Boolean) & ~given & unnamed
-        message = Message("{name} is missing; each line needs one.", name=column.field.name)
-        faults.append(faults_where(~given & ~below, "required", message))
-        faults.append(faults_where(~given & below, "required", _MERGED_CELLS))
+            unnamed = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~presence
+            below = sheet.table["sku_code"].is_not_null().cum_sum().cast(pl.Boolean) & ~presence & unnamed
+        if not presence.all():
+            message = Message("{name} is missing; each line needs one.", name=column.field.name)
+            faults.append(faults_where(~presence & ~below, "required", message))
+            faults.append(faults_where(~presence & below, "required", _MERGED_CELLS))
     numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
-    found = typed.faults
-    if found.height and not column.field.required:
-        found, unanswered = _without_no_answers(found, cells, column)
-        given = given.scatter(unanswered, values=False)
-    return TypedColumn(typed.values, pl.concat([*faults, found])), given
+    wrong = typed.faults
+    if wrong.height and not column.field.required:
+        wrong, unanswered = _without_no_answers(wrong, cells, column)
+        presence = presence.scatter(unanswered, values=False)
+    return TypedColumn(typed.values, pl.concat([*faults, wrong])), presence
 
 
 def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.DataFrame]:
@@ -165,7 +158,7 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
     """
     most = longest_cell(field)
     if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
-        return cells, no_faults()
+        return cells, NO_FAULTS
     long = (cells.str.strip_chars().str.len_chars() > most).fill_null(value=False)
     message = Message(
         "A cell of {field} has at most {most} characters; this one has more.", field=field.name, most=most
@@ -190,14 +183,14 @@ def _without_no_answers(faults: pl.DataFrame, cells: pl.Series, column: Column) 
     if not codes:
         return faults, faults["at"].clear()
     answers = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)
-    found = faults.with_columns(value=answers)
+    rows = faults.with_columns(value=answers)
     if any(column.field.name.startswith(substance) for substance in SUBSTANCES):
         two = (pl.col("value") == "nothing_found").fill_null(value=False)
-        found = found.with_columns(
+        rows = rows.with_columns(
             message=pl.when(two).then(pl.lit(to_json(_NOT_DETECTED))).otherwise("message"),
             value=pl.when(~two).then("value"),
         )
-    return found.filter(pl.col("value").is_null()).drop("value"), found.filter(pl.col("value").is_not_null())["at"]
+    return rows.filter(pl.col("value").is_null()).drop("value"), rows.filter(pl.col("value").is_not_null())["at"]
 
 
 MOST: Final = 200
@@ -223,21 +216,23 @@ def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
     `after` are the tables of SKUs and of components that it was split into. `before` has the cells as the file has
     them, a row a line.
     """
-    named = {column.position: column for column in before.columns if column.constant is None}
-    found: dict[tuple[int, str, str], tuple[bool, Reading]] = {}
+    by_position = {column.position: column for column in before.columns if column.constant is None}
+    by_text: dict[tuple[int, str, str], tuple[bool, Reading]] = {}
     for sheet in after:
-        read = [(c, own) for c in sheet.columns if c.constant is None and (own := named.get(c.position)) is not None]
+        read = [
+            (c, own) for c in sheet.columns if c.constant is None and (own := by_position.get(c.position)) is not None
+        ]
         for column, own in read:
             for told, value, loses in () if _is_derived(column, sheet, own) else _of_words(column, own, before, sheet):
                 reading = _reading(column, told.text, value, told.rows)
-                found.setdefault((column.position, told.text, value), (loses, reading))
+                by_text.setdefault((column.position, told.text, value), (loses, reading))
         for column, _ in read:
             for text, rows in before.filled.get(column.position, {}).items():  # of merged cells
                 value = unescaped(pl.Series([text])).str.strip_chars()[0]
-                if not any(key[:2] == (column.position, text) for key in found):
-                    found[column.position, text, value] = (False, _reading(column, text, value, rows))
-    lossy = [reading for loses, reading in found.values() if loses]
-    kept = [reading for loses, reading in found.values() if not loses]
+                if not any(key[:2] == (column.position, text) for key in by_text):
+                    by_text[column.position, text, value] = (False, _reading(column, text, value, rows))
+    lossy = [reading for loses, reading in by_text.values() if loses]
+    kept = [reading for loses, reading in by_text.values() if not loses]
     samples = [reading for sheet in after for reading in _samples(sheet)]
     return [*lossy, *samples, *kept][:MOST]
 
@@ -269,8 +264,8 @@ def _of_words(column: Column, own: Column, before: Sheet, sheet: Sheet) -> Itera
     cells = before.table[own.name]
     groups = [(cells, True)]
     if beside is not None:
-        given = before.table[beside.name].is_not_null()
-        groups = [(cells.filter(~given), True), (cells.filter(given), False)]
+        has_detail = before.table[beside.name].is_not_null()
+        groups = [(cells.filter(~has_detail), True), (cells.filter(has_detail), False)]
     for part, keeps_detail in groups:
         texts = _texts(part, before.replaced.get(own.name, {}) if len(groups) == 1 else {})
         values = _values([told.cell for told in texts], column, own, before, keeps_detail=keeps_detail)
@@ -310,10 +305,10 @@ def _values(
         answered = before.part_words()
         plain = [cell if cell is None else answered.get(fold(cell)) or cell for cell in plain]
     typed = read_values(pl.Series(plain, dtype=pl.String), column, before.marks.get(own.name), None).values
-    return [None if value is None else _shown(value) for value in typed.to_list()]
+    return [None if value is None else _text_of(value) for value in typed.to_list()]
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     """Return a typed value as text: truths and lists as in JSON and in a cell."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -325,9 +320,9 @@ def _material(cell: str, column: Column, of_detail: bool, keeps_detail: bool) ->
     if of_detail:
         family = family_of_detail(cell)
         return None if family is None else f"{family}, {cell}"
-    if (named := read_material(cell, str(column.field.vocabulary))) is None:
+    if (material := read_material(cell, str(column.field.vocabulary))) is None:
         return None
-    family, detail = named
+    family, detail = material
     facts = facts_of_text(detail or "") if column.table == "component" else {}
     return _listed(family if detail is None or not keeps_detail else f"{family}, {detail}", facts)
 
@@ -339,8 +334,8 @@ def _listed(text: str | None, facts: dict[str, str]) -> str:
 
 def _format(cell: str) -> str:
     """Return a format as it is stored, and what it is read as: `Bocal, jar`."""
-    found = resolve_format(cell, ruleset.load())
-    return cell if found is None or fold(found.key) == fold(cell) else f"{cell}, {found.key}"
+    form = resolve_format(cell, ruleset.load())
+    return cell if form is None or fold(form.key) == fold(cell) else f"{cell}, {form.key}"
 
 
 def _loses(told: _Text, value: str, column: Column, *, keeps_detail: bool) -> bool:
@@ -348,8 +343,8 @@ def _loses(told: _Text, value: str, column: Column, *, keeps_detail: bool) -> bo
     if told.text != told.cell:
         return fold(told.text) not in fold(value)
     if column.field.name in MATERIALS:
-        named = read_material(told.text, str(column.field.vocabulary))
-        return not keeps_detail and named is not None and named.detail is not None
+        material = read_material(told.text, str(column.field.vocabulary))
+        return not keeps_detail and material is not None and material.detail is not None
     return column.field.name in ("component_type", "shape") and code_of(told.text, "component_type") is None
 
 

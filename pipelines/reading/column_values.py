@@ -33,14 +33,14 @@ from pipelines.reading.grid import (
     letter,
     refuse,
 )
-from pipelines.reading.published import question, with_answer
+from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_lists, code_of, fold, words
 
@@ -91,7 +91,7 @@ class Searched(NamedTuple):
         return {at: cell for at, cell in enumerate(self.cells) if cell is not None and at not in others}
 
 
-def without_article_numbers(found: list[Column], chosen: Sequence[Column], header: Searched) -> list[Column]:
+def without_article_numbers(columns: list[Column], chosen: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns with SAP's `Material` as the code where its cells are numbers of articles and no materials.
 
     A kind of material beside it (`Materialart`: VERP) is none of the packaging where none of its cells is a material.
@@ -100,13 +100,13 @@ def without_article_numbers(found: list[Column], chosen: Sequence[Column], heade
     def names_material(column: Column) -> bool:
         return any(family_of_detail(cell) is not None for cell in header.under(column.position).unique())
 
-    own = [column for column in found if column.name == "material" and fold(column.header) == "material"]
-    if len(own) != 1 or any(column.field == SKU_CODE for column in (*found, *chosen)):
-        return found
+    own = [column for column in columns if column.name == "material" and fold(column.header) == "material"]
+    if len(own) != 1 or any(column.field == SKU_CODE for column in (*columns, *chosen)):
+        return columns
     if not _are_codes(header.under(own[0].position)) or names_material(own[0]):
-        return found
+        return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
-    return [code, *(c for c in found if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
+    return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
 
 
 def with_code(columns: list[Column], header: Searched) -> list[Column]:
@@ -193,25 +193,25 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     `cells` has the texts of each column by its name.
     """
     columns = [column for column in every if not column.exact and not column.mapped]
-    given = {column.name: cells[column.name].drop_nulls() for column in columns}
+    texts = {column.name: cells[column.name].drop_nulls() for column in columns}
     units = [column for column in columns if column.field.name == "weight_unit"]
-    found = [c.name for c in units if all(unit_of(cell, "g") is None for cell in given[c.name].unique())]
+    names = [c.name for c in units if all(unit_of(cell, "g") is None for cell in texts[c.name].unique())]
     for column in columns:
-        lines, digits = len(given[column.name]), int(given[column.name].str.contains(r"\d").sum())
+        lines, digits = len(texts[column.name]), int(texts[column.name].str.contains(r"\d").sum())
         ticked = is_bare_material(column) and 2 * digits <= lines
         if lines and (ticked or (column.field.unit == "percent" and not digits)):
-            found.append(column.name)
-    weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in found}
-    found += [column.name for column in units if column.fixed and column.group not in weighed]
+            names.append(column.name)
+    weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in names}
+    names += [column.name for column in units if column.fixed and column.group not in weighed]
     # The name of a components sheet says what its lines are: there `Component` counts, whatever its cells are.
     kind = next((column for column in columns if column.name == "component_type"), None)
     # Without it there are no parts, so that every column of parts goes, unless the mapping says that there are some.
     of_parts = [column for column in every if column.table == "component"]
     if table == "sku" and kind in of_parts and not any(column.mapped for column in of_parts):
-        types = given["component_type"].unique()
+        types = texts["component_type"].unique()
         if 2 * sum(map(names_part, types)) <= len(types):
-            found += [column.name for column in of_parts]
-    return found
+            names += [column.name for column in of_parts]
+    return names
 
 
 def issues_of_missing(names: Sequence[str], header: Searched, columns: Sequence[Column]) -> list[Issue]:
@@ -237,13 +237,13 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
             "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name
         )
         return Issue("invalid_mapping", message, "mapping")
-    filled = [f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in header.free([]).items()]
+    filled = [f"{letter(at)} {quote(cell[:_LONGEST_QUOTED])}" for at, cell in header.free([]).items()]
     some = ", ".join([*filled[:_MOST_QUOTED], *(["…"] if len(filled) > _MOST_QUOTED else [])])
     where: str | Message = ""
     if header.sheet is not None and header.table == "component":
-        where = Message(" of the components sheet {title}", title=shown(header.sheet))
+        where = Message(" of the components sheet {title}", title=quote(header.sheet))
     elif header.sheet is not None:
-        where = Message(" of the sheet {title}", title=shown(header.sheet))
+        where = Message(" of the sheet {title}", title=quote(header.sheet))
     if likely is None:
         message = Message(
             "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
@@ -326,13 +326,13 @@ def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]
     weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
     frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
     bare = [column.position for column in weights if is_bare_material(column)]
-    found = []
+    more = []
     for at, cell in header.free([column.position for column in columns]).items():
         if weights and _may_name_weight(cell) and _contains_numbers(header, at):
             alike = any(frame <= set(fold(cell).split()) for frame in frames)
             if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
-                found.append(_column_of_unknown_material(at, cell))
-    return found
+                more.append(_column_of_unknown_material(at, cell))
+    return more
 
 
 def find_possible_materials(columns: Sequence[Column], header: Searched) -> tuple[int, ...]:
@@ -359,7 +359,7 @@ def about_material(at: int, header: str, columns: Sequence[Column], sheet: str |
     message = Message(
         "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is "
         "too small without it: name its material, mapping={mapping}.",
-        header=shown(header),
+        header=quote(header),
         mapping={"columns": {could_be[0]: letter(at)}},
     )
     column = _column_of_unknown_material(at, header)
@@ -417,26 +417,26 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     labels = _labels_of_form(rows, grid.lines)
     if not labels:
         return None
-    found = ", ".join(labels[:_MOST_LABELS])
+    quoted = ", ".join(labels[:_MOST_LABELS])
     blocks: dict[str, str] = {}
     for row in rows:
         filled = {cell for cell in row if cell is not None}
         title = filled.pop() if len(filled) == 1 else ""
         if title and len(title.split()) <= _LONGEST_TITLE and (level := level_of(title)) is not None:
-            blocks[shown(title)] = level
+            blocks[quote(title)] = level
     if len(set(blocks.values())) > 1:
         message = Message(
             "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
             "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx. Its "
             "blocks are packaging of several levels ({titles}); give each a line and a sku_code of its own.",
-            found=found,
+            found=quoted,
             titles=", ".join(list(blocks)[:_MOST_LABELS]),
         )
     else:
         message = Message(
             "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
             "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx.",
-            found=found,
+            found=quoted,
         )
     return refuse("missing_column", message)
 
@@ -448,8 +448,8 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
     the header of a table there are hardly any labels. A material's name alone may be an answer. A table of unknown
     headers is none: nearly all its lines fill as many cells as the first one, which has only words.
     """
-    labels: list[str] = []
-    named: set[str] = set()
+    labels: list[tuple[str, str, str]] = []
+    names: set[str] = set()
     lines, widest = 0, 0
     for number, row in zip(numbers, rows, strict=False):
         cells = {at: cell for at, cell in enumerate(row[:_CELLS_OF_FORM]) if cell is not None}
@@ -457,14 +457,16 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
         fields = {at: column.name for at, column in columns.items() if column is not None and column.group is None}
         widest = max(widest, len(set(fields.values())))
         answered = [at for at, beside in pairwise(cells) if at in fields and beside not in fields]
-        labels += [f"{letter(at)}{number} {shown(cells[at])} ({fields[at]})" for at in answered]
-        named |= {fields[at] for at in answered}
+        labels += [(f"{letter(at)}{number}", cells[at], fields[at]) for at in answered]
+        names |= {fields[at] for at in answered}
         lines += bool(answered)
-    if lines < _FEWEST_LINES or len(named) <= widest or not named & _KEYS_OF_FORM:
+    if lines < _FEWEST_LINES or len(names) <= widest or not names & _KEYS_OF_FORM:
         return []
     filled = [[cell for cell in row if cell is not None] for row in rows]
     first = filled[0]
     headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
     alike = sum(abs(len(row) - len(first)) <= 1 for row in filled)
     of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
-    return [] if of_words and alike * 5 >= len(filled) * 4 else labels
+    if of_words and alike * 5 >= len(filled) * 4:
+        return []
+    return [f"{place} {quote(label)} ({name})" for place, label, name in labels]

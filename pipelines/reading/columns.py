@@ -37,8 +37,8 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, WEIGHTS, Column, Table, fields_of, volume_field
-from pipelines.reading.words import SALES, level_at
+from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place
 from schemas.words import code_of, fold, headers, words
@@ -88,8 +88,8 @@ def open_column(header: str, position: int, table: Table, *, loose: bool = False
 
 @lru_cache(maxsize=MOST_KEPT)
 def _understood(header: str, table: Table) -> Column | None:
-    found = _best(header, lambda main, notes: _terms(main, notes, header, table))
-    return found if found is not None and found.open is None else _by_languages(header, table) or found
+    column = _best(header, lambda main, notes: _terms(main, notes, header, table))
+    return column if column is not None and column.open is None else _by_languages(header, table) or column
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -132,31 +132,33 @@ def _substitutes(main: Tokens, header: str, *, loose: bool = False) -> Iterator[
 @lru_cache(maxsize=MOST_KEPT)
 def words_of_terms(header: str) -> frozenset[str]:
     """Return the words of a text that some term has: most cells have none, and are no headers."""
-    found = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
-    bare = {token: token.rstrip("0123456789") for token in found}
-    return frozenset(bare[token] for token in found if bare[token] in _known_words() or roles_of_word(token))
+    tokens = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
+    bare = {token: token.rstrip("0123456789") for token in tokens}
+    return frozenset(bare[token] for token in tokens if bare[token] in _known_words() or roles_of_word(token))
 
 
 @cache
 def _known_words() -> frozenset[str]:
     listed = [headers(name) for name in ("sku", "component", "part", "group", "spare")]
-    named = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
-    found = {word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split()}
-    return frozenset(found - {""})
+    of_vocabularies = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
+    every_word = {
+        word.rstrip("0123456789") for term in (*listed, *of_vocabularies) for text in term for word in text.split()
+    }
+    return frozenset(every_word - {""})
 
 
 def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
-    known, fields = headers(table), fields_of(table)
+    listed, fields = headers(table), fields_of(table)
     for key, start, end in _runs(main):
-        if key not in known and (table != "sku" or key not in _component_headers()):
+        if key not in listed and (table != "sku" or key not in _component_headers()):
             continue
         rest = (*main[:start], *main[end:])
         if table == "sku" and (name := _component_headers().get(key)) is not None:
             yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
-        elif (name := known.get(key)) in fields:
+        elif (name := listed.get(key)) in fields:
             yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
-        elif table == "sku" and name == volume_field().name and (column := _volume(rest, notes, header)) is not None:
+        elif table == "sku" and name == VOLUME.name and (column := _volume(rest, notes, header)) is not None:
             yield column, ()
     if table != "sku":
         return
@@ -197,7 +199,7 @@ def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> C
     A word of the term without any role is not understood; one that has a role makes another term of it.
     """
     field = column.field
-    if field == volume_field():
+    if field == VOLUME:
         return column
     around = sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
@@ -206,9 +208,9 @@ def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> C
         is_asked = is_asked or not any(map(roles_of_word, around.unknown))
     if said.other or (around.unknown and not is_asked) or (around.measured and field.kind in TEXTS):
         return None
-    named = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
+    has_unit = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None
-    return replace(column, factor=said.factor, per=said.per, has_unit=named, open=unknown)
+    return replace(column, factor=said.factor, per=said.per, has_unit=has_unit, open=unknown)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -262,17 +264,17 @@ def field_column(name: str, table: Table) -> Column | None:
 def column_for(name: str, position: int, header: str, table: Table) -> Column | None:
     """Return the column for a field that the caller's mapping names, whatever its header says but for its unit."""
     own = recognise(header, position, table)
-    named = field_column(name, table)
-    if named is None:
+    column = field_column(name, table)
+    if column is None:
         return None
-    named = replace(named, position=position, header=header, exact=False, mapped=True)
-    if own is not None and own.name == named.name:
-        return replace(named, factor=own.factor, per=own.per, has_unit=own.has_unit)
-    if named.field.unit is None:
-        return named
-    said = unit_of_mapped(header, named.field)
+    column = replace(column, position=position, header=header, exact=False, mapped=True)
+    if own is not None and own.name == column.name:
+        return replace(column, factor=own.factor, per=own.per, has_unit=own.has_unit)
+    if column.field.unit is None:
+        return column
+    said = unit_of_mapped(header, column.field)
     open_text = " ".join(said.unknown) or None
-    return replace(named, factor=said.factor, per=said.per, has_unit=said.has_unit, open=open_text)
+    return replace(column, factor=said.factor, per=said.per, has_unit=said.has_unit, open=open_text)
 
 
 @cache
@@ -287,17 +289,17 @@ def _component_headers() -> dict[str, str]:
 
 def _volume(rest: Tokens, notes: Notes, header: str) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`."""
-    field = volume_field()
-    found = _Placed()
-    senses = [sense_of(found.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
+    field = VOLUME
+    volume = _Placed()
+    senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
-    if found.market is None or said.other or (found.half and found.market != "GB"):
+    if volume.market is None or said.other or (volume.half and volume.market != "GB"):
         return None
-    parts = [field.name, found.market.lower().replace("-", "_"), *([str(found.year)] if found.year else [])]
-    own = "_".join([*parts, *([f"h{found.half}"] if found.half else [])])
+    parts = [field.name, volume.market.lower().replace("-", "_"), *([str(volume.year)] if volume.year else [])]
+    own = "_".join([*parts, *([f"h{volume.half}"] if volume.half else [])])
     column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
-    unknown = " ".join((*found.twice, *said.unknown)) or None
-    return replace(column, market=found.market, year=found.year, half=found.half, open=unknown)
+    unknown = " ".join((*volume.twice, *said.unknown)) or None
+    return replace(column, market=volume.market, year=volume.year, half=volume.half, open=unknown)
 
 
 class _Placed:
@@ -344,9 +346,9 @@ class _Placed:
             return at + 1
         half = _HALF.fullmatch(word)
         number, end = (half[1] or half[2], at + 1) if half is not None else (None, at + 2)
-        for named, ordinal in ((word, after), (after, word)):
-            if number is None and words("header_part").get(named) == "half" and (found := _ORDINAL.fullmatch(ordinal)):
-                number = found[1]
+        for noun, ordinal in ((word, after), (after, word)):
+            if number is None and words("header_part").get(noun) == "half" and (match := _ORDINAL.fullmatch(ordinal)):
+                number = match[1]
         if number is None:
             return None
         self.twice += tokens[at:end] if self.half not in (0, int(number)) else []
@@ -391,8 +393,8 @@ def _numbered_column(words_found: Tokens, header: str) -> Column | None:
     """
     tokens: list[str] = []
     for token in words_found:  # `emballage1` is two
-        found = _JOINED.fullmatch(token)
-        tokens += found.groups() if found is not None and code_of(found[1], "group") is not None else (token,)
+        match = _JOINED.fullmatch(token)
+        tokens += match.groups() if match is not None and code_of(match[1], "group") is not None else (token,)
     numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
     if len(numbers) != 1:
         return None
@@ -431,22 +433,18 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
     """
     parts = [code_of(token, "component_type") for token in tokens]
     of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
-    beside = [bool(part) + unit for part, unit in zip(parts, of_unit, strict=True)]
-    beside = [
-        count + (code_of(token, "weight_column") is not None) for token, count in zip(tokens, beside, strict=True)
-    ]
-    own = [at for at, count in enumerate(beside) if count != 1]  # words that can only be the material's
-    for size in range(len(tokens), 0, -1):
-        for start in range(len(tokens) - size + 1):
-            end = start + size
-            found = [part for part in (*parts[:start], *parts[end:]) if part is not None]
-            if len(found) > 1 or (own and not start <= own[0] <= own[-1] < end):
-                continue
-            if (material := _material_of_word(" ".join(tokens[start:end]))) is not None:
-                if start and code_of(tokens[start - 1], "header_part") == "per":
-                    return None  # a carton that something is per is no material
-                name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
-                return _column_of_material(material, found[0] if found else "body", name, header)
+    of_weight = [code_of(token, "weight_column") is not None for token in tokens]
+    beside = zip(map(bool, parts), of_unit, of_weight, strict=True)
+    own = [at for at, roles in enumerate(beside) if sum(roles) != 1]  # words that can only be the material's
+    for start, end in runs(len(tokens)):
+        types = [part for part in (*parts[:start], *parts[end:]) if part is not None]
+        if len(types) > 1 or (own and not start <= own[0] <= own[-1] < end):
+            continue
+        if (material := _material_of_word(" ".join(tokens[start:end]))) is not None:
+            if start and code_of(tokens[start - 1], "header_part") == "per":
+                return None  # a carton that something is per is no material
+            name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
+            return _column_of_material(material, types[0] if types else "body", name, header)
     return None
 
 
@@ -474,8 +472,8 @@ def _material_of_word(folded: str) -> str | None:
 @cache
 def _grades_by_word() -> dict[str, str]:
     """Return words for a grade of a material, and the grades as column names spell them: `metal tinplate`."""
-    known = words("material_column")
-    return {**known, **{fold(code): code for code in known.values()}}
+    grades = words("material_column")
+    return {**grades, **{fold(code): code for code in grades.values()}}
 
 
 def usable_groups(columns: list[Column]) -> list[Column]:
@@ -485,11 +483,11 @@ def usable_groups(columns: list[Column]) -> list[Column]:
     no component, and a bare name counts only beside a second material.
     """
     numbered = [column for column in columns if column.group is not None and not column.fixed]
-    named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
-    if whole := [column for column in numbered if column.group in named]:
+    with_material = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
+    if whole := [column for column in numbered if column.group in with_material]:
         # A weight of a part without a material is kept as a fault of its lines, so that no total lacks a part.
         weights = {column.group for column in numbered if column.field.name in WEIGHTS}
-        whole = [column for column in numbered if column.group in named | weights]
+        whole = [column for column in numbered if column.group in with_material | weights]
         weighed = {column.group for column in whole if column.field.name == _WEIGHT}
         weight = fields_of("component")[_WEIGHT]
         return [  # a measured weight is the weight of a group without a specified one

@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 import chardet
 
 from pipelines.reading.grid import ReadingRefused
-from pipelines.reading.published import question, refused
+from pipelines.reading.questions import question, refused
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 
 SAMPLE: Final = 1_000_000
 """Bytes that are examined: enough to distinguish encodings in a file of any size."""
@@ -56,7 +56,7 @@ class Language(NamedTuple):
 @cache
 def languages() -> tuple[Language, ...]:
     """Return the languages of `bigrams.csv`."""
-    found = []
+    entries = []
     with (Path(__file__).parent / "bigrams.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             text = row["bigrams"]
@@ -68,8 +68,8 @@ def languages() -> tuple[Language, ...]:
                 second[pair[1]] += share
             pairs = {pair: share / first[pair[0]] for pair, share in joint.items()}
             letters = {letter: share / total for letter, share in second.items()}
-            found.append(Language(row["language"], tuple(row["encodings"].split()), pairs, letters))
-    return tuple(found)
+            entries.append(Language(row["language"], tuple(row["encodings"].split()), pairs, letters))
+    return tuple(entries)
 
 
 @cache
@@ -204,14 +204,14 @@ def likeliest(data: bytes) -> str:
         and (scores[best] - scores[name] < margin or alone[best] - alone[name] < _MARGIN_OF_LETTERS)
     ]
     if best in EAST_ASIAN:
-        found = chardet.detect_all(
+        guesses = chardet.detect_all(
             b"\n".join(cells),
             ignore_threshold=True,
             compat_names=False,
             include_encodings=EAST_ASIAN,
             no_match_encoding=best,
         )
-        sure = {str(one["encoding"]).lower(): one["confidence"] for one in found}
+        sure = {str(one["encoding"]).lower(): one["confidence"] for one in guesses}
         best = max(EAST_ASIAN, key=lambda name: sure.get(name, 0.0))
         doubted = [name for name in EAST_ASIAN if sure.get(best, 0) < _CONFIDENT * sure.get(name, 0) and name != best]
         rivals = [*doubted, *(name for name in rivals if name not in EAST_ASIAN)]
@@ -226,7 +226,7 @@ def _undecided(names: list[str], readings: dict[str, list[str]]) -> ReadingRefus
     first = readings[names[0]]
     at = [min(at for at, text in enumerate(readings[name]) if text != first[at]) for name in names[1:]]
     samples = "; ".join(
-        f"{name}: {shown(readings[name][place].strip())}" for name, place in zip(names, [at[0], *at], strict=True)
+        f"{name}: {quote(readings[name][place].strip())}" for name, place in zip(names, [at[0], *at], strict=True)
     )
     message = Message(
         "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as UTF-8 "

@@ -89,10 +89,10 @@ class Sense:
 @lru_cache(maxsize=MOST_KEPT)
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, folded, and its signs that mean something; a number without its grouping."""
-    found: list[str] = []
+    tokens: list[str] = []
     for token in _TOKEN.findall(text.translate(WITHOUT_INVISIBLE)):
-        found += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else _folded(token)
-    return tuple(found)
+        tokens += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else _folded(token)
+    return tuple(tokens)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -147,22 +147,22 @@ def measure_at(tokens: Tokens, at: int) -> Measure | None:
 
 def measures_in(text: str) -> list[Measure]:
     """Return the units and quantities that a text names, in their order."""
-    return [found for found, _ in _parts(tokens_of(text)[:_MOST_PARTS]) if found is not None]
+    return [measure for measure, _ in _parts(tokens_of(text)[:_MOST_PARTS]) if measure is not None]
 
 
 def unit_in(text: str, unit: str) -> Measure | None:
     """Return the only unit among words; None where there is none or two, or something else. A single word is none."""
-    found = [measure for measure in measures_in(text) if measure.unit != PIECES]
-    alone = len({(each.unit, each.factor) for each in found}) == 1 and len(tokens_of(text)) > 1
-    return found[0] if alone and (found[0].unit, found[0].state) == (unit, "known") else None
+    measures = [measure for measure in measures_in(text) if measure.unit != PIECES]
+    alone = len({(measure.unit, measure.factor) for measure in measures}) == 1 and len(tokens_of(text)) > 1
+    return measures[0] if alone and (measures[0].unit, measures[0].state) == (unit, "known") else None
 
 
 def measure_of(expression: str, unit: str | None) -> Sense | None:
     """Return what a whole text says as a unit of a field: `kg/1000`, `per case of 12`; None where a word says more."""
     field = Field("", "number", "", unit=unit)
     tokens = tokens_of(expression)
-    found = sense_of(tokens, field) if 0 < len(tokens) <= _MOST_PARTS else Sense(other=True)
-    return None if found.other or found.unknown or not found.measured else found
+    sense = sense_of(tokens, field) if 0 < len(tokens) <= _MOST_PARTS else Sense(other=True)
+    return None if sense.other or sense.unknown or not sense.measured else sense
 
 
 def names_quantity(text: str) -> bool:
@@ -182,17 +182,17 @@ def without_measures(tokens: Tokens) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words without units and quantities, and the words of those."""
     left: list[str] = []
     measures: list[str] = []
-    for found, words_found in _parts(tokens):
-        (left if found is None or found.unit == PIECES else measures).extend(words_found)
+    for measure, words_found in _parts(tokens):
+        (left if measure is None or measure.unit == PIECES else measures).extend(words_found)
     return tuple(left), tuple(measures)
 
 
 def _parts(tokens: Tokens) -> Iterator[tuple[Measure | None, Tokens]]:
     at = 0
     while at < len(tokens):
-        found = measure_at(tokens, at)
-        end = at + 1 if found is None else found.end
-        yield found, tokens[at:end]
+        measure = measure_at(tokens, at)
+        end = at + 1 if measure is None else measure.end
+        yield measure, tokens[at:end]
         at = end
 
 
@@ -203,14 +203,17 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool 
     """
     sense, at, seen, after_unit = Sense(), 0, False, False
     while at < len(tokens):
-        found = measure_at(tokens, at)
-        if found is not None and (found.unit != PIECES or field.unit == PIECES):
-            sense, at = _with_measure(sense, found, field, tokens[at : found.end]), found.end
-            after_unit = bool(found.unit)
+        measure = measure_at(tokens, at)
+        if measure is not None and (measure.unit != PIECES or field.unit == PIECES):
+            sense, at = _with_measure(sense, measure, field, tokens[at : measure.end]), measure.end
+            after_unit = bool(measure.unit)
             continue
         is_per, is_sign = _role(tokens, at)[0] == "per", tokens[at] in ("/", "|") and not after_unit
         if settled:
-            role, end = ("unknown" if is_per and found is None else "known"), at + 2 if found is None else found.end
+            role, end = (
+                ("unknown" if is_per and measure is None else "known"),
+                at + 2 if measure is None else measure.end,
+            )
         else:
             role, end = _role_of(tokens, at, field, note=note)
         # What is to be seen has any name; what something is per is said apart: `see sheet 4, per case`.
@@ -220,27 +223,29 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool 
             sense = replace(sense, other=True)
         elif role == "unknown" and not seen and not is_sign:
             sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
-        at = at + 1 if settled and found is None else end
+        at = at + 1 if settled and measure is None else end
     return sense
 
 
-def _with_measure(sense: Sense, found: Measure, field: Field, said: Tokens) -> Sense:
+def _with_measure(sense: Sense, measure: Measure, field: Field, said: Tokens) -> Sense:
     """Add a unit or a quantity; one of another kind, or a second, is not what the field is in."""
     sense = replace(sense, measured=True)
     if field.kind in ("truth", *TEXTS):  # `above 0.1 %` is a part of what is answered by yes or no
         of_another = names_bundle(" ".join(said))
         return replace(sense, unknown=(*sense.unknown, *said)) if of_another else sense
-    if found.state == "other" or (found.unit and found.unit != field.unit):
+    if measure.state == "other" or (measure.unit and measure.unit != field.unit):
         if field.unit in (PIECES, None):
             return replace(sense, unknown=(*sense.unknown, *said))
         return replace(sense, other=True)
-    again = (sense.has_unit and found.unit and found.factor != sense.factor) or (sense.per != 1 and found.per != 1)
-    if found.state == "open" or again:
+    again = (sense.has_unit and measure.unit and measure.factor != sense.factor) or (
+        sense.per != 1 and measure.per != 1
+    )
+    if measure.state == "open" or again:
         return replace(sense, unknown=(*sense.unknown, *said))
-    if sense.has_unit and found.unit:
+    if sense.has_unit and measure.unit:
         return sense
-    has_unit = sense.has_unit or bool(found.unit)
-    return replace(sense, factor=sense.factor * found.factor, per=sense.per * found.per, has_unit=has_unit)
+    has_unit = sense.has_unit or bool(measure.unit)
+    return replace(sense, factor=sense.factor * measure.factor, per=sense.per * measure.per, has_unit=has_unit)
 
 
 def joined(senses: Sequence[Sense]) -> Sense:
@@ -306,8 +311,8 @@ def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str,
         return ("unknown" if not (field.unit is None or of_volume) and roles & {"unit", "unit_name"} else "known"), end
     if roles & _CHANGES_MEANING:
         return "other", end
-    known = bool(roles) and roles <= _OF_PACKAGING
-    return ("known" if note and (known or (tokens[at].isdigit() and field.unit is None)) else "unknown"), end
+    is_harmless = bool(roles) and roles <= _OF_PACKAGING
+    return ("known" if note and (is_harmless or (tokens[at].isdigit() and field.unit is None)) else "unknown"), end
 
 
 def _is_value(phrase: str, field: Field) -> bool:
@@ -331,9 +336,9 @@ def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
     """Return the role of the longest phrase at a word, and its end."""
     if (reach := _longest_from().get(tokens[at])) is None:
         return None, at + 1
-    known = words("header_part")
+    roles = words("header_part")
     for end in range(min(len(tokens), at + reach), at, -1):
-        if (role := known.get(" ".join(tokens[at:end]))) is not None:
+        if (role := roles.get(" ".join(tokens[at:end]))) is not None:
             return role, end
     return None, at + 1
 
@@ -358,9 +363,9 @@ def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
         others = any(token.isalpha() and not token.isascii() for token in tokens[at:end])
         if tokens[end - 1] == "/" or others:  # folding would drop letters that are not Latin
             continue
-        found = _unit_of_phrase(" ".join(tokens[at:end]))
-        if found is not None:
-            return end, *found
+        unit = _unit_of_phrase(" ".join(tokens[at:end]))
+        if unit is not None:
+            return end, *unit
     return None
 
 
@@ -416,21 +421,21 @@ def _per_at(tokens: Tokens, at: int) -> Measure | None:
         return None
     role, end = _role(tokens, at)
     if role in ("one", "bundle"):
-        return _per_object(tokens, end, known=role == "one")
+        return _per_object(tokens, end, is_single=role == "one")
     one = Decimal(1)
     if role in ("size", "year", "period") or _unit_at(tokens, at) is not None:
         return Measure(max(end, (_unit_at(tokens, at) or (end,))[0]), "", one, one, "other")
     return None
 
 
-def _per_object(tokens: Tokens, at: int, *, known: bool) -> Measure:
+def _per_object(tokens: Tokens, at: int, *, is_single: bool) -> Measure:
     """Return the quantity that an object holds, `of 12`; an object that is no single one needs it."""
     begin = at
     while begin < len(tokens) and (_is_link(tokens[begin]) or tokens[begin] in ("x", "×")):
         begin += 1
     count = _count_at(tokens, begin)
     if count is None:
-        return Measure(at, "", Decimal(1), Decimal(1), "known" if known else "open")
+        return Measure(at, "", Decimal(1), Decimal(1), "known" if is_single else "open")
     role, end = _role(tokens, count[0]) if count[0] < len(tokens) else (None, count[0])
     return Measure(end if role == "one" else count[0], "", 1 / count[1], 1 / count[1])
 
@@ -448,11 +453,11 @@ _NOTHING: Final = "nothing"
 @lru_cache(maxsize=MOST_KEPT)
 def roles_of_word(token: str) -> frozenset[str] | None:
     """Return the role of a word, or the roles of the two words of a compound: `Verpackungsgewicht`."""
-    known = words("header_word")
-    if token in known:
-        return frozenset({known[token]})
+    roles = words("header_word")
+    if token in roles:
+        return frozenset({roles[token]})
     for cut in range(_SHORTEST_PART, len(token) - _SHORTEST_PART + 1):
-        first, second = known.get(token[:cut]) or known.get(token[:cut].removesuffix("s")), known.get(token[cut:])
+        first, second = roles.get(token[:cut]) or roles.get(token[:cut].removesuffix("s")), roles.get(token[cut:])
         if first is not None and second is not None and {first, second} != {_NOTHING}:  # `Leder` is no article twice
             return frozenset({first, second})
     return None
@@ -461,8 +466,8 @@ def roles_of_word(token: str) -> frozenset[str] | None:
 @lru_cache(maxsize=MOST_KEPT)
 def word_roles(header: str) -> frozenset[str]:
     """Return the roles of those words of a header that have one."""
-    found = [token for text in {header, *spellings(header)} for token in tokens_of(text)[:MOST_WORDS]]
-    return frozenset(role for token in found for role in (roles_of_word(token) or ()))
+    tokens = [token for text in {header, *spellings(header)} for token in tokens_of(text)[:MOST_WORDS]]
+    return frozenset(role for token in tokens for role in (roles_of_word(token) or ()))
 
 
 def names_packaging(header: str) -> bool:
@@ -475,7 +480,7 @@ def mentions(text: str, role: str) -> bool:
     """Return whether a word of a header, title or sheet name has a role or begins so: `Verpackungsdaten`."""
     if role in word_roles(text):
         return True
-    begin = tuple(word for word, known in words("header_word").items() if known == role and len(word) > _STEM)
+    begin = tuple(word for word, word_role in words("header_word").items() if word_role == role and len(word) > _STEM)
     return any(token.startswith(begin) for token in fold(text).split()[:_MOST_PARTS])
 
 
@@ -484,8 +489,8 @@ def composed_field(tokens: Tokens) -> str | None:
 
     No list contains every wording. `Poids net (g)` has a word without a role: it is not the packaging's.
     """
-    found = [roles_of_word(token) for token in tokens]
-    if None in found:
+    of_tokens = [roles_of_word(token) for token in tokens]
+    if None in of_tokens:
         return None
-    roles = {role for each in found for role in each or ()} - {_NOTHING}
+    roles = {role for of_token in of_tokens for role in of_token or ()} - {_NOTHING}
     return words("header_roles").get(fold(" ".join(sorted(roles))))

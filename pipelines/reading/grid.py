@@ -5,16 +5,18 @@ column, and a typed column with its faults. `text.py` and `workbook/` read bytes
 in it, `columns.py` recognises headers, and `values.py` reads cells.
 """
 
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
-from typing import Final, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias  # Any: members of a row, of several types
 
 import polars as pl
 from polars._typing import PolarsDataType
 
-from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, MAX_WEIGHT_G, SKU_CODE, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
 from schemas.imports.types import ImportSource
 from schemas.issues import Issue
 from schemas.messages import Message, to_json
@@ -213,64 +215,33 @@ LONGEST_HEADER: Final = 200
 LONGEST_VALUE: Final = 255
 """Characters of a cell that contains a number, a code, a date or a truth value."""
 LONGEST_LIST: Final = 32_767
+_LIMITS: Final = ("minimum", "maximum", "max_length")
 
-_VOLUME = Field(
-    "annual_volume",
-    "integer",
-    "Units placed on one market in one year or half.",
-    unit="units",
-    minimum=0,
-    maximum=MAX_UNITS,
-)
-_IMPORT_FIELDS = (
-    *(
-        Field(f"{substance}_status", "code", "Status of the substance.", vocabulary="substance_status")
-        for substance in SUBSTANCES
-    ),
-    *(Field(f"{substance}_value", "number", "Measured value of the substance.", minimum=0) for substance in SUBSTANCES),
-)
-SUBSTANCE_DETAILS: Final = tuple(
-    field
-    for substance in SUBSTANCES
-    for field in (
-        Field(
-            f"{substance}_unit",
-            "code",
-            "Unit of the value; that of the limit without it, none with null.",
-            vocabulary="substance_unit",
-        ),
-        Field(f"{substance}_basis", "code", "Whether the value is of a sum or a total.", vocabulary="substance_basis"),
-        Field(f"{substance}_source", "code", "Where the declaration comes from.", vocabulary="substances_source"),
-        Field(f"{substance}_evidence", "text", "What shows it, in the caller's words.", max_length=2000),
-    )
-)
-"""Fields that exist only as import columns: the keys of a substance entry, side by side."""
 
-VOLUME_YEAR: Final = Field(
-    "volume_year", "integer", "Year of volume columns that name none.", minimum=2000, maximum=2100
-)
+@cache
+def import_fields(group: str) -> tuple[Field, ...]:
+    """Return the fields of a group that exist only as columns of a file (`import_fields.csv`)."""
+    fields: list[Field] = []
+    with (Path(__file__).parent / "import_fields.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row.pop("group") == group]
+    for substance in SUBSTANCES if any("{" in row["name"] for row in rows) else ("",):
+        for row in rows:
+            members: dict[str, Any] = {name: cell for name, cell in row.items() if cell}
+            limits = {name: int(members[name]) for name in _LIMITS if name in members}
+            fields.append(Field(**members | limits | {"name": row["name"].format(substance=substance)}))
+    return tuple(fields)
 
-WEIGHT_HELPERS: Final = (
-    Field("weight_unit", "text", "Unit of the weight beside it."),
-    Field("unit_count", "integer", "How many of the part one packaging has: multiplies its weight.", minimum=0),
-    Field("total_count", "integer", "How many packagings the weight is of: divides it.", minimum=0),
-    Field("weight_share_percent", "number", "Share of the weight beside it.", unit="percent", minimum=0, maximum=100),
-)
+
+[VOLUME] = import_fields("volume")
+"""The field of every volume column: a whole number of units."""
+SUBSTANCE_DETAILS: Final = import_fields("detail")
+"""The keys of a substance entry, side by side."""
+[VOLUME_YEAR] = import_fields("year")
+WEIGHT_HELPERS: Final = import_fields("weight")
 WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
 """Names of the fields that a column of units applies to."""
 SKU_HELPERS: Final = (VOLUME_YEAR, *WEIGHT_HELPERS)
-PART_HELPERS: Final = (
-    *WEIGHT_HELPERS,
-    Field(
-        "measured_weight_g",
-        "number",
-        "A measured weight: stands above the specified one.",
-        unit="g",
-        minimum=0,
-        maximum=MAX_WEIGHT_G,
-    ),
-    Field("shape", "text", "What the part is, in the caller's words; known words give its type."),
-)
+PART_HELPERS: Final = (*WEIGHT_HELPERS, *import_fields("part"))
 """Columns that only qualify another column. They are read and published, and never stored."""
 
 
@@ -322,7 +293,8 @@ def with_component_prefix(columns: Sequence[Column]) -> list[Column]:
 def fields_of(table: Table) -> dict[str, Field]:
     """Return the fields that a column of the table can contain, by name."""
     own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
-    extra = (*_IMPORT_FIELDS, *SUBSTANCE_DETAILS, *(SKU_HELPERS if table == "sku" else PART_HELPERS))
+    helpers = SKU_HELPERS if table == "sku" else PART_HELPERS
+    extra = (*import_fields("status"), *import_fields("value"), *SUBSTANCE_DETAILS, *helpers)
     return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
 
 
@@ -333,12 +305,8 @@ def longest_cell(field: Field) -> int:
     return LONGEST_LIST if field.kind in ("codes", "markets") else LONGEST_VALUE
 
 
-def volume_field() -> Field:
-    """Return the field of every volume column: a whole number of units."""
-    return _VOLUME
-
-
 FAULTS = pl.Schema({"at": pl.UInt32, "code": pl.String, "message": pl.String})
+NO_FAULTS: Final = pl.DataFrame(schema=FAULTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,13 +317,10 @@ class TypedColumn:
     faults: pl.DataFrame
 
 
-def no_faults() -> pl.DataFrame:
-    """Return the faults of a column without any."""
-    return pl.DataFrame(schema=FAULTS)
-
-
 def faults_where(where: pl.Series, code: str, message: Message) -> pl.DataFrame:
     """Return one fault for each row where `where` is true."""
+    if not where.any():
+        return NO_FAULTS
     at = where.fill_null(value=False).arg_true().cast(pl.UInt32)
     return pl.DataFrame({"at": at}).with_columns(code=pl.lit(code), message=pl.lit(to_json(message)))
 
@@ -380,6 +345,6 @@ def read_distinct(cells: pl.Series, read: Callable[[str], object], dtype: Polars
     )
     joined = pl.DataFrame({"cell": cells}).join(table, on="cell", how="left", maintain_order="left")
     if not any(codes):
-        return TypedColumn(joined["value"], no_faults())
-    found = joined.with_row_index("at").filter(pl.col("code").is_not_null())
-    return TypedColumn(joined["value"], found.select("at", "code", "message"))
+        return TypedColumn(joined["value"], NO_FAULTS)
+    faulty = joined.with_row_index("at").filter(pl.col("code").is_not_null())
+    return TypedColumn(joined["value"], faulty.select("at", "code", "message"))

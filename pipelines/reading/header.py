@@ -60,8 +60,8 @@ from pipelines.reading.grid import (
     refuse,
     with_component_prefix,
 )
-from pipelines.reading.mapping import SheetMapping, same_field
-from pipelines.reading.published import Off, outline_of, with_answer
+from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
+from pipelines.reading.questions import with_answer
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -78,7 +78,7 @@ from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import code_of, fold
 
 REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
@@ -117,9 +117,9 @@ def known_headers(records: Sequence[Sequence[str | None]], of_mapping: Set[str])
     most = 0
     for at in _most_promising(records, of_mapping, _MOST_CELLS_DIVIDED):
         short = [cell for cell in records[at] if cell is not None and len(cell) < LONGEST_HEADER]
-        known = [cell for cell in short if words_of_terms(cell)][:_MOST_CELLS_DIVIDED]
-        found = len(recognised_fields(known, materials_count_once=True))
-        most = max(most, found + sum(fold(cell) in of_mapping for cell in short))
+        likely = [cell for cell in short if words_of_terms(cell)][:_MOST_CELLS_DIVIDED]
+        count = len(recognised_fields(likely, materials_count_once=True))
+        most = max(most, count + sum(fold(cell) in of_mapping for cell in short))
     return most
 
 
@@ -176,8 +176,8 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
     titles = all(merits[at][0] or sum(cell is not None for cell in rows[at]) < 2 for at in range(first + 1, best))
     best = best if titles else first
     cells = [cell for cell in rows[best] if cell is not None]
-    known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
-    if any(fold(cell) in headers for cell in cells) or len(known) > 1:
+    columns = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
+    if any(fold(cell) in headers for cell in cells) or len(columns) > 1:
         return best
     return _row_of_lettered_columns(grid, rows, table, mapped, best)
 
@@ -190,17 +190,17 @@ def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, ma
     lettered = {name: position(to[0]) for name, to in mapped.columns.items() if to[0].isascii() and to[0].isalpha()}
     wide = max(lettered.values(), default=-1)
     filled = (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values()))
-    found = next(filled, best) if lettered else best
-    if len(rows[found]) > wide and any(_is_value(name, rows[found][to], table) for name, to in lettered.items()):
-        texts = ", ".join(shown(cell[:60]) for cell in rows[found] if cell is not None)[:500]
+    index = next(filled, best) if lettered else best
+    if len(rows[index]) > wide and any(_is_value(name, rows[index][to], table) for name, to in lettered.items()):
+        texts = ", ".join(quote(cell[:60]) for cell in rows[index] if cell is not None)[:500]
         message = Message(
             "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
             "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
-            line=grid.lines[found],
+            line=grid.lines[index],
             held=texts,
         )
         raise invalid_mapping(message)
-    return found
+    return index
 
 
 def _is_value(name: str, cell: str | None, table: Table) -> bool:
@@ -242,9 +242,9 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
 
 def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
     """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
-    given = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
-    units = {cell for cell, of_key in given if not of_key and _is_unit(cell)}
-    others = [cell for cell, of_key in given if of_key or cell not in units]
+    pairs = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
+    units = {cell for cell, of_key in pairs if not of_key and _is_unit(cell)}
+    others = [cell for cell, of_key in pairs if of_key or cell not in units]
     return bool(units) and all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
 
 
@@ -277,13 +277,13 @@ def _join_titles(titles: Cells, parts: Cells) -> Cells:
 
 def _covering_titles(titles: Cells, parts: Cells) -> Cells:
     """Return the title over each part: the last one to its left that has a part of its own."""
-    found: Cells = []
+    covering: Cells = []
     reaching: str | None = None
     for title, part in zip(titles, parts, strict=True):
         if title is not None:
             reaching = title if part is not None else None
-        found.append(None if part is None else reaching)
-    return found
+        covering.append(None if part is None else reaching)
+    return covering
 
 
 def _with_titles(cells: Cells, titles: Cells) -> Cells:
@@ -334,7 +334,7 @@ class Header:
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
     positions of ignored columns that may be weights of one more material. `questions` are about columns that are not
-    read because their headers were not wholly understood, and about weights whose unit is open: `asked` are the
+    read because their headers were not wholly understood, and about weights whose unit is open: `in_question` are the
     positions of the latter. `watched` are ignored columns that say what weights are of.
     """
 
@@ -346,7 +346,7 @@ class Header:
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
     questions: tuple[Asked, ...] = ()
-    asked: frozenset[int] = frozenset()
+    in_question: frozenset[int] = frozenset()
     watched: tuple[Column, ...] = ()
 
     @property
@@ -366,11 +366,11 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     searched, last_line = _searched(grid, table, mapped, sheet)
     mapped_here = with_units_of_mapping(_mapped_columns(searched, mapped), mapped)
     chosen = [column for column in mapped_here if column.open is None]
-    asked = [column for column in mapped_here if column.open is not None]
+    doubtful = [column for column in mapped_here if column.open is not None]
     others = searched.free([column.position for column in mapped_here]).items()
     recognised = [column for at, cell in others if (column := recognise(cell, at, table)) is not None]
-    unread = [*mapped.off, *mapped.constants, *asked]
-    found = [column for column in recognised if not any(same_field(column, other) for other in unread)]
+    unread = [*mapped.off, *mapped.constants, *doubtful]
+    usable = [column for column in recognised if not any(same_field(column, other) for other in unread)]
     off = tuple(
         (column.name, None, None)
         if (had := next((other for other in recognised if same_field(column, other)), None)) is None
@@ -378,9 +378,9 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         for column in mapped.off
     )
     try:
-        columns = _needed_columns(searched, mapped, chosen, found)
+        columns = _needed_columns(searched, mapped, chosen, usable)
     except ReadingRefused as refused:
-        named = [*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))]
+        outlined = [*chosen, *(column for column in usable if not any(same_field(column, c) for c in chosen))]
         refused.outline = outline_of(
             table,
             sheet,
@@ -389,12 +389,12 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             header_row=searched.line,
             cells=searched.cells,
             body=grid.below(last_line),
-            recognised=named,
+            recognised=outlined,
         )
         raise
-    opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *asked, *unread], table), mapped)
+    opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
-    asked += [column for column in opened if column.open is not None]
+    doubtful += [column for column in opened if column.open is not None]
     columns = with_component_prefix(columns) if table == "sku" else columns
     rows = range(searched.at)
     above = [cell for i in rows for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
@@ -405,13 +405,13 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         searched.line,
         last_line,
         tuple(columns),
-        tuple(searched.free([*(column.position for column in (*columns, *asked)), *judged.asked]).items()),
+        tuple(searched.free([*(column.position for column in (*columns, *doubtful)), *judged.in_question]).items()),
         off,
         any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, searched),
-        (*(about_open_column(column, sheet, table) for column in asked), *judged.questions),
-        judged.asked,
-        tuple(watched_columns([*columns, *asked], searched)),
+        (*(about_open_column(column, sheet, table) for column in doubtful), *judged.questions),
+        judged.in_question,
+        tuple(watched_columns([*columns, *doubtful], searched)),
     )
 
 
@@ -424,8 +424,10 @@ def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None)
     return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line
 
 
-def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
-    """Return one column a field: those `chosen` by the mapping, and of those `found` by their headers what is usable.
+def _needed_columns(
+    header: Searched, mapped: SheetMapping, chosen: list[Column], recognised: list[Column]
+) -> list[Column]:
+    """Return one column a field: those `chosen` by the mapping, and what is usable of those `recognised`.
 
     A main table without component_type cannot have single columns of parts: `additives` there means something else.
     With it the table has a line for each component, so groups of columns are dropped instead. Each weight may have its
@@ -433,15 +435,15 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
     """
     table, issues = header.table, list[Issue]()
     if table == "sku":
-        own = [column for column in found if column.table == "sku"]
-        if any(column.name == "component_type" for column in (*found, *chosen, *mapped.constants)):
-            own += [column for column in found if column.table == "component" and column.group is None]
+        own = [column for column in recognised if column.table == "sku"]
+        if any(column.name == "component_type" for column in (*recognised, *chosen, *mapped.constants)):
+            own += [column for column in recognised if column.table == "component" and column.group is None]
         else:
-            given = (*chosen, *mapped.constants)
-            own += [column for column in usable_groups([*given, *found]) if column not in given]
-        found = without_article_numbers(own, chosen, header)
-    named = {(column.table, column.name) for column in chosen}
-    unnamed = [column for column in found if (column.table, column.name) not in named]
+            settled = (*chosen, *mapped.constants)
+            own += [column for column in usable_groups([*settled, *recognised]) if column not in settled]
+        recognised = without_article_numbers(own, chosen, header)
+    taken = {(column.table, column.name) for column in chosen}
+    unnamed = [column for column in recognised if (column.table, column.name) not in taken]
     units = [column for column in unnamed if is_shared(column)]
     columns = [*chosen, *_best_of_each_field([c for c in unnamed if c not in units], header, issues)]
     columns += own_units(units, columns) or _best_of_each_field(units, header, issues)
@@ -458,9 +460,9 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
     names = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in names]
     for name in (name for name in missing if name in doubtful):
-        asked = about_open_column(doubtful[name], header.sheet, table)
-        message, kind = message_of(asked["message"]), asked["kind"]
-        issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=asked["answer"]))
+        question = about_open_column(doubtful[name], header.sheet, table)
+        message, kind = message_of(question["message"]), question["kind"]
+        issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=question["answer"]))
     issues += issues_of_missing([name for name in missing if name not in doubtful], header, columns)
     if issues:
         raise ReadingRefused(issues)
@@ -490,7 +492,7 @@ def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Is
 
 def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
     """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
-    where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
+    where = ", ".join(f"{quote(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
     where += ", …" if len(columns) > _MOST_NAMED else ""
     likely = best_fitting(columns, header)
     if likely is None:
@@ -512,34 +514,34 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     A key's substitute may otherwise be read as another field: a description is the name where there is no other. A
     column that names the packaging is better than one that does not, unless the mapping names the field (`mapped`).
     """
-    found: dict[str, list[Column]] = {}
+    by_name: dict[str, list[Column]] = {}
     for at, cell in header.free([column.position for column in columns if column.name != "description"]).items():
         if (column := substitute_column(cell)) is not None:
-            found.setdefault(column.name, []).append(replace(column, position=at))
+            by_name.setdefault(column.name, []).append(replace(column, position=at))
     ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
     settled = {column.name for column in ours} | {c.name for c in columns if c.name not in _SHARED_WITH_PRODUCT}
     spares = [
-        chosen for name in sorted(found.keys() - settled) if (chosen := _choose_substitute(found[name])) is not None
+        chosen for name in sorted(by_name.keys() - settled) if (chosen := _choose_substitute(by_name[name])) is not None
     ]
     better = {column.name for column in spares if names_packaging(column.header)}
-    missing = found.keys() - {column.name for column in columns}
+    missing = by_name.keys() - {column.name for column in columns}
     spares = [column for column in spares if column.name in better | missing]
     instead = {column.position for column in spares}
     worse = better - settled
     return [*spares, *(c for c in columns if c.position not in instead and c.name not in worse)]
 
 
-def _choose_substitute(found: list[Column]) -> Column | None:
+def _choose_substitute(candidates: list[Column]) -> Column | None:
     """Return a field's only substitute, or the only one that names the packaging; None where it is not clear.
 
     Of codes the article's own number comes first, then a supplier's or customer's one, then a bare id.
     """
-    if found[0].name == SKU_CODE.name:
-        ranks = [2 if fold(c.header) == "id" else int("somebody" in word_roles(c.header)) for c in found]
-        found = [column for column, rank in zip(found, ranks, strict=True) if rank == min(ranks)]
-    if len(found) > 1 and found[0].name in _SHARED_WITH_PRODUCT:
-        found = [column for column in found if names_packaging(column.header)]
-    return found[0] if len(found) == 1 else None
+    if candidates[0].name == SKU_CODE.name:
+        ranks = [2 if fold(c.header) == "id" else int("somebody" in word_roles(c.header)) for c in candidates]
+        candidates = [column for column, rank in zip(candidates, ranks, strict=True) if rank == min(ranks)]
+    if len(candidates) > 1 and candidates[0].name in _SHARED_WITH_PRODUCT:
+        candidates = [column for column in candidates if names_packaging(column.header)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
@@ -552,8 +554,8 @@ def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
         at = next((at for place in places if (at := _position(cells, place)) is not None), None)
         column = None if at is None else column_for(name, at, cells[at] or "", header.table)
         if column is None:
-            lacking = " or ".join(map(shown, places))
-            seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in header.free([]).items())
+            lacking = " or ".join(map(quote, places))
+            seen = ", ".join(f"{letter(at)} {quote(cell)}" for at, cell in header.free([]).items())
             message = Message(
                 "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
                 "{last}; the headers are: {seen}.",
@@ -570,13 +572,13 @@ def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
 def _position(cells: Cells, header: str) -> int | None:
     """Return the column that the caller means: a header as written, a header after folding, or a column letter."""
     for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
-        found = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            where = ", ".join(map(letter, found))
+        places = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            where = ", ".join(map(letter, places))
             message = Message(
-                "The header {header} stands over columns {where}; name the letter.", header=shown(header), where=where
+                "The header {header} stands over columns {where}; name the letter.", header=quote(header), where=where
             )
             raise invalid_mapping(message)
     if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
@@ -586,9 +588,9 @@ def _position(cells: Cells, header: str) -> int | None:
 
 def _check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
     """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
-    given = [*columns, *mapped.constants]
-    parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
-    if parts and not any(column.name == "component_type" for column in given):
+    every = [*columns, *mapped.constants]
+    parts = [column.name for column in every if column.mapped and column.table == "component" and column.group is None]
+    if parts and not any(column.name == "component_type" for column in every):
         message = Message(
             "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
             'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',

@@ -20,14 +20,14 @@ from pipelines.reading.grammar import mentions, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
-from pipelines.reading.published import refused
+from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
 from pipelines.reading.values import MATERIALS, market_parts, read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.words import code_lists, fold, market_named
 
 _TOP: Final = 200
@@ -40,18 +40,18 @@ def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
     A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` where lines are
     totals and nothing says how many packagings they are of.
     """
-    sheet, asked = _with_code_lists(sheet)
-    asked += _fractions(sheet)
-    positions = sheet.asked | {column.position for column, _ in asked}
-    sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in asked)), asked=positions)
+    sheet, questions = _with_code_lists(sheet)
+    questions += _fractions(sheet)
+    positions = sheet.in_question | {column.position for column, _ in questions}
+    sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in questions)), in_question=positions)
     sheet = _with_quantities(sheet, of_parts=of_parts)
-    held = of_parts and any(c.position in sheet.asked and c.field.kind != "markets" for c in sheet.columns)
+    held = of_parts and any(c.position in sheet.in_question and c.field.kind != "markets" for c in sheet.columns)
     return replace(sheet, held=tuple(sheet.table["line"]), others=pl.DataFrame()) if held else sheet
 
 
 def without_asked(sheet: Sheet) -> Sheet:
     """Return the table of SKUs without the columns that are asked about, and without the units of such weights."""
-    kept = tuple(c for c in sheet.columns if c.position not in sheet.asked or c.constant is not None)
+    kept = tuple(c for c in sheet.columns if c.position not in sheet.in_question or c.constant is not None)
     if kept == sheet.columns:
         return sheet
     weighed = any(column.field.unit == "g" for column in kept)
@@ -61,7 +61,7 @@ def without_asked(sheet: Sheet) -> Sheet:
 def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
     """Yield the percentages whose numbers are all from 0 to 1, and so may be fractions of one."""
     for column in sheet.columns:
-        if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
+        if column.field.unit != "percent" or column.constant is not None or column.position in sheet.in_question:
             continue
         cells = sheet.table[column.name]
         # The first lines mostly tell.
@@ -73,7 +73,7 @@ def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
             message = Message(
                 "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "
                 "not read. Say which: mapping={mapping}, or percent.",
-                header=shown(column.header),
+                header=quote(column.header),
                 mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
             )
             some = ", ".join(cells.drop_nulls().unique(maintain_order=True).head(3))
@@ -94,7 +94,7 @@ _MOST_SHOWN: Final = 8
 
 def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
     """Return the sheet with the codes of other lists in our words, and the columns whose list is open (§13)."""
-    asked: list[tuple[Column, Asked]] = []
+    questions: list[tuple[Column, Asked]] = []
     for column in sheet.columns:
         field = "material" if column.field.name in MATERIALS else column.field.name
         if field not in _OWN or column.constant is not None:
@@ -108,12 +108,12 @@ def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
             message = Message(
                 "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which "
                 "list it is: mapping={mapping}.",
-                header=shown(column.header),
-                some=shown(some),
+                header=quote(column.header),
+                some=quote(some),
                 lists=", ".join(spoken),
                 mapping={"lists": {letter(column.position): spoken[0]}},
             )
-            asked.append((column, sheet.ask("list", column, message, could_be=spoken, text=some)))
+            questions.append((column, sheet.ask("list", column, message, could_be=spoken, text=some)))
         elif (codes := code_lists(field).get(spoken)) is not None:
             cells = {t: ";".join(dict.fromkeys(codes.get(fold(p), p) for p in _parts(t, field))) for t in texts}
             counts = dict(before.drop_nulls().value_counts().iter_rows())
@@ -121,7 +121,7 @@ def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
             replaced = {**sheet.replaced, column.name: {**sheet.replaced.get(column.name, {}), **changed}}
             after = before.replace_strict(cells, default=None, return_dtype=pl.String).alias(column.name)
             sheet = replace(sheet, table=sheet.table.with_columns(after), replaced=replaced)
-    return sheet, asked
+    return sheet, questions
 
 
 def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
@@ -146,9 +146,9 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
         ]
         return [*mixed, own] if mixed else own
     title = f" {fold(header)} "
-    named = [name for name in fitting if any(f" {word} " in title for word in _HEADERS[name])]
+    by_title = [name for name in fitting if any(f" {word} " in title for word in _HEADERS[name])]
     alone = [name for name in fitting if any(_is_alone(value, name, field) for value in values)]
-    certain = next((names for names in (named, alone) if len(names) == 1), None)
+    certain = next((names for names in (by_title, alone) if len(names) == 1), None)
     return [*fitting, own] if certain is None else certain[0]
 
 
@@ -233,7 +233,7 @@ def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the "
         "weights of one packaging. Send weights of one, or a column with the quantity of each line. If each line is "
         "a part of its own, say so: mapping={mapping}.",
-        header=shown(weight.header),
+        header=quote(weight.header),
         mapping={"quantity": {letter(weight.position): "ignore"}},
     )
     raise refused(sheet.ask("quantity", weight, message, could_be=["ignore"]))
@@ -251,8 +251,8 @@ def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Ser
         raise refused(_about_quantity(sheet, column, weight, "divide"))
     heavy = int((~is_likely(grams)).sum()) * 2 > grams.len() - grams.null_count()
     of_lines = any(is_of_lines(cells.drop_nulls()) for cells in _periods(sheet, column))
-    known = single.drop_nulls()
-    if (heavy or of_lines) and bool(is_likely(known).all() and (known >= _LEAST_G).all()):
+    singles = single.drop_nulls()
+    if (heavy or of_lines) and bool(is_likely(singles).all() and (singles >= _LEAST_G).all()):
         return _open(sheet, column, weight, pl.repeat(value=True, n=len(grams), eager=True), "divide")
     if not of_parts or any(c.group is not None for c in sheet.columns):
         return sheet
@@ -264,7 +264,7 @@ def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Ser
 
 def _numbers(cells: pl.Series, column: Column, sheet: Sheet) -> pl.Series:
     """Return cells as numbers, null where they are none; a weight is in grams."""
-    kinds = None if sheet.kinds is None or column.name not in sheet.kinds.columns else sheet.kinds[column.name]
+    kinds = None if sheet.kinds is None else sheet.kinds.get_column(column.name, default=None)
     of = replace(column, field=replace(column.field, kind="number", minimum=0, maximum=None))
     return read_values(cells, of, _mark(column, sheet), None if kinds is None else kinds == NUMBER).values
 
@@ -291,9 +291,9 @@ def _differ(sheet: Sheet, repeated: pl.Series) -> bool:
     """Return whether lines of one part are of several nations or periods."""
     if repeated.null_count() == len(repeated):
         return False
-    named = [cells for cells in _periods(sheet) if is_of_lines(cells.drop_nulls())]
-    named += [sheet.table[c.name] for c in sheet.columns if c.field.kind == "markets" and c.constant is None]
-    several = (pl.DataFrame({"part": repeated, "of": cells}).drop_nulls("part") for cells in named)
+    groups = [cells for cells in _periods(sheet) if is_of_lines(cells.drop_nulls())]
+    groups += [sheet.table[c.name] for c in sheet.columns if c.field.kind == "markets" and c.constant is None]
+    several = (pl.DataFrame({"part": repeated, "of": cells}).drop_nulls("part") for cells in groups)
     return any(bool((frame.group_by("part").agg(pl.col("of").n_unique())["of"] > 1).any()) for frame in several)
 
 
@@ -366,7 +366,7 @@ def _open(sheet: Sheet, column: Column, weight: Column, lines: pl.Series, likely
         sheet,
         questions=(*sheet.questions, _about_quantity(sheet, column, weight, likely)),
         held=(*sheet.held, *sheet.table["line"].filter(lines)),
-        asked=sheet.asked | weights,
+        in_question=sheet.in_question | weights,
         ignored=tuple(sorted((*ignored, *((at, weight.header) for at in weights)))),
     )
 
@@ -375,9 +375,9 @@ def _about_quantity(sheet: Sheet, column: Column, weight: Column, likely: str) -
     message = Message(
         "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, "
         "or to ignore it: mapping={mapping}.",
-        header=shown(column.header),
+        header=quote(column.header),
         means=_MEANINGS[likely],
-        weight=shown(weight.header),
+        weight=quote(weight.header),
         mapping={"quantity": {letter(column.position): likely}},
     )
     could_be = [likely, *(use for use in QUANTITIES if use != likely)]
@@ -413,7 +413,9 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     Columns beside weights of materials that may be one more are asked about too. `of_parts` is true where the lines are
     parts or another sheet contains components.
     """
-    doubtful = [column for column in _doubtful_columns(sheet, of_parts=of_parts) if column.position not in sheet.asked]
+    doubtful = [
+        column for column in _doubtful_columns(sheet, of_parts=of_parts) if column.position not in sheet.in_question
+    ]
     kept = replace(sheet, columns=tuple(column for column in sheet.columns if column not in doubtful))
     if doubtful and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
@@ -422,7 +424,7 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
         message = Message(
             "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If "
             "it is the packaging's, say so: mapping={mapping}, or name the packaging in its header.",
-            header=shown(column.header),
+            header=quote(column.header),
             mapping={"columns": {column.name: letter(column.position)}},
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))
@@ -462,9 +464,9 @@ def _names_its_packaging(column: Column) -> bool:
 
     `material` is an ordinary word, which feeds of products use as well.
     """
-    named = (column.exact and column.name != "material") or column.header.strip().lower() == "weight_g"
+    by_name = (column.exact and column.name != "material") or column.header.strip().lower() == "weight_g"
     by_words = names_sales_level(column.header) or mentions(column.header, "packaging")
-    return named or by_words or bool(word_roles(column.header) & {"empty", "tare"})
+    return by_name or by_words or bool(word_roles(column.header) & {"empty", "tare"})
 
 
 def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measured: bool) -> bool:

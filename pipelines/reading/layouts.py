@@ -28,14 +28,14 @@ from pipelines.reading.grid import (
     invalid_mapping,
 )
 from pipelines.reading.lines import MOST_LISTED, SAME_PART
-from pipelines.reading.published import question
+from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, is_shared, unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes, unescaped
 from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, read_material
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold
 
@@ -48,12 +48,12 @@ _COMPONENT_HELPERS: Final = ("unit_count", "weight_share_percent")
 def split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
     """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     grouped = [column for column in main.columns if column.group is not None]
-    found = None if not grouped else "materials" if any(column.fixed for column in grouped) else "wide"
+    form = None if not grouped else "materials" if any(column.fixed for column in grouped) else "wide"
     wrong: Message | None = None
-    if layout in ("wide", "materials") and layout != found:
-        named = Message("numbered groups of columns") if layout == "wide" else Message("weight columns of materials")
+    if layout in ("wide", "materials") and layout != form:
+        groups = Message("numbered groups of columns") if layout == "wide" else Message("weight columns of materials")
         wrong = Message(
-            "The mapping's layout is {layout}, but no {columns} are recognised.", layout=layout, columns=named
+            "The mapping's layout is {layout}, but no {columns} are recognised.", layout=layout, columns=groups
         )
     elif parts is not None and layout not in (None, "rows"):
         wrong = Message(
@@ -71,8 +71,8 @@ def split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[
     if parts is not None or layout == "rows":
         without = main.without([column.name for column in main.columns if column.table == "component"])
         return _without_helpers(without), parts, "rows"
-    if found is not None and layout != "long":
-        return *_split_groups(main), found
+    if form is not None and layout != "long":
+        return *_split_groups(main), form
     main, parts = _split_long(main)
     return (main, None, "rows") if parts is None else (*_without_repeats(main, parts), "long")
 
@@ -82,14 +82,14 @@ def _without_repeats(main: Sheet, parts: Sheet) -> tuple[Sheet, Sheet]:
 
     Sheets of months list a packaging with all its parts each; sheets of levels list other parts of it.
     """
-    named = [name for name in ("sku_code", _TYPE, "material_family") if name in parts.table.columns]
+    keys = [name for name in ("sku_code", _TYPE, "material_family") if name in parts.table.columns]
     if not main.sheets:
         return main, parts
     said = [name for name in parts.table.columns if name != "line"]
     lines = parts.table.with_row_index("at").with_columns(sheet=pl.col("line") // LINES_OF_SHEET)
     lines = lines.with_columns(
-        earlier=pl.col("sheet") > pl.col("sheet").min().over(named),
-        first=pl.col("line").min().over(named),
+        earlier=pl.col("sheet") > pl.col("sheet").min().over(keys),
+        first=pl.col("line").min().over(keys),
         same=~pl.struct(said).is_first_distinct(),
     )
     again = lines.filter(pl.col("earlier") & pl.col("sku_code").is_not_null())
@@ -121,12 +121,12 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         repeated = _component_lines(filled.table, sheet.columns)
         return (_without_helpers(sheet), None) if repeated is None else _split_repeated(filled, repeated, helpers)
     sheet = filled
-    named, of_parts = {column.name: column for column in sheet.columns}, {column.name for column in parts}
+    by_name, of_parts = {column.name: column for column in sheet.columns}, {column.name for column in parts}
     moved: dict[str, Column] = {}
-    if "material" in named and not of_parts & {"material_family", "component_id"}:
+    if "material" in by_name and not of_parts & {"material_family", "component_id"}:
         # A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
-        fields = {old: new for old, new in COMPONENT_FIELDS.items() if old in named and new not in of_parts}
-        moved = {old: _as_part(named[old], new) for old, new in fields.items()}
+        fields = {old: new for old, new in COMPONENT_FIELDS.items() if old in by_name and new not in of_parts}
+        moved = {old: _as_part(by_name[old], new) for old, new in fields.items()}
     parts = [*parts, *moved.values()]
     of_lines = sheet.with_copies(moved.items())
     telling = [column.name for column in parts if column.constant is None] or [column.name for column in parts]
@@ -154,12 +154,12 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
 
     A format names each part where a SKU has several, and else the packaging that they make together.
     """
-    named = {column.name: column for column in sheet.columns}
-    moved = {old: _as_part(named[old], new) for old, new in COMPONENT_FIELDS.items() if old in named}
+    by_name = {column.name: column for column in sheet.columns}
+    moved = {old: _as_part(by_name[old], new) for old, new in COMPONENT_FIELDS.items() if old in by_name}
     of_lines = sheet.with_copies(moved.items())
-    word = named.get("packaging_format")
+    word = by_name.get("packaging_format")
     types = part_types(sheet.table["material" if word is None else word.name], sheet.part_words() if word else None)
-    kind = _as_part(word or named["material"], _TYPE)
+    kind = _as_part(word or by_name["material"], _TYPE)
     of_lines = of_lines.with_cells(kind, types).select([_key(sheet.columns), kind, *moved.values(), *helpers], repeated)
     cleared = {*COMPONENT_FIELDS, *(column.name for column in helpers)}
     if word is not None:
@@ -319,11 +319,11 @@ def with_families(sheet: Sheet) -> Sheet:
 def _split_column(sheet: Sheet, column: Column) -> Sheet:
     cells = sheet.table[column.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
-    found = {text: read_material(text, str(column.field.vocabulary)) for text in distinct}
-    details = {text: None if named is None else named.detail for text, named in found.items()}
+    materials = {text: read_material(text, str(column.field.vocabulary)) for text in distinct}
+    details = {text: None if material is None else material.detail for text, material in materials.items()}
     if not any(details.values()):
         return sheet
-    families = {text: text if named is None else named.family for text, named in found.items()}
+    families = {text: text if material is None else material.family for text, material in materials.items()}
     family = cells.replace_strict(families, default=None, return_dtype=pl.String)
     detail = cells.replace_strict(details, default=None, return_dtype=pl.String)
     name = _DETAIL[column.field.name]
@@ -387,9 +387,9 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
             if part_type(word) is None and word.strip() and word not in CLEARED and not word.startswith("#")
         ]
         faulty = column.field.name == _TYPE and column.position not in of_main
-        asked = [word for word in words if not faulty or resolve_format(word, ruleset.load()) is not None]
-        if asked:
-            held |= cells.is_in(asked).fill_null(value=False)
+        open_words = [word for word in words if not faulty or resolve_format(word, ruleset.load()) is not None]
+        if open_words:
+            held |= cells.is_in(open_words).fill_null(value=False)
         for word in words[:_MOST_ASKED]:
             questions.setdefault((column.header, fold(word)), _about_part(column, word, parts, separate=separate))
     if held.any():  # all lines of such a SKU
@@ -401,13 +401,13 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
 
 def _about_part(column: Column, word: str, parts: Sheet, *, separate: bool) -> Asked:
     """Return an open word as `source.asked` shows it, with the piece of mapping that settles it."""
-    found = resolve_format(word, ruleset.load())
-    could_be = VOCABULARIES[_TYPE] if found is None else _OF_FILM if found.key in _FILMS else _OF_PACKAGING
+    form = resolve_format(word, ruleset.load())
+    could_be = VOCABULARIES[_TYPE] if form is None else _OF_FILM if form.key in _FILMS else _OF_PACKAGING
     likely = next(iter(could_be))
     message = Message(
         "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
         "read. Say what it is: mapping={mapping}.",
-        text=shown(word),
+        text=quote(word),
         mapping={"values": {"component_type": {word: likely}}},
     )
     return question(

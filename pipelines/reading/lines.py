@@ -28,7 +28,7 @@ from pipelines.reading.columns import recognise
 from pipelines.reading.grid import LINES_OF_SHEET, Cells, Column, Grid, LineFault, Table, own_line, sheet_starts
 from pipelines.reading.header import REQUIRED_FIELDS, Header, recognised_fields
 from pipelines.reading.mapping import MappedLines
-from pipelines.reading.published import question
+from pipelines.reading.questions import question
 from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message
@@ -108,11 +108,11 @@ def skipped_lines(
 
     `further` are lines that were left out before.
     """
-    found: dict[int, str] = dict(further)
+    by_line: dict[int, str] = dict(further)
     for reason, where in reasons.items():
         for line in lines.filter(where):
-            found.setdefault(int(line), reason)
-    ordered = sorted(found.items())
+            by_line.setdefault(int(line), reason)
+    ordered = sorted(by_line.items())
     if len(ordered) > MOST_LISTED:
         more = len(ordered) - MOST_LISTED - 1
         ordered = [
@@ -162,15 +162,15 @@ def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Seri
 def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
     """Find the lines directly below the header, up to the first data line, that describe the columns."""
     top = list(cells.head(HELP_ROWS).select(column.name for column in columns).iter_rows())
-    found = []
+    flags = []
     for row, first in zip(top, label.head(HELP_ROWS), strict=True):
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
         if not helps and not _matches(pl.Series([*row[:2], first], dtype=pl.String), "example").any():
             break
-        found.append(helps)
-    return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
+        flags.append(helps)
+    return pl.Series([*flags, *[False] * (cells.height - len(flags))], dtype=pl.Boolean)
 
 
 def _is_help_line(filled: list[tuple[Column, str]]) -> bool:
@@ -179,10 +179,10 @@ def _is_help_line(filled: list[tuple[Column, str]]) -> bool:
         return False
     if all(map(_is_help_text, texts)) and (len(texts) > 2 or any(len(_without_digits(text)) > 1 for text in texts)):
         return True  # the condition excludes two single letters, which may be a code and a name
-    named = [(column, cell, recognise(cell, 0, column.table)) for column, cell in filled]
+    triples = [(column, cell, recognise(cell, 0, column.table)) for column, cell in filled]
     if len(filled) > 1 and all(
         fold(cell) == fold(column.header) or (own is not None and own.name == column.name)
-        for column, cell, own in named
+        for column, cell, own in triples
     ):
         return True  # the headers of the columns once more, in any language
     typed = [(column, cell) for column, cell in filled if column.field.kind in _TYPED]
@@ -241,8 +241,8 @@ _TITLE: Final = r"\p{L}\s*:\s*$"
 def _pattern(kind: str) -> str:
     """Return the pattern of a kind with its words, which are folded: they also match with accents."""
     code = "note" if kind == "signature" else kind
-    found = sorted((word for word, of in words("line").items() if of == code), key=len, reverse=True)
-    return _PATTERNS[kind].replace("WORD", "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in found))
+    listed = sorted((word for word, of in words("line").items() if of == code), key=len, reverse=True)
+    return _PATTERNS[kind].replace("WORD", "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in listed))
 
 
 BY_MAPPING: Final = Message("left out by the mapping")
@@ -265,27 +265,27 @@ def with_answered_lines(
     `reasons` are those of `find_skipped`; `cells` has the columns that are read of the lines of `body`, which
     are on these `sheets`.
     """
-    given = pl.repeat(value=False, n=len(body.lines), eager=True)
+    answered = pl.repeat(value=False, n=len(body.lines), eager=True)
     for answer in answers:
         told = (body.lines % LINES_OF_SHEET).is_between(answer.first, answer.last)
         if answer.sheet is not None:
             told &= (body.lines // LINES_OF_SHEET).is_in([at for at, name in enumerate(sheets) if name == answer.sheet])
-        given |= told
+        answered |= told
         reasons = {reason: lines & ~told for reason, lines in reasons.items()}
         reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
     if table == "component":
         return reasons, []
     questions: list[Asked] = []
     left_out: list[int] = []
-    for start, end in _blocks(body, cells, reduce(or_, reasons.values()), given):
+    for start, end in _blocks(body, cells, reduce(or_, reasons.values()), answered):
         left_out += range(start, end)
         questions.append(_question(body, start, end, sheets))
     if questions:
-        reasons = {**reasons, OPEN: (given & False).scatter(left_out, values=True)}
+        reasons = {**reasons, OPEN: (answered & False).scatter(left_out, values=True)}
     return reasons, questions
 
 
-def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Series) -> Iterator[tuple[int, int]]:
+def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Series) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each run of lines that may be no rows."""
     keys = [name for name in _KEYS if name in cells.columns]
     if any(not cells[name].null_count() for name in cells.columns if name not in keys):
@@ -298,7 +298,7 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Serie
     words = {code for code in codes.drop_nulls().unique() if code_of(code, "no_answer") is not None}
     bounds = [0, *_starts(body), len(bare)]
     rows = list(
-        zip(bare.to_list(), skipped.to_list(), given.to_list(), codes.is_in(list(words)).to_list(), strict=True)
+        zip(bare.to_list(), skipped.to_list(), answered.to_list(), codes.is_in(list(words)).to_list(), strict=True)
     )
     alone = [
         start > 0
@@ -377,19 +377,19 @@ def _find_sums(
         for mark in ".,"
     }
     sums = {key: _Sums(values.set(totals, None)) for key, values in figures.items()}
-    found, begun = [], list(starts)
+    sums_at, begun = [], list(starts)
     for at in (likely | totals).arg_true():
         while begun and begun[0] <= at:
             start = begun.pop(0)
             for of_column in sums.values():
                 of_column.begin(start - 1)
-        given = [column.name for column in numbers if cells[column.name][at] is not None]
-        fits = all(any(sums[name, mark].fit(at, figures[name, mark][at]) for mark in ".,") for name in given)
-        if totals[at] or (given and fits):
-            found += [] if totals[at] else [at]
+        names = [column.name for column in numbers if cells[column.name][at] is not None]
+        fits = all(any(sums[name, mark].fit(at, figures[name, mark][at]) for mark in ".,") for name in names)
+        if totals[at] or (names and fits):
+            sums_at += [] if totals[at] else [at]
             for key, of_column in sums.items():
                 of_column.leave_out(at, 0.0 if totals[at] else figures[key][at])
-    return nothing.scatter(found, values=True)
+    return nothing.scatter(sums_at, values=True)
 
 
 def _wordy_lines(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
@@ -445,16 +445,16 @@ def of_one_table(
     if header.line == 0 or header.line != header.last_line:  # no header, or one of two lines, of which each is a part
         return body, ()
     rows = {at: body.row(at) for at in _candidates(body, header, table) if at not in helping}
-    found = {at: row for at, row in rows.items() if _fields(row, table).issuperset(REQUIRED_FIELDS[table])}
-    if not found:
+    headers_at = {at: row for at, row in rows.items() if _fields(row, table).issuperset(REQUIRED_FIELDS[table])}
+    if not headers_at:
         return body, ()
-    same = {at: _is_same(row, header, table) for at, row in found.items()}
-    left_out = set(found)
+    same = {at: _is_same(row, header, table) for at, row in headers_at.items()}
+    left_out = set(headers_at)
     faults: list[LineFault] = []
-    starts = sorted(found)
+    starts = sorted(headers_at)
     for at, end in zip(starts, [*starts[1:], body.cells.height], strict=True):
         if not same[at]:
-            faults += _faults(body, range(at + 1, end), found[at], int(body.lines[at]), table)
+            faults += _faults(body, range(at + 1, end), headers_at[at], int(body.lines[at]), table)
             left_out.update(range(at + 1, end))
     kept = pl.repeat(value=True, n=body.cells.height, eager=True).scatter(sorted(left_out), values=False)
     further = tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts)
@@ -466,14 +466,14 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
 
     Most people write the known headers in lower case, with spaces or underscores or neither.
     """
-    known = {column.header.strip().casefold() for column in header.columns}
-    known |= {text for name in headers(table) for text in (name, name.replace(" ", "_"), name.replace(" ", ""))}
-    found = pl.repeat(value=False, n=body.cells.height, eager=True)
+    titles = {column.header.strip().casefold() for column in header.columns}
+    titles |= {text for name in headers(table) for text in (name, name.replace(" ", "_"), name.replace(" ", ""))}
+    matches = pl.repeat(value=False, n=body.cells.height, eager=True)
     for column in header.columns:
         if column.name in REQUIRED_FIELDS[table] and f"c{column.position}" in body.cells.columns:
             cells = body.cells[f"c{column.position}"].str.strip_chars().str.to_lowercase()
-            found |= (cells.is_in(list(known)) | cells.str.contains(_UNIT)).fill_null(value=False)
-    return found.arg_true().to_list()
+            matches |= (cells.is_in(list(titles)) | cells.str.contains(_UNIT)).fill_null(value=False)
+    return matches.arg_true().to_list()
 
 
 def _fields(row: Cells, table: Table) -> set[str]:

@@ -4,11 +4,16 @@
 "sheet"?, "header_row"?, "units"?, "lists"?, "lines"?, "quantity"?, "decimal"?: "," | ".", "layout"?, "sheets"?,
 "encoding"?, "create"?, "components"?: {what is about one sheet, of the components sheet}}`; decisions §4 and §13.
 Fields and their values are checked here (`mapping.py`); `header.py` looks for the columns in the file.
+
+How a table was read is published with the effect of the mapping. Where a needed column is not known, the table is
+refused with its outline, so that a person can name it. An outline has the form of the source of a file that was read:
+what each header alone says, and samples of the cells. No row is read.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
@@ -22,19 +27,23 @@ from pipelines.reading.grammar import Sense, measure_of
 from pipelines.reading.grid import (
     CLEARED,
     MOST_COLUMNS,
-    TEXT,
     Column,
+    Grid,
     ReadingRefused,
     Table,
+    cut,
     fields_of,
     invalid_mapping,
+    letter,
 )
+from pipelines.reading.questions import NOTHING_READ
 from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
 from pipelines.reading.words import read_material, unit_of
 from schemas.fields import SKU_CODE
+from schemas.imports.types import ImportSource, SourceSheet
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import fold
 
 Words: TypeAlias = Mapping[str, Mapping[str, object]]
@@ -83,8 +92,8 @@ class Rewriting:
         """Return whether a material's text names the family that replaces it, and its kind: `Weißblech` for metal."""
         if self.column.field.name not in MATERIALS or (to := self.cells.get(fold(cell))) is None:
             return False
-        named, plain = (read_material(text, str(self.column.field.vocabulary)) for text in (cell, to))
-        return named is not None and named.detail is not None and plain == (named.family, None)
+        material, plain = (read_material(text, str(self.column.field.vocabulary)) for text in (cell, to))
+        return material is not None and material.detail is not None and plain == (material.family, None)
 
     def own_words_in(self, cells: pl.Series) -> dict[str, object]:
         """Return the company's own words that occur in the cells, with their values."""
@@ -113,7 +122,7 @@ def named_field(name: str, table: Table) -> Column:
         alike = get_close_matches(fold(name).replace(" ", "_"), _all_field_names(table), n=_NEAREST, cutoff=0.0)
         near = ", ".join(list(dict.fromkeys([*meant, *alike]))[:_NEAREST])
         message = Message(
-            "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=shown(name), near=near
+            "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=quote(name), near=near
         )
         raise invalid_mapping(message)
     return column
@@ -150,7 +159,7 @@ def check_rewriting(name: str, texts: object, table: Table) -> Rewriting:
             raise invalid_mapping(message, place)
         if cells.setdefault(fold(text), cell) != cell:
             message = Message(
-                "{text} is written in two ways that differ only in case, accents or spaces; keep one.", text=shown(text)
+                "{text} is written in two ways that differ only in case, accents or spaces; keep one.", text=quote(text)
             )
             raise invalid_mapping(message, place)
         if cell is not None:
@@ -164,22 +173,24 @@ def with_own_words(rewritings: Iterable[Rewriting], words: Words, table: Table) 
     Fields that the table lacks are left out. A word was checked when the company stored it; if its value has left the
     vocabulary since, the cell is a fault like any other.
     """
-    found = {rewriting.column.name: rewriting for rewriting in rewritings}
+    by_name = {rewriting.column.name: rewriting for rewriting in rewritings}
     for name, values in words.items():
         if (column := field_column(name, table)) is None:
             continue
-        of_mapping = found.get(column.name) or Rewriting(column, {}, {})
+        of_mapping = by_name.get(column.name) or Rewriting(column, {}, {})
         own = {text: value for text, value in values.items() if fold(text) not in of_mapping.cells}
         cells = {fold(text): _cell_text(value) for text, value in own.items()}
-        found[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own={**of_mapping.own, **own})
-    return tuple(found.values())
+        by_name[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own={**of_mapping.own, **own})
+    return tuple(by_name.values())
 
 
 def with_names(columns: Iterable[Column], rewritings: Iterable[Rewriting]) -> tuple[Column, ...]:
     """Return the columns, those of references with the names that the company's records have."""
-    own = [each for each in rewritings if each.column.field.kind == "uuid" and each.own]
+    own = [rewriting for rewriting in rewritings if rewriting.column.field.kind == "uuid" and rewriting.own]
     return tuple(
-        replace(column, names=tuple(name for each in own if each.applies_to(column) for name in each.own))
+        replace(
+            column, names=tuple(name for rewriting in own if rewriting.applies_to(column) for name in rewriting.own)
+        )
         if column.field.kind == "uuid"
         else column
         for column in columns
@@ -191,7 +202,7 @@ def _check_value(column: Column, text: str, place: str) -> None:
     if text in CLEARED and column.field.nullable:
         return
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
-        message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=shown(text))
+        message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=quote(text))
         raise invalid_mapping(message, place)
     if column.field.name in MATERIALS and read_material(text, str(column.field.vocabulary)) is not None:
         return
@@ -220,8 +231,6 @@ def _all_field_names(table: Table) -> list[str]:
     return [name for name in (*own, *more) if field_column(name, table) is not None]
 
 
-Replaced: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
-"""By column, the texts that were replaced: the cell that is read instead, and the number of rows."""
 LAYOUTS: Final = ("rows", "long", "wide", "materials")
 LISTS: Final = ("iso", "uk_rpd", "uk_nations", "us_states", "97_129", "ours")
 QUANTITIES: Final = ("multiply", "divide", "ignore")
@@ -340,7 +349,7 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
     sheets = _member(
         mapping,
         "sheets",
-        lambda given: given == "all" or (isinstance(given, list) and bool(given) and all(map(_is_text, given))),
+        lambda value: value == "all" or (isinstance(value, list) and bool(value) and all(map(_is_text, value))),
         must,
     )
     must = Message("encoding must be the name of an encoding, such as windows-1250")
@@ -358,17 +367,19 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
     if unknown := sorted(set(mapping) - set(keys)):
-        raise _wrong_mapping(Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys)))
+        raise _wrong_mapping(Message("{key} is none of its keys: {keys}", key=quote(unknown[0]), keys=", ".join(keys)))
 
 
 def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     """Return the members of `SheetMapping` for one sheet."""
     sheet = _member(mapping, "sheet", _is_text, Message("sheet must be the name of a sheet"))
     must = Message("header_row must be a line number, counted from 1, or 0 where there is no header")
-    row = _member(mapping, "header_row", lambda given: type(given) is int and given >= 0, must)
+    row = _member(mapping, "header_row", lambda number: type(number) is int and number >= 0, must)
     columns, off = _check_columns(_object_at(mapping, "columns", _COLUMNS), table)
-    given = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
-    constants = tuple(constant_column(name, value, table, at) for at, (name, value) in enumerate(given.items()))
+    sent_constants = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
+    constants = tuple(
+        constant_column(name, value, table, at) for at, (name, value) in enumerate(sent_constants.items())
+    )
     _check_unique(constants)
     of_columns = [named_field(name, table) for name in columns]
     if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
@@ -402,37 +413,37 @@ def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
     """Return a field with its unit, which can be converted into the unit of the field."""
     column = named_field(name, table)
     if (said := measure_of(unit, column.field.unit)) is None:
-        wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
+        wrong = Message("{unit} is no unit of {name} that can be converted", unit=quote(unit), name=name)
         raise _wrong_mapping(wrong, f"mapping.units.{name}")
     return column, said
 
 
-def _choices(mapping: JsonMapping, key: str, known: Sequence[str], must: Message) -> dict[str, str]:
+def _choices(mapping: JsonMapping, key: str, allowed: Sequence[str], must: Message) -> dict[str, str]:
     """Return what the mapping chooses for columns, named by header or letter."""
     chosen = _object_at(mapping, key, must)
-    if not all(choice in known for choice in chosen.values()):
+    if not all(choice in allowed for choice in chosen.values()):
         raise _wrong_mapping(must)
     return {column: str(choice) for column, choice in chosen.items()}
 
 
-def _lines(given: Mapping[str, object]) -> tuple[MappedLines, ...]:
+def _lines(sent: Mapping[str, object]) -> tuple[MappedLines, ...]:
     lines = []
-    for text, use in given.items():
-        found = _RANGE.fullmatch(text)
-        if found is None or use not in ("skip", "read"):
+    for text, use in sent.items():
+        match = _RANGE.fullmatch(text)
+        if match is None or use not in ("skip", "read"):
             raise _wrong_mapping(_LINES_MUST)
-        sheet, first, last = found.groups()
+        sheet, first, last = match.groups()
         lines.append(MappedLines(int(first), int(last or first), use == "read", sheet))
     return tuple(lines)
 
 
-def _check_columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
+def _check_columns(sent: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
     """Return the headers of each field that is mapped, and the fields that are switched off."""
     columns: dict[str, tuple[str, ...]] = {}
     off: list[Column] = []
-    fields = {name: named_field(name, table) for name in given}
+    fields = {name: named_field(name, table) for name in sent}
     _check_unique(fields.values())
-    for name, to in given.items():
+    for name, to in sent.items():
         headers = to if isinstance(to, list) else [to]
         if to is None:
             off.append(fields[name])
@@ -460,45 +471,105 @@ def _object_at(mapping: JsonMapping, key: str, must: Message) -> JsonMapping:
 
 def _member(mapping: JsonMapping, key: str, fits: Callable[[Any], bool], must: Message) -> Any:
     """Return a member of the mapping, None where it is not given. Refuse one that does not fit."""
-    given = mapping.get(key)
-    if given is not None and not fits(given):
+    value = mapping.get(key)
+    if value is not None and not fits(value):
         raise _wrong_mapping(must)
-    return given
+    return value
 
 
-def _is_object(given: object) -> bool:
-    return isinstance(given, Mapping)
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
-def _is_text(given: object) -> bool:
-    return isinstance(given, str)
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _wrong_mapping(what: Message, field: str = "mapping") -> ReadingRefused:
     return invalid_mapping(Message("The mapping is wrong: {wrong}.", wrong=what), field)
 
 
-def apply_rewritings(
-    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
-) -> tuple[pl.DataFrame, pl.DataFrame | None, Words, Replaced]:
-    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text.
+Off: TypeAlias = tuple[tuple[str, int | None, str | None], ...]
+"""The fields that a mapping switches off, each with the position and header of the column it would be read from."""
+Samples: TypeAlias = Mapping[int, list[str]]
+"""Texts of a column's cells, by the column's position."""
+_SAMPLED_ROWS: Final = 200
+_MOST_SAMPLES: Final = 3
+_LONGEST_SAMPLE: Final = 60
+_MOST_OUTLINED: Final = 500
+"""Most columns of an outline: a person looks through them."""
 
-    The third member are the company's own words that were replaced, by field; the fourth is every replaced text.
+
+def samples_of(cells: pl.DataFrame) -> Samples:
+    """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
+    top = cells.head(_SAMPLED_ROWS)
+    texts = {int(name[1:]): top[name].drop_nulls().unique(maintain_order=True) for name in top.columns}
+    return {at: [cut(text, _LONGEST_SAMPLE) for text in distinct.head(_MOST_SAMPLES)] for at, distinct in texts.items()}
+
+
+def published_table(
+    sheet: str | None,
+    header_row: int,
+    columns: Iterable[Column],
+    ignored: Iterable[tuple[int, str]],
+    *,
+    samples: Samples,
+    mapped: SheetMapping,
+    off: Off,
+    in_question: Collection[int] = (),
+) -> SourceSheet:
+    """Return where a table is read from, as `source.components` shows it, with the effect of the mapping.
+
+    Of the `columns`, constants of the mapping are none of the file, and those `in_question` by position are not read.
+    `samples` are texts of columns by position, for people who choose the fields; empty columns have none.
     """
-    used: dict[str, dict[str, object]] = {}
-    replaced: dict[str, dict[str, tuple[str, int]]] = {}
-    for column in columns:
-        for rewriting in mapped.values:
-            if rewriting.applies_to(column):
-                before = cells[column.name]
-                after = rewriting.apply(before)
-                if words := rewriting.own_words_in(before):
-                    used.setdefault(rewriting.column.name, {}).update(words)
-                changed = before.ne_missing(after)
-                pairs = pl.DataFrame({"text": before, "cell": after}).filter(changed & after.is_not_null())
-                counted = pairs.group_by("text", "cell", maintain_order=True).len().iter_rows()
-                replaced.setdefault(column.name, {}).update({text: (cell, rows) for text, cell, rows in counted})
-                cells = cells.with_columns(after.alias(column.name))
-                if kinds is not None:
-                    kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
-    return cells, kinds, used, replaced
+    columns = list(columns)
+    of_file = [column for column in columns if column.constant is None]
+    read = [column for column in of_file if column.position not in in_question]
+    table: SourceSheet = {
+        "sheet": sheet,
+        "header_row": header_row,
+        "columns": [{"field": c.name, "column": letter(c.position), "header": cut(c.header)} for c in read],
+        "ignored": [{"column": letter(at), "header": cut(header)} for at, header in ignored],
+        "decimal_marks": {},
+        "hidden": None,
+        "samples": {letter(at): texts for at, texts in samples.items() if texts},
+        "words": {},
+        "mapped": list(dict.fromkeys(column.name for column in of_file if column.mapped)),
+        "switched_off": [
+            {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
+        ],
+        "constants": {c.name: c.constant for c in columns if c.constant is not None},
+        "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in mapped.values if rewriting.sent},
+    }
+    if mapped.header_row is not None:
+        table["header_row_mapped"] = True
+    return table
+
+
+def outline_of(
+    table: Table,
+    sheet: str | None,
+    mapped: SheetMapping,
+    off: Off,
+    *,
+    header_row: int,
+    cells: Sequence[str | None],
+    body: Grid,
+    recognised: Sequence[Column],
+) -> ImportSource:
+    """Return the outline of a table; `cells` is its header, `body` are the lines below.
+
+    A field that several columns fit is given to none of them.
+    """
+    fitting = Counter((column.table, column.name) for column in recognised)
+    columns = [column for column in recognised if fitting[column.table, column.name] == 1][:_MOST_OUTLINED]
+    samples, used = samples_of(body.cells), {column.position for column in columns}
+    others = [(at, cell or "") for at, cell in enumerate(cells) if at not in used and (cell or samples.get(at))]
+    others = others[:_MOST_OUTLINED]
+    texts = {at: samples.get(at, []) for at in (*used, *dict(others))}
+    every = [*columns, *mapped.constants]
+    part = published_table(sheet, header_row, every, others, samples=texts, mapped=mapped, off=off)
+    source: ImportSource = {**NOTHING_READ, "components": part} if table == "component" else {**NOTHING_READ, **part}
+    source["layout"] = "long" if any(column.table == "component" for column in columns) else "rows"
+    return source

@@ -34,24 +34,24 @@ def detect_media_type(file: BinaryIO, declared: MediaType | None) -> MediaType:
     head = file.read(_HEAD_BYTES)
     if head.startswith((_OLE, _ZIP)):
         container, marks = ("ole", ole_streams(file)) if head.startswith(_OLE) else ("ooxml", main_types(file))
-        found = next((kind for kind in MEDIA_TYPES if kind.container == container and kind.marks & marks), None)
+        media_type = next((kind for kind in MEDIA_TYPES if kind.container == container and kind.marks & marks), None)
     else:
-        found = _of_signature(head)
-    if found is None:
+        media_type = _of_signature(head)
+    if media_type is None:
         raise Unfit(
             "unsupported_media_type",
             Message("The file's bytes are none of the kinds that are taken: {taken}.", taken=TAKEN),
         )
-    if declared not in {None, found}:
+    if declared not in {None, media_type}:
         assert declared is not None
         sentence = Message(
             "The file is declared as {declared}, but its bytes are {found}; "
             "declare what it is, or send it as application/octet-stream.",
             declared=declared.media_type,
-            found=found.media_type,
+            found=media_type.media_type,
         )
         raise Unfit("unsupported_media_type", sentence)
-    return found
+    return media_type
 
 
 def _of_signature(head: bytes) -> MediaType | None:
@@ -220,7 +220,7 @@ def parse_xml(
     """
     parser = ParserCreate()
     parser.buffer_text = True
-    depth = deepest = given = 0
+    depth = deepest = size = 0
 
     def enter(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth, deepest
@@ -243,8 +243,8 @@ def parse_xml(
         for piece in pieces:
             for part in [piece] if deepest else _split_small(piece):
                 parser.Parse(part, False)
-                given += len(part)
-                waiting = given - max(parser.CurrentByteIndex, 0)  # -1 means that nothing was found yet
+                size += len(part)
+                waiting = size - max(parser.CurrentByteIndex, 0)  # -1 means that nothing was found yet
                 if waiting > (_LONGEST_TOKEN if deepest else _LONGEST_PROLOG):
                     raise NoXmlError("one of its tags is longer than any document's")
             if until():

@@ -58,14 +58,14 @@ class TypedRows:
     """The rows of an import, ready to be written, and the report of those that are not.
 
     `values` has one row per SKU: `row`, `line`, `sheet`, `sku_code`, `name`, then each given field typed; lists are
-    Postgres array literals, `volumes` and `components` JSON text. `given` has the same fields as booleans: an empty
+    Postgres array literals, `volumes` and `components` JSON text. `presence` has the same fields as booleans: an empty
     cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet and line;
     `rejected` counts the SKUs and lines that they keep out. `unnamed` are rows with a fault that also give no name,
     which is one more fault where the SKU is not stored: `sheet`, `line`, `sku_code`, `column`.
     """
 
     values: pl.DataFrame
-    given: pl.DataFrame
+    presence: pl.DataFrame
     errors: pl.DataFrame
     rejected: int
     unnamed: pl.DataFrame
@@ -78,8 +78,8 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     """
     main = type_sheet(upload.main)
     if main.sheet.taken:
-        found = main.values["sku_code"].is_in(list(main.sheet.taken))
-        main = main.with_faults("sku_code", faults_where(found, "duplicate_sku_code", _TAKEN))
+        taken = main.values["sku_code"].is_in(list(main.sheet.taken))
+        main = main.with_faults("sku_code", faults_where(taken, "duplicate_sku_code", _TAKEN))
     main = _with_repeat_faults(main)
     main, volumes = _with_volumes(main, default_year, served_markets)
     graphs = _NO_GRAPHS if upload.parts is None else _read_graphs(type_sheet(upload.parts))
@@ -89,22 +89,22 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(graphs.faulty | unread)).fill_null(value=False)
     columns = [column for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[column.name].alias(column.name) for column in columns])
-    given = pl.DataFrame([main.given[column.name].alias(column.name) for column in columns])
+    presence = pl.DataFrame([main.presence[column.name].alias(column.name) for column in columns])
     if volumes is not None:
-        values, given = values.with_columns(volumes=volumes), given.with_columns(volumes=volumes.is_not_null())
+        values, presence = values.with_columns(volumes=volumes), presence.with_columns(volumes=volumes.is_not_null())
     values = values.with_columns(main.sheet.places(main.sheet.table["line"])).filter(~bad)
-    given = given.filter(~bad)
+    presence = presence.filter(~bad)
     if upload.parts is not None:
-        values, given = _with_graphs(values, given, code, graphs, upload.parts)
+        values, presence = _with_graphs(values, presence, code, graphs, upload.parts)
     values = values.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).select(*_PLACE, pl.exclude(_PLACE))
-    known = set(code.drop_nulls())
-    without_row = sum(fault.sku_code not in unread & known for fault in main.sheet.faults)
-    rejected = int(bad.sum()) + without_row + len(graphs.faulty - known) + graphs.nameless
+    codes = set(code.drop_nulls())
+    without_row = sum(fault.sku_code not in unread & codes for fault in main.sheet.faults)
+    rejected = int(bad.sum()) + without_row + len(graphs.faulty - codes) + graphs.nameless
     errors = pl.concat([_error_rows(typed) for typed in (main, graphs.typed) if typed is not None])
     if upload.parts is not None and upload.parts.name == upload.main.name:
         errors = errors.sort("line", maintain_order=True)
     errors = errors.with_columns(pl.col("line") % LINES_OF_SHEET)
-    return TypedRows(values, given, errors, rejected, _unnamed(main))
+    return TypedRows(values, presence, errors, rejected, _unnamed(main))
 
 
 def _unnamed(main: TypedSheet) -> pl.DataFrame:
@@ -115,8 +115,8 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     column = next(column for column in main.sheet.columns if column.name == "name")
     place = None if column.constant is not None else letter(column.position)
     rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
-    found = rows.filter(faulty & ~main.given["name"] & rows["sku_code"].is_not_null())
-    return found.with_columns(main.sheet.places(found["line"])).with_columns(column=pl.lit(place, pl.String))
+    nameless = rows.filter(faulty & ~main.presence["name"] & rows["sku_code"].is_not_null())
+    return nameless.with_columns(main.sheet.places(nameless["line"])).with_columns(column=pl.lit(place, pl.String))
 
 
 def _is_at(at: pl.Series, height: int) -> pl.Series:
@@ -131,15 +131,15 @@ def _with_repeat_faults(main: TypedSheet) -> TypedSheet:
     if not repeats.height:
         return main
     first = table.filter(pl.col("code").is_first_distinct()).select("code", first="line")
-    found = repeats.join(first, on="code", how="left", maintain_order="left")
+    later = repeats.join(first, on="code", how="left", maintain_order="left")
     messages = [
         Message(
             "The same sku_code stands in line {line}, which counts; give each SKU one line, or another code.", line=line
         )
-        for line in found["first"]
+        for line in later["first"]
     ]
     texts = pl.Series(map(to_json, messages), dtype=pl.String)
-    return main.with_faults("sku_code", found.select("at", code=pl.lit("duplicate_sku_code"), message=texts))
+    return main.with_faults("sku_code", later.select("at", code=pl.lit("duplicate_sku_code"), message=texts))
 
 
 def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, pl.Series | None]:
@@ -162,13 +162,13 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
         sentence = Message(
             "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=column.market
         )
-        main = main.with_faults(column.name, faults_where(main.given[column.name], "unknown_market", sentence))
+        main = main.with_faults(column.name, faults_where(main.presence[column.name], "unknown_market", sentence))
     ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
-    dated = [_volume_members(column, main.values[column.name], main.given[column.name], years) for column in ordered]
+    dated = [_volume_members(column, main.values[column.name], main.presence[column.name], years) for column in ordered]
     texts = _joined(dated, "{", "}") if dated else none.cast(pl.String)
     overlaps = list(_overlap_faults(ordered, {column.name: str(column.market) for column in columns}, main, years))
-    for name, found in overlaps:
-        main = main.with_faults(name, found)
+    for name, faults in overlaps:
+        main = main.with_faults(name, faults)
     if overlaps:
         sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
         ordered_texts = [None if text is None else sort(json.loads(text)) for text in texts]
@@ -176,14 +176,14 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
     return main, texts
 
 
-def _volume_members(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
+def _volume_members(column: Column, values: pl.Series, presence: pl.Series, years: pl.Series) -> pl.Series:
     """Return the members of one column, each under its market, its year or that of its row, and its half."""
     if column.year:
-        return _members(f"{column.market}/{column.year}/{column.half}", values, given)
+        return _members(f"{column.market}/{column.year}/{column.half}", values, presence)
     row = pl.DataFrame({"year": years, "units": values})
     units = pl.col("units").cast(pl.String).fill_null("null")
     text = row.select(pl.format(f'"{column.market}/{{}}/{column.half}":{{}}', "year", units)).to_series()
-    return text.set(~given, None)
+    return text.set(~presence, None)
 
 
 def _overlap_faults(
@@ -195,7 +195,7 @@ def _overlap_faults(
             continue
         if first.year is not None and later.year is not None and first.year != later.year:
             continue
-        met = main.given[first.name] & main.given[later.name]
+        met = main.presence[first.name] & main.presence[later.name]
         if first.year != later.year:
             met &= years == (first.year or later.year)
         if {codes[first.name], codes[later.name]} == {first.market}:
@@ -212,19 +212,19 @@ def _overlap_faults(
 
 
 def _with_graphs(
-    values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, graphs: "_Graphs", parts: Sheet
+    values: pl.DataFrame, presence: pl.DataFrame, codes: pl.Series, graphs: "_Graphs", parts: Sheet
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add their graphs to the rows, and a row for each SKU that only the components name."""
     texts = graphs.texts
     values = values.join(texts.select("sku_code", "components"), on="sku_code", how="left", maintain_order="left")
-    given = given.with_columns(components=values["components"].is_not_null())
+    presence = presence.with_columns(components=values["components"].is_not_null())
     alone = texts.filter(~pl.col("sku_code").is_in(codes.drop_nulls().unique().implode()))
     if alone.height:
         extra = alone.with_columns(parts.places(alone["line"]))
         values = pl.concat([values, extra.select("line", "sheet", "sku_code", "components")], how="diagonal")
         given_alone = alone.select("sku_code", "components").select(pl.all().is_not_null())
-        given = pl.concat([given, given_alone], how="diagonal").fill_null(value=False)
-    return values, given
+        presence = pl.concat([presence, given_alone], how="diagonal").fill_null(value=False)
+    return values, presence
 
 
 def _error_rows(typed: TypedSheet) -> pl.DataFrame:
@@ -281,17 +281,17 @@ def _read_graphs(typed: TypedSheet) -> _Graphs:
     pieces: list[pl.DataFrame] = []
     for start in range(0, max(len(code), 1), _LINES_AT_A_TIME):
         objects = {group: _component_objects(typed.part(start, _LINES_AT_A_TIME), group) for group in groups}
-        there = {f"there:{group}": found.is_not_null() for group, found in objects.items()}
+        there = {f"there:{group}": object_texts.is_not_null() for group, object_texts in objects.items()}
         pieces.append(pl.DataFrame({"text": _joined(list(objects.values()), "", ""), **there}))
-    found = pl.concat(pieces)
+    whole = pl.concat(pieces)
     for group in groups:
-        typed = _with_missing_values(typed, group, found[f"there:{group}"])
-    table = pl.DataFrame({"sku_code": code, "line": lines, "text": found["text"]})
+        typed = _with_missing_values(typed, group, whole[f"there:{group}"])
+    table = pl.DataFrame({"sku_code": code, "line": lines, "text": whole["text"]})
     faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
     faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
-    named = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
+    has_graph = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
     texts = (
-        table.filter(named & ~pl.col("sku_code").is_in(list(faulty)))
+        table.filter(has_graph & ~pl.col("sku_code").is_in(list(faulty)))
         .group_by("sku_code", maintain_order=True)
         .agg(
             pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
@@ -308,7 +308,7 @@ def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series)
     if not any(column.fixed for column in columns.values()):
         nothing = there
         for field in ("material_family", "component_id"):
-            nothing &= ~typed.given[names[field]] if field in names else True
+            nothing &= ~typed.presence[names[field]] if field in names else True
         name, message = names.get("material_family", "material_family"), _WITHOUT_MATERIAL
         if not {"material_family", "component_id"} & names.keys() and "weight_g" in names:
             name, message = names["weight_g"], _unknown_material(columns["weight_g"])
@@ -316,14 +316,18 @@ def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series)
     for substance in SUBSTANCES:
         status = names.get(f"{substance}_status")
         for part in PARTS[1:]:
-            named = names.get(f"{substance}_{part}")
-            if named is not None:
-                alone = typed.given[named] if status is None else typed.given[named] & ~typed.given[status]
+            value_column = names.get(f"{substance}_{part}")
+            if value_column is not None:
+                alone = (
+                    typed.presence[value_column]
+                    if status is None
+                    else typed.presence[value_column] & ~typed.presence[status]
+                )
                 message = Message(
                     "A measured value needs its status beside it; write {substance}_status as well.",
                     substance=substance,
                 )
-                typed = typed.with_faults(named, faults_where(alone, "required", message))
+                typed = typed.with_faults(value_column, faults_where(alone, "required", message))
     return typed
 
 
@@ -373,7 +377,7 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     else:
         telling = [column for column in columns if column.field not in WEIGHT_HELPERS]
         telling = [column for column in telling if column.constant is None] or telling
-        there = reduce(or_, (typed.given[column.name] for column in telling)) & there.fill_null(value=True)
+        there = reduce(or_, (typed.presence[column.name] for column in telling)) & there.fill_null(value=True)
     members = [_member(name, constant) for name, constant in constants.items()]
     return _joined([*members, *parts], "{", "}").set(~there, None)
 
@@ -388,9 +392,9 @@ def _substance_members(values: dict[str, pl.Series]) -> pl.Series | None:
     """Return the substance columns of each line as one member, null where none is given."""
     entries = []
     for name in SUBSTANCES:
-        found = [_member(part, values[f"{name}_{part}"]) for part in PARTS if f"{name}_{part}" in values]
-        if found:
-            entries.append(_joined(found, f'"{name}":{{', "}"))
+        members = [_member(part, values[f"{name}_{part}"]) for part in PARTS if f"{name}_{part}" in values]
+        if members:
+            entries.append(_joined(members, f'"{name}":{{', "}"))
     return _joined(entries, '"substances":{', "}") if entries else None
 
 
@@ -398,7 +402,7 @@ def _member(name: str, values: pl.Series, *, are_lists: bool = False) -> pl.Seri
     return _members(name, values, values.is_not_null(), are_lists=are_lists)
 
 
-def _members(key: str, values: pl.Series, given: pl.Series, *, are_lists: bool = False) -> pl.Series:
+def _members(key: str, values: pl.Series, presence: pl.Series, *, are_lists: bool = False) -> pl.Series:
     """Return `"key":value` for each row where the value is given (a given null is `null`), else null.
 
     Text is encoded once for each distinct value; array literals (`{a,b}`) become JSON arrays.
@@ -411,7 +415,7 @@ def _members(key: str, values: pl.Series, given: pl.Series, *, are_lists: bool =
     else:
         texts = values.cast(pl.String)
     pairs = pl.DataFrame({"text": texts.fill_null("null")}).select(pl.lit(f"{json.dumps(key)}:") + pl.col("text"))
-    return pairs.to_series().set(~given, None)
+    return pairs.to_series().set(~presence, None)
 
 
 def _joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 import polars as pl
@@ -48,21 +48,23 @@ from pipelines.reading.lines import (
 )
 from pipelines.reading.mapping import (
     CheckedMapping,
-    Replaced,
+    Off,
     Rewriting,
+    Samples,
     SheetMapping,
     Words,
-    apply_rewritings,
+    published_table,
     same_field,
+    samples_of,
     with_names,
 )
-from pipelines.reading.published import Off, Samples, published_table, question, samples_of
+from pipelines.reading.questions import question
 from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, SourceSheet
 from schemas.issues import QuestionKind
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.texts import INVISIBLE, control_in
 from schemas.words import fold
 
@@ -97,44 +99,46 @@ def with_new_names(
         if not names:
             continue
         if ids is None:
-            some = ", ".join(shown(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+            some = ", ".join(quote(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
             message = Message(
                 "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import "
                 "makes these records, or correct the names.",
                 names=some,
                 mapping={"create": True},
             )
-            asked = question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
-            questions.append(asked)
+            about = question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
+            questions.append(about)
             continue
         if len(names) > MOST:
             message = Message(
                 "{column} has {count} names that no record has; with create at most {most} are made. Add the records "
                 "first, or map the right column.",
-                column=shown(column.header),
+                column=quote(column.header),
                 count=len(names),
                 most=MOST,
             )
             raise invalid_mapping(message)
-        given = {name: str(uuid5(ids, f"{kind}/{fold(name)}")) for name in names}
-        new = {fold(name): cell for name, cell in given.items()}
-        rewritings.append(Rewriting(column, new, {}, given))
+        new_ids = {name: str(uuid5(ids, f"{kind}/{fold(name)}")) for name in names}
+        new = {fold(name): cell for name, cell in new_ids.items()}
+        rewritings.append(Rewriting(column, new, {}, new_ids))
     return replace(mapped, values=(*mapped.values, *rewritings)) if rewritings else mapped, tuple(questions)
 
 
 def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]) -> list[str]:
     """Return the cells that are no id, that no record has as its name, and that can be one."""
-    known = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
+    own_words = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
     names = []
     for name in (cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)):
         if name and name not in CLEARED and len(name) <= _LONGEST and not control_in(name):
             try:
                 UUID(name)
             except ValueError:
-                names += [] if fold(name) in known else [name]
+                names += [] if fold(name) in own_words else [name]
     return names
 
 
+Replaced: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
+"""By column, the texts that were replaced: the cell that is read instead, and the number of rows."""
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
 _MOST_READ_COLUMNS = 500
@@ -152,7 +156,7 @@ class Sheet:
     `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
     rows of the file that was sent first have them. `questions` are what was not understood and so not read: of weights
-    without a certain unit the positions are `asked`, of graphs the lines of their parts are `held`. `watched` are
+    without a certain unit the positions are `in_question`, of graphs the lines of their parts are `held`. `watched` are
     columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them. `sheets` are those
     that the table is read from, where they are several; `name` and `header_row` are of the first. `filled` are texts of
     merged cells by position, with the rows that they were filled into.
@@ -176,7 +180,7 @@ class Sheet:
     replaced: Replaced = field(default_factory=dict)
     taken: tuple[str, ...] = ()
     questions: tuple[Asked, ...] = ()
-    asked: frozenset[int] = frozenset()
+    in_question: frozenset[int] = frozenset()
     held: tuple[int, ...] = ()
     watched: tuple[Column, ...] = ()
     others: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -222,7 +226,7 @@ class Sheet:
             samples=self.samples,
             mapped=self.mapped,
             off=self.off,
-            asked=self.asked,
+            in_question=self.in_question,
         )
         return {**table, "decimal_marks": self.marks, "words": {name: dict(of) for name, of in self.words.items()}}
 
@@ -294,6 +298,32 @@ class Sheet:
         return replace(self, columns=tuple(kept)) if off else self
 
 
+def apply_rewritings(
+    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
+) -> tuple[pl.DataFrame, pl.DataFrame | None, Words, Replaced]:
+    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text.
+
+    The third member are the company's own words that were replaced, by field; the fourth is every replaced text.
+    """
+    used: dict[str, dict[str, object]] = {}
+    replaced: dict[str, dict[str, tuple[str, int]]] = {}
+    for column in columns:
+        for rewriting in mapped.values:
+            if rewriting.applies_to(column):
+                before = cells[column.name]
+                after = rewriting.apply(before)
+                if words := rewriting.own_words_in(before):
+                    used.setdefault(rewriting.column.name, {}).update(words)
+                changed = before.ne_missing(after)
+                pairs = pl.DataFrame({"text": before, "cell": after}).filter(changed & after.is_not_null())
+                counted = pairs.group_by("text", "cell", maintain_order=True).len().iter_rows()
+                replaced.setdefault(column.name, {}).update({text: (cell, rows) for text, cell, rows in counted})
+                cells = cells.with_columns(after.alias(column.name))
+                if kinds is not None:
+                    kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
+    return cells, kinds, used, replaced
+
+
 def read_sheet(
     grid: Grid,
     name: str | None,
@@ -335,7 +365,7 @@ def read_sheet(
         columns,
         header.ignored,
         cells,
-        decimal_marks(cells, kinds, columns, given=mapped.decimal, delimiter=delimiter),
+        decimal_marks(cells, kinds, columns, of_mapping=mapped.decimal, delimiter=delimiter),
         body.faults,
         kinds,
         skipped_lines(body.lines, reasons, further),
@@ -347,7 +377,7 @@ def read_sheet(
         words,
         replaced,
         questions=(*header.questions, *questions, *about_lines),
-        asked=header.asked,
+        in_question=header.in_question,
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
@@ -413,20 +443,20 @@ def _help_below(below: Grid, header: Header) -> set[int]:
     label = _label_cells(top, header)
     if label is None or any(position == 0 for position, _ in header.ignored):
         label = pl.repeat(None, top.cells.height, dtype=pl.String, eager=True)
-    found = help_lines(_select_columns(top.cells, header.columns), header.columns, label)
-    return set(found.arg_true())
+    helps = help_lines(_select_columns(top.cells, header.columns), header.columns, label)
+    return set(helps.arg_true())
 
 
 def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
-    found = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
-    hidden = {name for name, any_held in zip(cells.columns, found, strict=False) if any_held}
+    are_hidden = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
+    hidden = {name for name, any_held in zip(cells.columns, are_hidden, strict=False) if any_held}
     for column in (column for column in columns if column.name in hidden):
         of_text = column.field.kind == "text" and column.name != "sku_code"
-        given = cells[column.name].str
-        shown = given.strip_chars(INVISIBLE) if of_text else given.replace_all(anywhere, "")
-        cells = cells.with_columns(shown.set(shown.str.strip_chars() == "", None).alias(column.name))
+        texts = cells[column.name].str
+        visible = texts.strip_chars(INVISIBLE) if of_text else texts.replace_all(anywhere, "")
+        cells = cells.with_columns(visible.set(visible.str.strip_chars() == "", None).alias(column.name))
     return cells
 
 

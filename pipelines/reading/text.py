@@ -32,7 +32,7 @@ from pipelines.reading.grid import (
     without_blank_rows,
 )
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
@@ -54,40 +54,35 @@ class Text:
 def checked_encoding(name: str) -> str:
     """Return the codec of the encoding that a mapping names. Raises `ReadingRefused` for a name that none has."""
     try:
-        found = codecs.lookup(name)
-        if found._is_text_encoding:
-            return next((own for own in encodings() if codecs.lookup(own) == found), found.name)
+        codec = codecs.lookup(name)
+        if codec._is_text_encoding:
+            return next((own for own in encodings() if codecs.lookup(own) == codec), codec.name)
     except (LookupError, ValueError):
         pass
     raise invalid_mapping(
         Message(
             "The mapping is wrong: {wrong}.",
-            wrong=Message("{name} is no encoding; name one such as {known}", name=shown(name), known="windows-1250"),
+            wrong=Message("{name} is no encoding; name one such as {known}", name=quote(name), known="windows-1250"),
         )
     )
 
 
-def decode(data: bytes, given: str | None = None) -> Text:
-    """Decode a file: by the mapping's encoding `given`, its byte order mark, its zero bytes, as UTF-8, by its letters.
+def decode(data: bytes, encoding: str | None = None) -> Text:
+    """Decode a file: by the mapping's `encoding`, its byte order mark, its zero bytes, as UTF-8, by its letters.
 
     Raises `ReadingRefused` where the encoding is unknown or cannot be decided.
     """
-    codec = None if given is None else checked_encoding(given)
+    codec = None if encoding is None else checked_encoding(encoding)
     for mark, name, own in _MARKS:
         if data.startswith(mark) and codec in (None, own, name):
             return Text(_decode_leniently(data[len(mark) :], own), name)
-    if codec is not None:
-        return Text(_decode_leniently(data, codec), codec)
-    if wide := utf16_without_mark(data):
-        return Text(_decode_leniently(data, wide), wide)
+    codec = codec or utf16_without_mark(data)
     try:
-        return Text(data.decode("utf-8"), "utf-8")
+        text = data.decode(codec or "utf-8")
     except UnicodeDecodeError:
-        pass
-    if _is_mostly_utf8(data):
-        return Text(_decode_leniently(data, "utf-8"), "utf-8")
-    codec = likeliest(data)
-    return Text(_decode_leniently(data, codec), codec)
+        codec = codec or ("utf-8" if _is_mostly_utf8(data) else likeliest(data))
+        text = _decode_leniently(data, codec)
+    return Text(text, codec or "utf-8")
 
 
 def _decode_leniently(data: bytes, codec: str) -> str:
@@ -152,7 +147,7 @@ def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
     """
     if data.startswith(_ZIP):
         return "xlsx"
-    file, sample = shown(filename), data[:4096]
+    file, sample = quote(filename), data[:4096]
     start = sample.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
     wide = sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample) is not None
     controls = 0 if wide else len(sample) - len(sample.translate(None, _CONTROLS))
@@ -373,10 +368,10 @@ def _parse_records(lines: list[str], delimiter: str, *, spaced: bool) -> Iterato
 def _record_fault(line: int, raw: list[str], record: list[str]) -> LineFault | None:
     """Return the fault of a record with bytes that are no text, or with a cell that is too long."""
     whole = "".join(raw)
-    if found := _NO_CHARACTER.search(whole):
+    if match := _NO_CHARACTER.search(whole):
         what = (
             Message("NUL characters")
-            if found[0] == "\x00"
+            if match[0] == "\x00"
             else Message("bytes that are no characters in the file's encoding")
         )
         message = Message("The line holds {what}; save the file again as UTF-8, or write this line again.", what=what)

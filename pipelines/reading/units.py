@@ -20,12 +20,12 @@ from pipelines.reading.columns import open_column
 from pipelines.reading.grammar import PIECES, mentions, names_bundle, names_quantity, unit_in, word_roles
 from pipelines.reading.grid import WEIGHTS, Column, Table, faults_where, fields_of, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.published import question
+from pipelines.reading.questions import question
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, unit_of
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import fold
 
 _UNIT: Final = "weight_unit"
@@ -48,15 +48,15 @@ _NUMBER: Final = r"^\s*[+-]?\d[\d.,'\s]*$"
 
 def open_columns(cells: Sequence[str | None], columns: Sequence[Column], table: Table) -> list[Column]:
     """Return the columns of headers that were not wholly understood, of fields that no other column gives."""
-    given, taken = {column.name for column in columns}, {column.position for column in columns}
-    found = [
+    names, taken = {column.name for column in columns}, {column.position for column in columns}
+    opened = [
         column
         for at, cell in enumerate(cells)
         if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
     ]
-    has_parts = table == "component" or "component_type" in given
-    of_table = [column for column in found if column.table == "sku" or column.group is not None or has_parts]
-    return [column for column in of_table if column.name not in given]
+    has_parts = table == "component" or "component_type" in names
+    of_table = [column for column in opened if column.table == "sku" or column.group is not None or has_parts]
+    return [column for column in of_table if column.name not in names]
 
 
 def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
@@ -73,18 +73,18 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
             "mapping={mapping}, or per what it is, such as per case of 12.",
-            header=shown(column.header),
+            header=quote(column.header),
             name=column.name,
-            text=shown(text),
+            text=quote(text),
             mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
         )
     else:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
             "mapping={mapping}.",
-            header=shown(column.header),
+            header=quote(column.header),
             name=column.name,
-            text=shown(text),
+            text=quote(text),
             mapping={"columns": {column.name: place}},
         )
     return question(
@@ -100,13 +100,13 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
 
 def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> list[Column]:
     """Return the columns in the units that the mapping gives for their fields, in each group of components too."""
-    found = list(columns)
+    converted = list(columns)
     for at, column in enumerate(columns):
         if (said := mapped.unit_of(column)) is not None:
             # What was not understood may be more than the unit, so that a unit alone settles nothing.
             text = None if column.mapped or _is_about_unit(column) else column.open
-            found[at] = replace(column, factor=said.factor, per=said.per, has_unit=True, exact=False, open=text)
-    return found
+            converted[at] = replace(column, factor=said.factor, per=said.per, has_unit=True, exact=False, open=text)
+    return converted
 
 
 def _is_about_unit(column: Column) -> bool:
@@ -125,8 +125,8 @@ def names_unit(weight: Column, unit: Column | None = None) -> bool:
     The field's own name (`weight_grams`) names none beside a column `unit` with the unit field's own name, or one that
     the mapping names.
     """
-    given = unit is not None and (unit.exact or unit.mapped)
-    return weight.has_unit and not (weight.exact and given)
+    is_settled = unit is not None and (unit.exact or unit.mapped)
+    return weight.has_unit and not (weight.exact and is_settled)
 
 
 def own_units(units: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
@@ -160,11 +160,11 @@ def with_units_beside(columns: list[Column], header: Searched) -> list[Column]:
         under = header.under(at, _LINES)
         if len(under) and not is_of_other_figure(header.cells[at] or "") and all(unit_of(c, "g") for c in under):
             beside[at] = weight
-    found = [
+    units = [
         Column(_UNIT, fields_of("sku")[_UNIT], "sku" if weight.group else weight.table, at, header.cells[at] or "")
         for at, weight in beside.items()
     ]
-    return [*columns, *own_units(found, list(beside.values()))]
+    return [*columns, *own_units(units, list(beside.values()))]
 
 
 def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column]:
@@ -223,7 +223,7 @@ class UnitsOfWeights(NamedTuple):
 
     columns: list[Column]
     questions: list[Asked]
-    asked: frozenset[int]
+    in_question: frozenset[int]
 
 
 def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -> UnitsOfWeights:
@@ -312,15 +312,15 @@ def _question(
         message = Message(
             "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, "
             "leave it out; else say its unit: mapping={mapping}.",
-            header=shown(weight.header),
+            header=quote(weight.header),
             mapping={"units": {name: could_be[0]}},
         )
     else:
         message = Message(
             "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say "
             "the unit, mapping={mapping}, or that the column is its unit: mapping={other}.",
-            unit=shown(unit.header),
-            header=shown(weight.header),
+            unit=quote(unit.header),
+            header=quote(weight.header),
             mapping={"units": {name: could_be[0]}},
             other={"columns": {"weight_unit": letter(unit.position)}},
         )
@@ -383,7 +383,7 @@ def complete_weights(
             grams = grams * values[share.name].fill_null(100) / 100
         whole[weight.name] = grams.round(9)
         if grams is not values[weight.name]:  # what stands beside it may have made it more than a weight can be
-            faults.append((weight.name, faults_where(*outside_limits(grams, weight.field))))
+            faults.append((weight.name, outside_limits(grams, weight.field)))
     return whole, faults
 
 
@@ -398,7 +398,7 @@ def _in_grams(
     factor = _factors(table[unit.name], lambda cell: unit_of(cell, "g"))
     has_unit = _factors(
         cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None),
-        lambda cell: unit_of(found["unit"], "g") if (found := _OWN_UNIT.fullmatch(cell.strip())) else None,
+        lambda cell: unit_of(match["unit"], "g") if (match := _OWN_UNIT.fullmatch(cell.strip())) else None,
     )
     if weight.factor != 1 or names_unit(weight, unit):
         has_unit = has_unit.fill_null(float(weight.factor))

@@ -5,7 +5,8 @@ Typing does not belong here: see `rows.py`.
 
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -19,6 +20,7 @@ from pipelines.reading.grid import (
     LINES_OF_SHEET,
     NUMBERS,
     TEXT,
+    VOLUME,
     Column,
     Grid,
     LineFault,
@@ -31,7 +33,6 @@ from pipelines.reading.grid import (
     one_below_another,
     own_line,
     refuse,
-    volume_field,
 )
 from pipelines.reading.header import (
     Header,
@@ -50,7 +51,7 @@ from pipelines.reading.layouts import (
     without_open,
 )
 from pipelines.reading.mapping import QUANTITIES, CheckedMapping, SheetMapping, Words, check_mapping
-from pipelines.reading.published import NOTHING_READ, completed_by, question, refused
+from pipelines.reading.questions import NOTHING_READ, question, refused
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.text import decode, detect_delimiter, detect_format, read_delimited
 from pipelines.reading.units import choice_for
@@ -59,7 +60,7 @@ from pipelines.reading.workbook.cells import Workbook
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
 from schemas.json_values import JsonObject
 from schemas.messages import Message, from_json, to_json
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
@@ -151,7 +152,7 @@ def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: Check
     sheets = tuple(ReadSheet(part.name, own.line) for part, own in chosen) if len(chosen) > 1 else ()
     grid = one_below_another(grids)
     sheet = read_sheet(grid, first.name, table, mapped, delimiter=None, header=header, sheets=sheets)
-    return replace(sheet, questions=(*sheet.questions, *merged.asked), filled=merged.filled)
+    return replace(sheet, questions=(*sheet.questions, *merged.questions), filled=merged.filled)
 
 
 _KEYS: Final = ("sku_code", "name")
@@ -169,7 +170,7 @@ class _MergedCells:
     """
 
     def __init__(self, columns: Sequence[Column], uses: Mapping[str, str], table: Table) -> None:
-        self.asked: list[Asked] = []
+        self.questions: list[Asked] = []
         self.filled: dict[int, dict[str, int]] = {}
         self._columns, self._uses, self._table = columns, uses, table
 
@@ -177,7 +178,7 @@ class _MergedCells:
         """Return the grid of a sheet with merged cells filled down below the `header`'s last line."""
         code = next((column.position for column in self._columns if column.name == "sku_code"), None)
         cells, kinds = grid.cells, grid.kinds
-        before = len(self.asked)
+        before = len(self.questions)
         for first_line, last_line, first_column, _ in book.hidden(sheet).merges:
             of_place = (c for c in self._columns if c.position == first_column and c.constant is None)
             column = next((c for c in of_place if c.name not in _KEYS), None)
@@ -193,8 +194,8 @@ class _MergedCells:
                 continue
             if column.field.kind in NUMBERS:
                 use = choice_for(column, self._uses)
-                if use is None and len(self.asked) < before + _MOST_ASKED:
-                    self.asked.append(self._question(column, (first_line, last_line), value, sheet.name))
+                if use is None and len(self.questions) < before + _MOST_ASKED:
+                    self.questions.append(self._question(column, (first_line, last_line), value, sheet.name))
                 value = value if use == "multiply" else _share(value, len(rows)) if use == "divide" else None
             else:
                 texts = self.filled.setdefault(column.position, {})
@@ -209,8 +210,8 @@ class _MergedCells:
             "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each "
             "one's or all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it in "
             "each line.",
-            value=shown(value),
-            header=shown(column.header),
+            value=quote(value),
+            header=quote(column.header),
             first=lines[0],
             last=lines[1],
             mapping={"quantity": {letter(column.position): QUANTITIES[0]}},
@@ -238,7 +239,7 @@ def _share(value: str, lines: int) -> str | None:
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
     """Return the sheets that may contain the SKUs, and the one that contains the components."""
     visible = [sheet for sheet in book.sheets if not sheet.hidden]
-    named = graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
+    titled = graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
     if mapped.without_components:
         graph = None
     if mapped.components is not None:
@@ -247,22 +248,22 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
             raise invalid_mapping(Message("The mapping speaks of components, but no sheet is named so."))
     names = mapped.sheets or (None if mapped.sheet is None else (mapped.sheet,))
     if not isinstance(names, tuple):
-        return [sheet for sheet in visible if sheet not in (named, graph)], graph
+        return [sheet for sheet in visible if sheet not in (titled, graph)], graph
     chosen = list(dict.fromkeys(_sheet_named(book, name) for name in names))
     if graph is not None and graph in chosen and mapped.components is not None:
-        raise invalid_mapping(Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(graph.name)))
+        raise invalid_mapping(Message("The mapping reads SKUs and components from {sheet}.", sheet=quote(graph.name)))
     return chosen, None if graph in chosen else graph
 
 
 def _sheet_named(book: Workbook, name: str) -> SheetPart:
     """Return the sheet that the mapping names, hidden ones included."""
-    found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
-    if found is None:
+    part = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
+    if part is None:
         names = ", ".join(sheet.name for sheet in book.sheets)[:500]
         raise invalid_mapping(
-            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=shown(name), names=names)
+            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=quote(name), names=names)
         )
-    return found
+    return part
 
 
 def _first_with_header(
@@ -295,7 +296,7 @@ def _of_same_header(
     def titles(header: Header) -> set[str]:
         return {fold(column.header) for column in header.columns}
 
-    found: list[_Headed] = []
+    others: list[_Headed] = []
     first, header = chosen
     if mapped.sheets == "all" and len(sheets) > _MOST_TOGETHER:
         message = Message(
@@ -312,8 +313,8 @@ def _of_same_header(
         except ReadingRefused:
             continue
         if titles(other) == titles(header) and top.below(other.last_line).cells.height:
-            found.append((sheet, other))
-    return found
+            others.append((sheet, other))
+    return others
 
 
 def _check_columns(chosen: Sequence[_Headed]) -> None:
@@ -328,7 +329,7 @@ def _check_columns(chosen: Sequence[_Headed]) -> None:
                     "another order, as {header} does. Make their headers the same, or read each sheet alone.",
                     first=first.name,
                     sheet=sheet.name,
-                    header=shown(column.header),
+                    header=quote(column.header),
                 )
                 raise invalid_mapping(message)
 
@@ -416,7 +417,7 @@ def _sheet(about: JsonObject, frames: list[pl.DataFrame]) -> Sheet:
     """Return a table from what `_described` says; its cells are the next of the frames."""
     columns: list[Column] = []
     for of_column in about["columns"]:
-        field = volume_field() if of_column["market"] else fields_of(of_column["table"])[of_column["field"]]
+        field = VOLUME if of_column["market"] else fields_of(of_column["table"])[of_column["field"]]
         factors = {name: Decimal(of_column[name]) for name in ("factor", "per")}
         fixed, names = tuple((name, value) for name, value in of_column["fixed"]), tuple(of_column["names"])
         columns.append(Column(**{**of_column, **factors, "field": field, "fixed": fixed, "names": names}))
@@ -459,6 +460,17 @@ def read_upload(
     return replace(upload, main=replace(upload.main, taken=tuple(taken_codes))) if taken_codes else upload
 
 
+@contextmanager
+def _completed_by(about: FileFormat) -> Iterator[None]:
+    """Say in the outline of a refusal within the block what the file is."""
+    try:
+        yield
+    except ReadingRefused as refusal:
+        if refusal.outline is not None:
+            refusal.outline = {**refusal.outline, **about}
+        raise
+
+
 def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     if mapped.components is not None:
         message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
@@ -468,14 +480,14 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     delimiter = detect_delimiter(text.text, lambda records: known_headers(records, of_mapping))
     grid = read_delimited(text.text, delimiter)
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
-    with completed_by(about):
+    with _completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
         return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
-    with completed_by(about):
+    with _completed_by(about):
         read = _read_tables(Workbook(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)
@@ -536,7 +548,7 @@ class PackedUpload:
     table: bytes
 
     @classmethod
-    def of(cls, upload: Upload) -> Self:
+    def from_upload(cls, upload: Upload) -> Self:
         """Return the upload, packed."""
         codes = upload.table["sku_code"].drop_nulls().unique().to_list()
         return cls(upload.source, upload.rows, codes, upload.to_bytes())

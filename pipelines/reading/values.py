@@ -24,19 +24,19 @@ from stdnum import ean
 
 from pipelines.reading.grid import (
     LONGEST_VALUE,
+    NO_FAULTS,
     NUMBERS,
     TEXT,
     Column,
     TypedColumn,
     faults_where,
-    no_faults,
     read_distinct,
 )
 from pipelines.reading.words import part_type, unit_of, without_language
 from schemas import normalise
 from schemas.fields import Field
 from schemas.messages import Message
-from schemas.normalise import Unfit, shown
+from schemas.normalise import Unfit, quote
 from schemas.texts import APOSTROPHE_BEFORE, CONTROL, INVISIBLE, NULL_WORDS, UNUSUAL
 from schemas.words import code_of, fold, market_named
 
@@ -78,7 +78,7 @@ def cell_errors(cells: pl.Series) -> pl.DataFrame:
     """Return the cells that contain a spreadsheet's error (`#N/A`, `#WERT!`), as faults."""
     marked = cells.str.starts_with("#").fill_null(value=False)
     if not marked.any():
-        return no_faults()
+        return NO_FAULTS
     errors = cells.str.strip_chars().str.to_uppercase().is_in(_error_words()) & marked
     message = Message("The cell holds a spreadsheet error; put the value itself there, or leave the cell empty.")
     return faults_where(errors, "cell_error", message)
@@ -120,7 +120,7 @@ def _texts(cells: pl.Series, field: Field) -> TypedColumn:
     if field.name == "sku_code":
         unusual |= cells.str.contains(_ROUNDED)
     if not unusual.any():
-        return TypedColumn(cells, no_faults())
+        return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
     return TypedColumn(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
 
@@ -139,7 +139,7 @@ def _gtins(cells: pl.Series) -> TypedColumn:
     total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
     right = (shaped & (total % 10 == 0)).fill_null(value=False)
     if right.sum() + cells.null_count() == len(cells):
-        return TypedColumn(cells, no_faults())
+        return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(right, None), _gtin, pl.String)
     return TypedColumn(cells.set(~right, None).fill_null(odd.values), odd.faults)
 
@@ -153,7 +153,7 @@ def _gtin(cell: str) -> str:
             "invalid_gtin",
             Message(
                 "{value} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.",
-                value=shown(cell),
+                value=quote(cell),
                 digits=digits,
             ),
         )
@@ -165,7 +165,7 @@ def _digits_lost(cell: str) -> Unfit:
         "digits_lost",
         Message(
             "A spreadsheet has rounded the number to {cell}; take it again from its source and store it as text.",
-            cell=shown(cell),
+            cell=quote(cell),
         ),
     )
 
@@ -175,7 +175,7 @@ def _truth(cell: str) -> bool:
     if code is None:
         raise Unfit(
             "invalid_type",
-            Message("{cell} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).", cell=shown(cell)),
+            Message("{cell} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).", cell=quote(cell)),
         )
     return code == "true"
 
@@ -189,7 +189,7 @@ def _code(cell: str, field: Field) -> str:
         several = Message(
             "{value} names several materials; write the one that weighs most, or composite where they cannot be "
             "taken apart, or give each a component.",
-            value=shown(cell),
+            value=quote(cell),
         )
         raise Unfit("not_in_vocabulary", several)
     return normalise.code(code or cell.strip(), vocabulary)
@@ -208,8 +208,8 @@ def _codes(cell: str, field: Field) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
     parts = [part for part in LIST_SEPARATOR.split(cell) if part.strip()]
-    found = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
-    return _array(found)
+    codes = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
+    return _array(codes)
 
 
 def _markets(cell: str) -> str:
@@ -238,12 +238,12 @@ def _uuid(cell: str, column: Column) -> str:
     near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
     if not near:
         message = Message(
-            "{cell} is no id; {name} takes the UUID that the service gave.", cell=shown(cell), name=column.field.name
+            "{cell} is no id; {name} takes the UUID that the service gave.", cell=quote(cell), name=column.field.name
         )
         raise Unfit("invalid_format", message)
     message = Message(
         "{cell} is no id, and no record has this name; the nearest names are: {names}.",
-        cell=shown(cell),
+        cell=quote(cell),
         names=", ".join(near),
     )
     raise Unfit("unknown_reference", message)
@@ -297,8 +297,8 @@ def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Dat
     if any(cells[name].str.starts_with("0000").any() for name in numbers):
         cells = cells.with_columns(pl.when(~pl.col(name).str.contains(_ZEROS)).then(pl.col(name)) for name in numbers)
     names = [column.name for column in columns if column.field.kind == "text" and column.name != "sku_code"]
-    found = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
-    if not names or not cells.select(found.any()).select(pl.any_horizontal(pl.all())).item():
+    null_words = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
+    if not names or not cells.select(null_words.any()).select(pl.any_horizontal(pl.all())).item():
         return cells
     return cells.with_columns(
         pl.when(~pl.col(name).str.strip_chars().is_in(NULL_WORDS)).then(pl.col(name)) for name in names
@@ -342,7 +342,7 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
     if column.factor != 1:
         plain = (plain * float(column.factor)).round(9)
     odd = cells.set(plain.is_not_null(), None)
-    faults = no_faults()
+    faults = NO_FAULTS
     if odd.null_count() < len(odd):
         rest = read_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
         plain, faults = plain.fill_null(rest.values), rest.faults
@@ -355,32 +355,32 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     if _DAY.fullmatch(text):
         raise Unfit(
             "invalid_number",
-            Message("{cell} is a date; give the cell a number format and write the number.", cell=shown(cell)),
+            Message("{cell} is a date; give the cell a number format and write the number.", cell=quote(cell)),
         )
     if _is_range(text) and not _POWER.fullmatch(text):
-        raise Unfit("value_range", Message("{cell} is a range; write one number, such as its mean.", cell=shown(cell)))
-    found = _WITH_UNIT.fullmatch(text)
-    if found is None:
+        raise Unfit("value_range", Message("{cell} is a range; write one number, such as its mean.", cell=quote(cell)))
+    match = _WITH_UNIT.fullmatch(text)
+    if match is None:
         raise Unfit(
-            "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=shown(cell))
+            "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=quote(cell))
         )
     factor = column.factor
-    if found["unit"]:
-        unit = unit_of(found["unit"], column.field.unit)
+    if match["unit"]:
+        unit = unit_of(match["unit"], column.field.unit)
         if unit is None:
             if (own := column.field.unit) is None:
                 message = Message(
-                    "{cell} has a unit that cannot be converted; write the number alone.", cell=shown(cell)
+                    "{cell} has a unit that cannot be converted; write the number alone.", cell=quote(cell)
                 )
             else:
                 message = Message(
                     "{cell} has a unit that cannot be converted; write the number in {unit}.",
-                    cell=shown(cell),
+                    cell=quote(cell),
                     unit=own,
                 )
             raise Unfit("unknown_unit", message)
         factor = unit.factor * column.per
-    return float(_parse_decimal(found["number"], cell, mark) * factor)
+    return float(_parse_decimal(match["number"], cell, mark) * factor)
 
 
 def _is_range(text: str) -> bool:
@@ -403,9 +403,8 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
     digits, _, power = digits.replace("E", "e").partition("e")
     last = max(digits.rfind("."), digits.rfind(","))
     kinds = {c for c in digits if c in ".,"}
-    if last < 0:
-        whole, fraction = digits, ""
-    elif len(kinds) == 2 or digits.count(digits[last]) == 1:
+    whole, fraction = digits, ""
+    if last >= 0 and (len(kinds) == 2 or digits.count(digits[last]) == 1):
         whole, fraction = digits[:last], digits[last + 1 :]
         # A number with one mark may be a thousand or a fraction: one to three digits, not 0, then three.
         one = _ONE_MARK.fullmatch(digits)
@@ -415,19 +414,17 @@ def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
                 message = Message(
                     "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
                     'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.',
-                    cell=shown(cell),
+                    cell=quote(cell),
                     fraction=point,
                     whole=grouped,
                 )
                 raise Unfit(AMBIGUOUS, message)
             whole, fraction = digits, ""
-    else:
-        whole, fraction = digits, ""
     whole = whole or "0"
     if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
         raise Unfit(
             "invalid_number",
-            Message("The groups of digits in {cell} are not of three; write it without them.", cell=shown(cell)),
+            Message("The groups of digits in {cell} are not of three; write it without them.", cell=quote(cell)),
         )
     plain = re.sub(r"\D", "", whole)
     return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")
@@ -462,31 +459,24 @@ def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
 
 def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> TypedColumn:
     """Return the numbers within the field's limits, and the faults of the others."""
-    bad = []
-    if field.kind == "integer":
-        broken = (values != values.floor()).fill_null(value=False)
-        bad.append(
-            (broken, "invalid_type", Message("{name} is a whole number; write it without decimals.", name=field.name))
-        )
-    bad.append(outside_limits(values, field))
-    for where, code, message in bad:
-        if where.any():
-            faults = faults.vstack(faults_where(where, code, message))
-            values = values.set(where, None)
-    if field.kind == "integer":
-        values = values.cast(pl.Int64)
-    return TypedColumn(values, faults)
+    bad = [outside_limits(values, field)]
+    if field.kind == "integer" and (broken := values != values.floor()).any():
+        message = Message("{name} is a whole number; write it without decimals.", name=field.name)
+        bad.insert(0, faults_where(broken, "invalid_type", message))
+    values = values.scatter(pl.concat(bad)["at"], None)
+    return TypedColumn(values.cast(pl.Int64) if field.kind == "integer" else values, pl.concat([faults, *bad]))
 
 
-def outside_limits(values: pl.Series, field: Field) -> tuple[pl.Series, str, Message]:
-    """Return which numbers are outside the field's limits, with the code and the sentence of their faults."""
+def outside_limits(values: pl.Series, field: Field) -> pl.DataFrame:
+    """Return the faults of the numbers that are outside the field's limits."""
     low, high = field.minimum, field.maximum
-    if field.kind == "integer":
-        high = _LARGEST_INTEGER if high is None else high
-    outside = (values < low) if low is not None else pl.repeat(value=False, n=len(values), eager=True)
-    if high is not None:
-        outside = outside | (values > high)
-    outside = (outside | values.is_infinite()).fill_null(value=False)
+    if field.kind == "integer" and high is None:
+        high = _LARGEST_INTEGER
+    outside = values.is_infinite()
+    for beyond in (None if low is None else values < low, None if high is None else values > high):
+        outside = outside if beyond is None else outside | beyond
+    if not outside.any():
+        return NO_FAULTS
     allowed = Message("{name} is at least {low}.", name=field.name, low=f"{low:g}{_unit_suffix(field)}")
     if high is not None:
         allowed = Message(
@@ -495,7 +485,7 @@ def outside_limits(values: pl.Series, field: Field) -> tuple[pl.Series, str, Mes
             low=f"{low:g}",
             high=f"{high:.15g}{_unit_suffix(field)}",
         )
-    return outside, "out_of_range", allowed
+    return faults_where(outside, "out_of_range", allowed)
 
 
 def _unit_suffix(field: Field) -> str:
@@ -528,24 +518,24 @@ def decimal_marks(
     kinds: pl.DataFrame | None,
     columns: Iterable[Column],
     *,
-    given: str | None,
+    of_mapping: str | None,
     delimiter: str | None,
 ) -> dict[str, str]:
     """Return the mark of each number column that needs one and for which something decides, by column name.
 
-    A column or file that contains numbers of both kinds decides nothing. `given` is the mapping's mark.
+    A column or file that contains numbers of both kinds decides nothing. `of_mapping` is the mapping's mark.
     """
-    shown: dict[Column, pl.Series] = {}
+    texts: dict[Column, pl.Series] = {}
     for column in (column for column in columns if column.field.kind in NUMBERS):
         # A workbook's number cells say nothing about text cells.
         cells = table[column.name] if kinds is None else table[column.name].filter(kinds[column.name] == TEXT)
         cells = cells.filter(cells.str.contains("[.,]").fill_null(value=False))
-        shown |= {column: cells} if len(cells) else {}
-    if given is not None:
-        return {column.name: given for column in shown}
+        texts |= {column: cells} if len(cells) else {}
+    if of_mapping is not None:
+        return {column.name: of_mapping for column in texts}
     seen = {
         column: {mark for mark, pattern in _UNAMBIGUOUS.items() if cells.str.contains(pattern).any()}
-        for column, cells in shown.items()
+        for column, cells in texts.items()
     }
     of_file = set().union(*seen.values())
     marks: dict[str, str] = {}

@@ -78,7 +78,7 @@ _MOST_WORDS: Final = 12
 def level_of(title: str) -> str | None:
     """Return the level that a title names in any of its words; None where it names none, or two."""
     tokens = fold(title).split()[:_MOST_WORDS]
-    levels = {level for start, end in _runs(len(tokens)) if (level := _known().get(" ".join(tokens[start:end])))}
+    levels = {level for start, end in runs(len(tokens)) if (level := _levels().get(" ".join(tokens[start:end])))}
     return levels.pop() if len(levels) == 1 else None
 
 
@@ -89,7 +89,7 @@ def level_at(tokens: Sequence[str], at: int, *, in_title: bool = False) -> tuple
     """
     for end in range(min(len(tokens), at + _LONGEST_NAME), at, -1):
         phrase = " ".join(tokens[at:end])
-        level = _known().get(phrase)
+        level = _levels().get(phrase)
         if level is not None and (in_title or level != SALES or phrase in words("level_packaging")):
             return level, end
     return None
@@ -98,12 +98,12 @@ def level_at(tokens: Sequence[str], at: int, *, in_title: bool = False) -> tuple
 def names_sales_level(header: str) -> bool:
     """Return whether a header names the sales packaging by more than one word: `Primary packaging material`."""
     tokens = fold(header).split()[:_MOST_WORDS]
-    names = {" ".join(tokens[start:end]) for start, end in _runs(len(tokens))}
+    names = {" ".join(tokens[start:end]) for start, end in runs(len(tokens))}
     return any(words("level_packaging").get(name) == SALES for name in names)
 
 
 @cache
-def _known() -> dict[str, str]:
+def _levels() -> dict[str, str]:
     return {**words("level_title"), **words("level_packaging")}
 
 
@@ -118,13 +118,13 @@ def are_levels(cells: pl.Series) -> bool:
 
 def are_mostly_levels(cells: pl.Series) -> bool:
     """Return whether most given cells name a level (`Primary`), and none names only a use (`Online`)."""
-    given = cells.drop_nulls()
-    levels = {cell for cell in given.unique() if code_of(cell, "packaging_level") is not None}
-    uses = {cell for cell in given.unique() if code_of(cell, "use_context") is not None}
-    return 2 * int(given.is_in(list(levels)).sum()) > len(given) and uses < levels
+    texts = cells.drop_nulls()
+    levels = {cell for cell in texts.unique() if code_of(cell, "packaging_level") is not None}
+    uses = {cell for cell in texts.unique() if code_of(cell, "use_context") is not None}
+    return 2 * int(texts.is_in(list(levels)).sum()) > len(texts) and uses < levels
 
 
-def _runs(count: int) -> list[tuple[int, int]]:
+def runs(count: int) -> list[tuple[int, int]]:
     """Return start and end of every run of words, the longest first."""
     return [(start, start + size) for size in range(count, 0, -1) for start in range(count - size + 1)]
 
@@ -145,12 +145,12 @@ def part_type(text: str) -> str | None:
     """Return the component_type that a text means: `body` for a rigid packaging (`Flacon`); None where it is open."""
     if (code := part_type_of_word(text)) is not None:
         return code
-    found = resolve_format(text, ruleset.load())
-    if found is None:
+    form = resolve_format(text, ruleset.load())
+    if form is None:
         return None
-    if (code := code_of(found.key, "component_type")) is not None:
+    if (code := code_of(form.key, "component_type")) is not None:
         return code
-    return _BODY if found.form not in (None, "film") and found.key not in _NOT_WHOLE else None
+    return _BODY if form.form not in (None, "film") and form.key not in _NOT_WHOLE else None
 
 
 def names_part(text: str) -> bool:
@@ -189,9 +189,9 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     text = without_language(text).strip()
     if len(text) > LONGEST_VALUE:
         return None
-    named, _, detail = words("material_column").get(fold(text), "").partition(" ")
+    own_family, _, detail = words("material_column").get(fold(text), "").partition(" ")
     if detail:
-        return MaterialWords(named, detail) if named in VOCABULARIES[vocabulary] else None
+        return MaterialWords(own_family, detail) if own_family in VOCABULARIES[vocabulary] else None
     if (own := code_of(text, vocabulary)) is not None:
         return MaterialWords(own, text if _names_more(text, own) else None)
     if len(_SHARE.findall(text)) > 1:
@@ -212,17 +212,17 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
         kinds = (kind for kind in (whole, *rest) if _family_by_ruleset(kind) is not None)
         return MaterialWords(families[0], next(kinds, whole))
     virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
-    found = [(_family_by_ruleset(detail), detail) for detail in (text, virgin)]
-    found.append((_only([_family_by_ruleset(side) for side in (first, *rest)]), text))
-    found = [(family, detail) for family, detail in found if family in VOCABULARIES[vocabulary]]
-    found += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, rules)]
-    return next((MaterialWords(family, detail) for family, detail in found if family is not None), None)
+    readings = [(_family_by_ruleset(detail), detail) for detail in (text, virgin)]
+    readings.append((_only([_family_by_ruleset(side) for side in (first, *rest)]), text))
+    readings = [(family, detail) for family, detail in readings if family in VOCABULARIES[vocabulary]]
+    readings += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, rules)]
+    return next((MaterialWords(family, detail) for family, detail in readings if family is not None), None)
 
 
 def family_of_detail(text: str) -> str | None:
     """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
-    found = read_material(text, "material")
-    return None if found is None else found.family
+    material = read_material(text, "material")
+    return None if material is None else material.family
 
 
 def facts_of_text(text: str) -> dict[str, str]:
@@ -235,8 +235,8 @@ def _names_more(text: str, family: str) -> bool:
     """Return whether a family's word names a kind of it too: `Wellpappe` is more than paper, `Papier` is not."""
     rules = ruleset.load()
     code = resolve_material(text, rules)
-    found = None if code is None or code in GENERIC.values() else rules.materials[code]
-    return found is not None and found.specified and family in found.contract_families
+    material = None if code is None or code in GENERIC.values() else rules.materials[code]
+    return material is not None and material.specified and family in material.contract_families
 
 
 def _only(families: list[str | None]) -> str | None:
@@ -261,4 +261,4 @@ def without_language(word: str) -> str:
 
     Of a recycling code with its number and name the code is kept: `xx:pp-5-polypropylene` is `pp`.
     """
-    return _LANGUAGE_PREFIX.sub(lambda found: found["code"] or "", word, count=1)
+    return _LANGUAGE_PREFIX.sub(lambda match: match["code"] or "", word, count=1)

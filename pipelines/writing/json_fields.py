@@ -1,6 +1,7 @@
-"""The fields of a SKU that are stored as JSON text: its component graph, its substances, its units placed.
+"""The fields of a SKU that are stored as text: its arrays, component graph, substances and units placed.
 
-A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line has the id of the
+Arrays are Postgres literals, all else is JSON. A graph is replaced whole and compared as text: two graphs are equal
+when their texts are. A line has the id of the
 stored line that is the same part, so that an unchanged graph has an unchanged text. An entry of a substance stands for
 the deprecated fields, too, which are read back from it (decisions §2, §9, §11); `compliance.substances` compares values
 with limits. Volumes are one object with keys `FR/2026/0` in sorted order; a patch names the rows that it changes, a
@@ -182,6 +183,16 @@ def without_nulls(entry: SubstanceEntry) -> SubstanceEntry:
 def published_entry(entry: SubstanceEntry | None) -> SubstanceEntry | None:
     """Return the form of reads: every key of the contract, null where nothing was declared."""
     return None if entry is None else cast(SubstanceEntry, {key: entry.get(key) for key in PARTS})
+
+
+def array_literal(values: Sequence[str] | None) -> str | None:
+    """Return codes as Postgres writes an array: {FR,DE}. No code contains a character that needs a quote."""
+    return None if values is None else "{" + ",".join(values) + "}"
+
+
+def array_values(literal: str | None) -> list[str] | None:
+    """Return the codes of an array literal; None for null."""
+    return None if literal is None else [code for code in literal.strip("{}").split(",") if code]
 
 
 Pairs = list[tuple[int, int]]
@@ -421,7 +432,7 @@ def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substanc
 def _canonical(line: Mapping[str, object]) -> Component:
     """Return the given values in canonical order; components of one file mostly give the same fields."""
     values = {
-        name: _number(value) if name in _NUMBERS else value
+        name: float(cast(float, value)) if name in _NUMBERS else value  # it was validated
         for name in _in_order(tuple(line))
         if (value := line[name]) is not None and value != {}
     }
@@ -431,11 +442,6 @@ def _canonical(line: Mapping[str, object]) -> Component:
 @lru_cache(maxsize=4096)
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(names, key=_PLACE.__getitem__))
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float), "it was validated"
-    return float(value)
 
 
 def id_faults(lines: Sequence[Component], stored: Sequence[Component]) -> list[Issue]:

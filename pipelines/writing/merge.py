@@ -34,13 +34,13 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     stored_at = [places.get(code) for code in patch.values["sku_code"]]
     in_order = stored_at == list(range(len(stored)))  # as with every single SKU that is stored
     before = {
-        name: stored[name] if in_order else _at(stored[name], stored_at)
+        name: stored.columns[name] if in_order else _at(stored.columns[name], stored_at)
         for name in (*_CARRIED, *VALUE_COLUMNS)
-        if name in stored
+        if name in stored.columns
     }
     patch, issues = _composed(patch, before, library, rules)
     merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}
-    if "weight_grams" in patch.given:
+    if "weight_grams" in patch.presence:
         merged["weight_grams"] = _stated_weights(merged, before)
     changed = _changed(merged, before) if places else set()
     outcomes = [
@@ -60,12 +60,12 @@ def _at(column: Column, places: list[int | None]) -> Column:
 
 
 def _merged(patch: Patch, name: str, before: Column) -> Column:
-    if name not in patch.given:
+    if name not in patch.presence:
         return before
-    given, values = patch.given[name], patch.values[name]
-    if all(given):
+    presence, values = patch.presence[name], patch.values[name]
+    if all(presence):
         return values
-    return [value if is_given else old for value, is_given, old in zip(values, given, before, strict=True)]
+    return [value if is_given else old for value, is_given, old in zip(values, presence, before, strict=True)]
 
 
 def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) -> Column:
@@ -101,15 +101,15 @@ def _composed(
     """Return the patch with graphs, volumes and answers as they would be stored: each depends on the stored one."""
     composed: dict[str, list[str | None]] = {}
     issues: list[RowIssue] = []
-    if "components" in patch.given:
+    if "components" in patch.presence:
         composed["components"], issues = _graphs(patch, before["components"], library, rules)
-    if "volumes" in patch.given:
+    if "volumes" in patch.presence:
         rows = zip(patch.values["volumes"], before["volumes"], strict=True)
         composed["volumes"] = [json_fields.merged_volumes(stored, sent) for sent, stored in rows]
-    if "flag_facts" in patch.given:
+    if "flag_facts" in patch.presence:
         rows = zip(patch.values["flag_facts"], before["flag_facts"], strict=True)
         composed["flag_facts"] = [json_fields.merged_flag_facts(stored, sent) for sent, stored in rows]
-    return Patch(patch.values.with_columns(composed), patch.given) if composed else patch, issues
+    return Patch(patch.values.with_columns(composed), patch.presence) if composed else patch, issues
 
 
 def _graphs(
@@ -212,14 +212,14 @@ def find(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.Series:
 
 def _candidates(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.DataFrame:
     """Return the rows that may be unchanged, in the columns with values, with their position `at` among all rows."""
-    columns = [name for name in typed.given.columns if name != "components" and typed.given[name].any()]
+    columns = [name for name in typed.presence.columns if name != "components" and typed.presence[name].any()]
     return _folded(conn, typed.values.with_row_index("at").filter(_plain(typed, rules)).select("at", *columns))
 
 
 def _plain(typed: TypedPatch, rules: RuleSet) -> pl.Series:
     """Return which rows give plain values only: no graph, no cleared field, no fault, nothing to warn about."""
-    values, given = typed.values, typed.given
-    unsure = [given[name] & values[name].is_null() for name in given.columns]
+    values, presence = typed.values, typed.presence
+    unsure = [presence[name] & values[name].is_null() for name in presence.columns]
     unsure.append(values["row"].is_in([row for row, _ in typed.issues]).alias("faulty"))
     if "components" in values.columns:
         unsure.append(values["components"].is_not_null().alias("graph"))

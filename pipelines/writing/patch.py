@@ -14,7 +14,7 @@ import polars as pl
 
 from compliance.ruleset import RuleSet
 from pipelines.writing import json_fields
-from pipelines.writing.json_fields import draft_text
+from pipelines.writing.json_fields import array_literal, array_values, draft_text
 from schemas import normalise
 from schemas.fields import SKU, SKU_FIELDS
 from schemas.issues import Issue
@@ -38,15 +38,15 @@ class RowIssue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Rows to write. `values` has `row` and stored columns; `given` has booleans in the same columns except `row`."""
+    """Rows to write. `values` has `row` and stored columns; `presence` has booleans in the same columns but `row`."""
 
     values: Table
-    given: Table
+    presence: Table
 
     @classmethod
-    def of(cls, values: pl.DataFrame, given: pl.DataFrame) -> Self:
+    def from_frames(cls, values: pl.DataFrame, presence: pl.DataFrame) -> Self:
         """Return the patch of two frames."""
-        return cls(Table.of(values), Table.of(given))
+        return cls(Table.from_frame(values), Table.from_frame(presence))
 
     def with_volumes(self, units: Mapping[int, str]) -> "Patch":
         """Return the patch with volumes of some rows by their numbers, as `services.skus.write.patch_of` has them."""
@@ -55,7 +55,7 @@ class Patch:
         texts = [units.get(row) for row in self.values["row"]]
         return Patch(
             self.values.with_columns({"volumes": texts}),
-            self.given.with_columns({"volumes": [text is not None for text in texts]}),
+            self.presence.with_columns({"volumes": [text is not None for text in texts]}),
         )
 
     def without(self, rows: Collection[int]) -> "Patch":
@@ -64,17 +64,7 @@ class Patch:
             return self
         left_out = set(rows)
         kept = [row not in left_out for row in self.values["row"]]
-        return Patch(self.values.where(kept), self.given.where(kept))
-
-
-def array_literal(values: Sequence[str] | None) -> str | None:
-    """Return codes as Postgres writes an array: {FR,DE}. No code contains a character that needs a quote."""
-    return None if values is None else "{" + ",".join(values) + "}"
-
-
-def array_values(literal: str | None) -> list[str] | None:
-    """Return the codes of an array literal; None for null."""
-    return None if literal is None else [code for code in literal.strip("{}").split(",") if code]
+        return Patch(self.values.where(kept), self.presence.where(kept))
 
 
 def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
@@ -87,7 +77,8 @@ def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tup
             issues += [RowIssue(number, fault) for fault in faults]
         else:
             rows.append({"row": number, **row})
-    columns = [name for name in VALUE_COLUMNS if name in _ALWAYS or any(name in row for row in rows)]
+    given = {*_ALWAYS}.union(*rows)
+    columns = [name for name in VALUE_COLUMNS if name in given]
     values = Table({name: [row.get(name) for row in rows] for name in ("row", *columns)})
     return Patch(values, Table({name: [name in row for row in rows] for name in columns})), issues
 
@@ -114,21 +105,21 @@ class TypedPatch(NamedTuple):
     """Typed import rows in stored columns, still as frames, and the faults that one row has by itself."""
 
     values: pl.DataFrame
-    given: pl.DataFrame
+    presence: pl.DataFrame
     issues: list[RowIssue]
 
     def part(self, start: int, stop: int) -> "TypedPatch":
         """Return the rows from position `start` to before `stop`; they keep their numbers."""
-        return TypedPatch(self.values[start:stop], self.given[start:stop], self.issues)
+        return TypedPatch(self.values[start:stop], self.presence[start:stop], self.issues)
 
 
-def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> TypedPatch:
+def from_typed(values: pl.DataFrame, presence: pl.DataFrame, rules: RuleSet) -> TypedPatch:
     """Return typed import rows in stored columns; substance columns become entries, once per combination."""
-    source = [name for name in given.columns if name in json_fields.COLUMNS]
-    plain = [name for name in given.columns if name in VALUE_COLUMNS]
+    source = [name for name in presence.columns if name in json_fields.COLUMNS]
+    plain = [name for name in presence.columns if name in VALUE_COLUMNS]
     if not source:
-        return TypedPatch(values.select("row", *plain), given.select(plain), [])
-    flagged = values.select(source).with_columns(given.select(pl.col(source).name.prefix("given:")))
+        return TypedPatch(values.select("row", *plain), presence.select(plain), [])
+    flagged = values.select(source).with_columns(presence.select(pl.col(source).name.prefix("given:")))
     combinations = flagged.unique(maintain_order=True)
     declared = [json_fields.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
     entries = combinations.with_columns(
@@ -148,7 +139,7 @@ def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> Typ
     ]
     return TypedPatch(
         values.select("row", *plain).with_columns(joined.select(SUBSTANCES)),
-        given.select(plain).with_columns(joined.select(pl.col(f"has:{n}").alias(n) for n in SUBSTANCES)),
+        presence.select(plain).with_columns(joined.select(pl.col(f"has:{n}").alias(n) for n in SUBSTANCES)),
         issues,
     )
 
@@ -201,7 +192,7 @@ def _fold_markets(conn: Connection, patch: Patch) -> Patch:
         return patch
     folded = folded_markets(conn, patch.values["markets"])
     markets = [folded.get(literal, literal) for literal in patch.values["markets"]]
-    return Patch(patch.values.with_columns({"markets": markets}), patch.given) if folded else patch
+    return Patch(patch.values.with_columns({"markets": markets}), patch.presence) if folded else patch
 
 
 def folded_markets(conn: Connection, literals: Iterable[str | None]) -> dict[str | None, str | None]:

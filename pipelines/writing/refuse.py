@@ -18,7 +18,7 @@ from compliance.ruleset import RuleSet
 from compliance.substances import UnitlessValue, pfas_food_contact_prohibited, unitless_values
 from compliance.weights import unlikely_weight, weight_mismatch
 from pipelines.writing import json_fields
-from pipelines.writing.patch import Patch, Prepared, RowIssue, array_values
+from pipelines.writing.patch import Patch, Prepared, RowIssue
 from schemas.bounds import MAX_COMPONENTS, TOO_MANY_COMPONENTS
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -38,7 +38,7 @@ def refuse(merged: Table, rules: RuleSet, on: date) -> list[RowIssue]:
         sentence = pfas_food_contact_prohibited(
             {
                 "food_contact": True,
-                "markets": array_values(markets),
+                "markets": json_fields.array_values(markets),
                 "volumes": json_fields.published_volumes(units),
                 "pfas": orjson.loads(pfas) if pfas else None,
                 "components": orjson.loads(graph) if graph else [],
@@ -97,7 +97,7 @@ def admit(patch: Patch, merged: Table) -> list[RowIssue]:
     `merged` has the rows of the patch in its order. A graph that a row does not give may be older than the limit.
     """
     issues = []
-    if "components" in patch.given:
+    if "components" in patch.presence:
         for at, graph in enumerate(patch.values["components"]):
             # Each line is an object: a text with few braces is not parsed.
             if graph and graph.count("{") > MAX_COMPONENTS and len(orjson.loads(graph)) > MAX_COMPONENTS:
@@ -112,7 +112,7 @@ def admit(patch: Patch, merged: Table) -> list[RowIssue]:
 
 
 def _issue(patch: Patch, at: int, code: str) -> Issue:
-    names = {name for name in patch.given.names if patch.given[name][at]}
+    names = {name for name in patch.presence.names if patch.presence[name][at]}
     if names == _ONLY_A_GRAPH:
         return Issue(
             "unknown_reference", Message("No SKU {code} is in the file or held; add its row.", code=code), "sku_code"
@@ -179,7 +179,7 @@ def warnings_of(written: Prepared) -> Iterator[RowIssue]:
             "packaging_level": level,
             "material": material,
             "material_subtype": subtype,
-            "markets": array_values(markets),
+            "markets": json_fields.array_values(markets),
             "components": orjson.loads(graph) if graph else [],
         }
         for issue in warnings_of_record(cast(Sku, names), parts_g, sent.get(row), written.rules):

@@ -40,7 +40,7 @@ class HeldValue:
 
     sku_id: UUID
     sku_code: str
-    found: UnitlessValue
+    value: UnitlessValue
 
 
 def held_values(conn: Connection, rules: RuleSet) -> list[HeldValue]:
@@ -158,14 +158,14 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = VALUE_COLUMNS if whole_rows else (*patch.given.names, *_ALWAYS_READ)
+        columns = VALUE_COLUMNS if whole_rows else (*patch.presence.names, *_ALWAYS_READ)
         stored = portfolio.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
         faults += refuse.admit(patch, merged)
         faults += refuse.refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
-        faults += refuse.judge(merged, rules) if set(patch.given.names) - _UNITS else []
+        faults += refuse.judge(merged, rules) if set(patch.presence.names) - _UNITS else []
         rejected = {fault.row for fault in faults}
         merged = merged.where([row not in rejected for row in merged["row"]]) if rejected else merged
     with watch.step("grade"):
@@ -186,7 +186,7 @@ def stage_rows(conn: Connection, prepared: Prepared, source: pl.DataFrame | None
     with watch.step("stage"):
         merged = _with_ids(prepared.merged)
         changed = _changed(merged, source)
-        stage(conn, changed, prepared.patch.given.names)
+        stage(conn, changed, prepared.patch.presence.names)
     return replace(prepared, merged=merged, staged=changed, seconds={**prepared.seconds, **watch.seconds})
 
 
@@ -310,7 +310,7 @@ def write_patch(
     assert prepared.staged is not None, "a write that changes something was staged"
     watch = _Stopwatch()
     with watch.step("store"):
-        changed, columns = prepared.staged, patch.given.names
+        changed, columns = prepared.staged, patch.presence.names
         store(conn, actor, changed, columns, import_id=import_id, resource=resource)
     return _as_updated(replace(prepared, seconds={**prepared.seconds, **watch.seconds}))
 

@@ -9,6 +9,10 @@ from schemas import normalise
 from schemas.json_values import JsonObject
 from schemas.skus.inputs import Strict, validator, whole
 
+MAX_IMPORT_BYTES: Final = 10 * 2**20
+"""Largest file (interface v1, Limits)."""
+MAX_MAPPING_NAME: Final = 100
+"""Most characters of the name under which a mapping is kept."""
 MAX_WORDS: Final = 1000
 """Most words of one request."""
 MAX_WORD: Final = 500

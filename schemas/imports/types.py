@@ -354,6 +354,11 @@ def has_counts(status: str, rows_done: int) -> bool:
     return status in ("completed", "failed") or rows_done > 0
 
 
+def has_not_ended(status: str) -> bool:
+    """Return whether an import waits or is under way."""
+    return status in ("queued", "processing")
+
+
 class ImportPreview(ImportWarnings):
     """What an import of rows would answer that are not sent yet."""
 

@@ -37,7 +37,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
-from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, TOO_MANY_COMPONENTS, too_large
+from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue, more
 from schemas.messages import Message, message_of
@@ -76,7 +76,7 @@ def uuid_text(value: str) -> str:
     try:
         return str(UUID(value))
     except ValueError:
-        raise normalise.Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.shown(value))) from None
+        raise normalise.Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.quote(value))) from None
 
 
 def _ppm(value: object) -> object:
@@ -155,9 +155,16 @@ def few_components(value: object) -> object:
 
 
 def check_size(body: object) -> None:
-    """Raise `Refused` for a body with more values than are validated."""
-    if (fault := too_large(body)) is not None:
-        raise Refused([fault])
+    """Raise `Refused` for a parsed body with more values than are validated; counting stops at the limit."""
+    waiting, count = [body], 0
+    while waiting:
+        value = waiting.pop()
+        members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        count += len(members)
+        if count > MAX_VALUES:
+            sentence = Message("At most {most} values are taken in one record.", most=MAX_VALUES)
+            raise Refused([Issue("out_of_range", sentence)])
+        waiting += [part for part in members if isinstance(part, dict | list)]
 
 
 def _lengths(field: Field) -> dict[str, Any]:
@@ -329,7 +336,7 @@ def _sentence(code: str, detail: Any) -> Message:
         case "invalid_type" if detail["type"] in _WANTED:
             return _WANTED[detail["type"]]
         case "not_in_vocabulary":
-            text = normalise.shown(detail["input"])
+            text = normalise.quote(detail["input"])
             return Message("{value} is not allowed: {reason}.", value=text, reason=_expected(detail["msg"]))
         case _:
             return _of_library(detail)

@@ -67,15 +67,15 @@ def prepare(
         raise NotThere(f"There is no SKU {sku_id}.")
     own_reference, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
     by_language = {
-        each: drafts.draft(conn, actor, sku_id, reference=own_reference, lang=each, rules=rules)
-        for each in conformity.offered_languages()
+        language: drafts.draft(conn, actor, sku_id, reference=own_reference, lang=language, rules=rules)
+        for language in conformity.offered_languages()
     }
     draft, verdict = by_language.pop(lang)
     payload: dict[str, object] = {
         "reference": own_reference,
         "lang": lang,
         "draft": draft.as_dict(),
-        "translations": {each: translation.as_dict() for each, (translation, _) in by_language.items()},
+        "translations": {language: translation.as_dict() for language, (translation, _) in by_language.items()},
         issuing.AGAINST: bool(verdict.against),
     }
     return Prepared(sku_id, code, draft, payload | ({"renews": str(renews)} if renews else {}))

@@ -24,7 +24,7 @@ from schemas.fields import SKU
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message, format_word, number, translate, word
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SkuDetail
 from schemas.texts import isolated
@@ -84,7 +84,7 @@ class Draft:
         return asdict(self)
 
     @classmethod
-    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
+    def from_stored(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the draft that `as_dict` gave."""
         return cls(**{**stored, "points": [Point(**point) for point in stored["points"]]})
 
@@ -143,7 +143,7 @@ def is_outdated(draft: Draft) -> bool:
     if draft.lang not in conformity.offered_languages():
         return True
     texts = conformity.load_texts(draft.lang)
-    return [point.heading for point in draft.points] != [texts[f"point.{each.key}"] for each in conformity.points()]
+    return [point.heading for point in draft.points] != [texts[f"point.{point.key}"] for point in conformity.points()]
 
 
 def _point(of_annex: PointOfAnnex, lines: list[str], notes: list[str], words: Mapping[str, str]) -> Point:
@@ -234,8 +234,8 @@ def _kept(
 
 def _file(file: NamedFile, lang: str) -> str:
     about = ", ".join(isolated(part) for part in (file.reference, file.issuer, file.issued_on) if part)
-    named = f"{CONTENTS[lang][file.type]}: {isolated(file.filename)}"
-    return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
+    sentence = f"{CONTENTS[lang][file.type]}: {isolated(file.filename)}"
+    return sentence + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
 
 
 SIGNATURE: Final = "signature"
@@ -316,7 +316,7 @@ def unprintable_line(line: str) -> Message | None:
     return Message(
         "A declaration has no font for {characters} in the line {line}; correct the record and prepare a new draft.",
         characters=characters,
-        line=shown(line),
+        line=quote(line),
     )
 
 

@@ -41,7 +41,7 @@ def draft_of(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets
     texts than a declaration has now.
     """
     if "draft" in entry.payload:
-        draft = drafts.Draft.of(entry.payload["draft"])
+        draft = drafts.Draft.from_stored(entry.payload["draft"])
         if entry.state == "open" and drafts.is_outdated(draft):
             raise conflict(Message("This draft has other texts than a declaration has now; prepare a new one."))
         return draft
@@ -64,7 +64,7 @@ def verdict_of(conn: Connection, actor: Actor, entry: Entry, *, on: date, rulese
     A draft that was drawn from a record that contradicted it is outdated once that record is corrected: its text says
     what was. Raises `Refused` where the draft names no item of the portfolio.
     """
-    row = None if entry.sku_id is None else queries.of(conn, entry.sku_id, actor.today)
+    row = None if entry.sku_id is None else queries.find_sku(conn, entry.sku_id, actor.today)
     if row is None:
         raise conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
     verdict = conformity.judge(detail_skus.record(row), rulesets.active(conn), on=on)
@@ -92,7 +92,9 @@ def complete(
     draft = draft_of(conn, actor, entry, rulesets=rulesets)
     stored = entry.payload.get("translations", {})
     translations = {
-        lang: made for lang, values in stored.items() if not drafts.is_outdated(made := drafts.Draft.of(values))
+        lang: made
+        for lang, values in stored.items()
+        if not drafts.is_outdated(made := drafts.Draft.from_stored(values))
     }
     form, issues = conformity_schemas.parse(
         fields,
@@ -108,8 +110,8 @@ def complete(
     if facts := verdict_of(conn, actor, entry, on=form.issued_on, rulesets=rulesets).against:
         raise Refused(facts, "not_conform")
     in_languages = (draft, *(translations[lang] for lang in form.languages if lang != draft.lang))
-    declared = {each.lang: drafts.declaration(each, form) for each in in_languages}
-    return Completed(draft.reference, form, declared, {lang: drafts.pdf(each) for lang, each in declared.items()})
+    declared = {translation.lang: drafts.declaration(translation, form) for translation in in_languages}
+    return Completed(draft.reference, form, declared, {lang: drafts.pdf(content) for lang, content in declared.items()})
 
 
 def issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[str, str], *, rulesets: Rulesets) -> UUID:

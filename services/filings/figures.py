@@ -61,13 +61,13 @@ SCOPED: Final = ("scope", "scope_why")
 
 def uk_figure(inputs: Inputs, statements: Statements, material: str) -> pl.DataFrame:
     """Return the SKUs of the UK file's rows of a `packaging_material`: the row's key, then the columns of `figure`."""
-    found = [
+    frames = [
         lines.lines.filter(pl.col("material") == material).join(_components(portfolio), on="sku_code", how="left")
         for portfolio, lines in uk_lines(inputs, statements)
     ]
-    if not found:
+    if not frames:
         return pl.DataFrame(schema={"sku_code": pl.String})
-    return pl.concat(found).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(UK_COLUMNS)
+    return pl.concat(frames).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(UK_COLUMNS)
 
 
 def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
@@ -77,7 +77,7 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
     """
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
     of_year = replace(inputs.jurisdictions[market], year=year)
-    found = []
+    frames = []
     for portfolio in portfolios(inputs, market, year, SKU_COLUMNS):
         ready = prepare_lines(portfolio, (*inputs.catalogue.entries, of_year), inputs.rules)
         if market not in ready.volumes["market"]:
@@ -90,21 +90,21 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
             .agg(pl.col("grams").sum().alias("unit_grams"))
         )
         counted = rolled.counting.filter(of_period).join(per_unit, on="sku", how="inner")
-        named = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
-        weighed = named.with_columns(times_units("unit_grams").alias("grams"))
+        with_code = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+        weighed = with_code.with_columns(times_units("unit_grams").alias("grams"))
         scoped = weighed.join(_scoped(ready.standings, of_category["scope_key"][0]), on="sku", how="left")
-        found.append(scoped.join(_components(portfolio), on="sku_code", how="left").select(*_FOUND, *SCOPED))
-    return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
+        frames.append(scoped.join(_components(portfolio), on="sku_code", how="left").select(*_FOUND, *SCOPED))
+    return pl.concat(frames).sort("sku_code") if frames else pl.DataFrame(schema={"sku_code": pl.String})
 
 
-def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[str, object]]:
+def with_origins(connection: Connection, rows: pl.DataFrame) -> Iterator[dict[str, object]]:
     """Yield the rows of a figure with `COLUMNS` behind the row's key: tonnes as they are written, and the origin.
 
     A version has all values of a SKU, also those that its own file did not name; these came with an earlier one.
     """
-    behind = [name for name in found.columns if name in SCOPED]
-    names = [*(name for name in found.columns if name not in {*_FOUND, *SCOPED}), *COLUMNS, *behind]
-    for row in traced(connection, found):
+    behind = [name for name in rows.columns if name in SCOPED]
+    names = [*(name for name in rows.columns if name not in {*_FOUND, *SCOPED}), *COLUMNS, *behind]
+    for row in traced(connection, rows):
         words = {
             "components": "; ".join(map(_part, row["parts"])),
             "earlier_versions": "; ".join(map(_version, row["earlier_versions"])),
@@ -112,14 +112,14 @@ def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[s
         yield {name: (row | words)[name] for name in names}
 
 
-def traced(connection: Connection, found: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def traced(connection: Connection, rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows of a figure, each with `tonnes`, its origin, and `earlier_versions` with their origins."""
-    codes = found["sku_code"].unique().to_list()
-    latest, earlier = earlier_skus.of(connection, codes), earlier_skus.earlier(connection, codes)
-    for row in found.iter_rows(named=True):
+    codes = rows["sku_code"].unique().to_list()
+    latest, earlier = earlier_skus.current_origins(connection, codes), earlier_skus.earlier(connection, codes)
+    for row in rows.iter_rows(named=True):
         code = row["sku_code"]
-        known = {"tonnes": written_tonnes(row["grams"]), "earlier_versions": earlier.get(code, ())}
-        yield row | latest[code]._asdict() | known
+        facts = {"tonnes": written_tonnes(row["grams"]), "earlier_versions": earlier.get(code, ())}
+        yield row | latest[code]._asdict() | facts
 
 
 def _part(part: Mapping[str, object]) -> str:
@@ -137,8 +137,10 @@ def _version(origin: ValueOrigin) -> str:
 
 def _scoped(standings: Standings, scope_key: str) -> pl.DataFrame:
     """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
-    verdicts = [judge_scope(scope_key, standing) for standing in standings.known]
-    rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(verdicts)]
+    verdicts = [judge_scope(scope_key, standing) for standing in standings.distinct]
+    rows = [
+        (number, verdict.verdict, verdict.fact or "; ".join(verdict.fields)) for number, verdict in enumerate(verdicts)
+    ]
     judgement = pl.DataFrame(
         rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"
     )
@@ -202,7 +204,7 @@ class DoubleDeclaration(TypedDict):
 def double_declarations(conn: Connection) -> list[DoubleDeclaration]:
     """Return the equal first declarations of the session's company, which were kept before they were refused."""
     return [
-        {"market": market, "year": year, "half": half, "format": form, "ids": [str(each) for each in ids]}
+        {"market": market, "year": year, "half": half, "format": form, "ids": [str(id_) for id_ in ids]}
         for market, year, half, form, ids in filings_warehouse.doubles(conn)
     ]
 
@@ -210,10 +212,12 @@ def double_declarations(conn: Connection) -> list[DoubleDeclaration]:
 def changed_declarations(conn: Connection, inputs: Inputs | None) -> list[ChangedDeclaration]:
     """Return the kept declarations of the session's company whose figures the inputs do not give, oldest first."""
     if inputs is None:
-        return [_row(each, None, _filed(each), None, _NOT_COMPARED) for each in filings_warehouse.standing(conn)]
+        return [
+            _row(standing, None, _filed(standing), None, _NOT_COMPARED) for standing in filings_warehouse.standing(conn)
+        ]
     figures_of_year = cache(partial(filings.figures, inputs))
     changed = (_changed(inputs, figures_of_year, standing) for standing in filings_warehouse.standing(conn))
-    return [found for found in changed if found is not None]
+    return [change for change in changed if change is not None]
 
 
 def _changed(
@@ -233,7 +237,7 @@ def _changed(
 
 
 def _statements(standing: Standing) -> Statements:
-    ratings, drinks = ([list(each.values()) for each in standing.stated[name]] for name in ("ratings", "drinks"))
+    ratings, drinks = ([list(row.values()) for row in standing.stated[name]] for name in ("ratings", "drinks"))
     return Statements(
         Producer(**standing.producer or {"organisation_id": ""}),
         standing.year,

@@ -135,8 +135,8 @@ class Bundle:
 
 def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
     """Return tonnes by scheme category, as CSV or JSON."""
-    found = filings.figures(inputs, request.market, request.year)
-    content = document_filings.document(found, request.market, request.year, request.half, inputs.source)
+    year_figures = filings.figures(inputs, request.market, request.year)
+    content = document_filings.document(year_figures, request.market, request.year, request.half, inputs.source)
     sums = {
         "halves": content["halves"],
         "rows": len(content["tonnes"]),
@@ -195,9 +195,9 @@ def with_explanation(
     if code is None:
         return bundle
     if code not in bundle.figures:
-        named = "packaging_material" if request.form == "rpd" else "category_code"
+        column = "packaging_material" if request.form == "rpd" else "category_code"
         raise filings.not_declarable(
-            f"The declaration has no figure for {code}; name a {named} of it: {', '.join(bundle.figures) or 'none'}."
+            f"The declaration has no figure for {code}; name a {column} of it: {', '.join(bundle.figures) or 'none'}."
         )
     if request.form == "rpd":
         explained = figures.uk_figure(inputs, statements, code)
@@ -250,24 +250,24 @@ def ratings(path: Path | None) -> pl.DataFrame:
 
     Raises `Refused`, and `FileRefused` with error 100 for an unknown rating.
     """
-    found: dict[tuple[str, ...], str] = {}
+    colours: dict[tuple[str, ...], str] = {}
     for line, (sku_code, component_type, colour) in _lines(path, ("sku_code", "component_type", "rating")):
         if component_type not in VOCABULARIES["component_type"]:
             raise _refused(path, line, f"component_type is one of {', '.join(VOCABULARIES['component_type'])}")
         if colour not in codes("ram_rag_rating"):
             raise FileRefused(["100"], f"Line {line} of the ratings says {colour or 'nothing'}.")
-        _add(found, (sku_code, component_type), colour, path, line)
-    return pl.DataFrame([(*key, colour) for key, colour in found.items()], schema=RATINGS, orient="row")
+        _add(colours, (sku_code, component_type), colour, path, line)
+    return pl.DataFrame([(*key, colour) for key, colour in colours.items()], schema=RATINGS, orient="row")
 
 
 def drinks(path: Path | None) -> pl.DataFrame:
     """Read `DRINKS` from a CSV `sku_code, drinks_container`; none without a file. Raises `Refused`."""
-    found: dict[tuple[str, ...], str] = {}
+    answers: dict[tuple[str, ...], str] = {}
     for line, (sku_code, answer) in _lines(path, ("sku_code", "drinks_container")):
         if answer not in _ANSWERS:
             raise _refused(path, line, "drinks_container is Y or N")
-        _add(found, (sku_code,), answer, path, line)
-    return pl.DataFrame([(*key, _ANSWERS[answer]) for key, answer in found.items()], schema=DRINKS, orient="row")
+        _add(answers, (sku_code,), answer, path, line)
+    return pl.DataFrame([(*key, _ANSWERS[answer]) for key, answer in answers.items()], schema=DRINKS, orient="row")
 
 
 def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
@@ -292,9 +292,9 @@ def _unescaped(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and is_computed(cell[1:]) else cell
 
 
-def _add(found: dict[tuple[str, ...], str], key: tuple[str, ...], value: str, path: Path | None, line: int) -> None:
-    if found.setdefault(key, value) != value:
-        raise _refused(path, line, f"{' '.join(key)} stands before with {found[key]}; keep one of the two")
+def _add(by_key: dict[tuple[str, ...], str], key: tuple[str, ...], value: str, path: Path | None, line: int) -> None:
+    if by_key.setdefault(key, value) != value:
+        raise _refused(path, line, f"{' '.join(key)} stands before with {by_key[key]}; keep one of the two")
 
 
 def _refused(path: Path | None, line: int, right: str) -> Refused:
@@ -339,7 +339,7 @@ def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connectio
     """Return both files, and a record of how many parts have a rating. Raises `Refused` where no scheme rates."""
     scheme = rating.of_market(market, year)
     if scheme is None:
-        rated = ", ".join(f"{each.market} from {each.years.start}" for each in rating.versions())
+        rated = ", ".join(f"{version.market} from {version.years.start}" for version in rating.versions())
         raise filings.not_declarable(f"No scheme rates the packaging of {market} in {year}; schemes: {rated}.")
     ratings: list[Mapping[str, object]] = []
     still_open: list[Mapping[str, object]] = []

@@ -239,8 +239,8 @@ def _statements(wanted: DeclarationInput) -> Statements:
     uk = wanted.uk
     assert uk is not None, "the UK file has its producer"
     producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
-    rated = dict.fromkeys((each.sku_code, each.component_type, each.rating) for each in uk.ratings)
-    answered = dict.fromkeys((each.sku_code, each.drinks_container) for each in uk.drinks)
+    rated = dict.fromkeys((rating.sku_code, rating.component_type, rating.rating) for rating in uk.ratings)
+    answered = dict.fromkeys((drink.sku_code, drink.drinks_container) for drink in uk.drinks)
     ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
     return Statements(
         producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
@@ -320,7 +320,7 @@ def due(
     years: dict[str, set[int]] = {}
     for market, year in placed:
         years.setdefault(market, set()).add(year)
-    found = [
+    rows = [
         row
         for market, of_market in years.items()
         for row in _of_market(entries.get(market), market, of_market, kept, today)
@@ -330,7 +330,7 @@ def due(
         first_day = row.days[0].on if row.days else date.max
         return _ORDER.index(row.state), first_day, row.market, -row.year, -row.half
 
-    return sorted(found, key=order)
+    return sorted(rows, key=order)
 
 
 def _of_market(
@@ -341,8 +341,8 @@ def _of_market(
     today: date,
 ) -> Iterator[Due]:
     rhythms = entry.reporting_period if entry else ()
-    by_half = tuple(each for each in rhythms if each == HALF_RHYTHM and market in HALF_YEARLY)
-    by_year = tuple(each for each in rhythms if each not in by_half)
+    by_half = tuple(rhythm for rhythm in rhythms if rhythm == HALF_RHYTHM and market in HALF_YEARLY)
+    by_year = tuple(rhythm for rhythm in rhythms if rhythm not in by_half)
     source = entry.source_url if entry else None
     for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
         if not of_rhythm and (halves == (1, 2) or by_half):
@@ -350,14 +350,16 @@ def _of_market(
         comes = {today.year} if today.year - 1 in years else set()  # the report of a market that had tonnes last year
         reported = sorted({year for year in years if year <= today.year} | comes)
         periods = [(year, half) for year in reported for half in halves]
-        last_kept = max((each for each in periods if (market, *each) in kept), default=None)
-        running = next((each for each in sorted(periods) if not _has_ended(*each, today)), None)
+        last_kept = max((period for period in periods if (market, *period) in kept), default=None)
+        running = next((period for period in sorted(periods) if not _has_ended(*period, today)), None)
         for year, half in periods:
             declaration = kept.get((market, year, half))
             stated = (
-                each for each in due_days().get(market, ()) if each.half == half and year >= (each.first_year or 0)
+                due_day
+                for due_day in due_days().get(market, ())
+                if due_day.half == half and year >= (due_day.first_year or 0)
             )
-            days = tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))
+            days = tuple(sorted((Day(due_day.after(year), due_day) for due_day in stated), key=lambda day: day.on))
             own = [day for day in days if day.stated.duty not in OTHER_DUTIES]
             state: State = "open"
             if declaration is not None:

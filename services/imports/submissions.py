@@ -168,7 +168,7 @@ def ask_columns(
 ) -> None:
     """Record a kept file that was refused for `issues` as a dry run that failed for the first.
 
-    `outline` describes its columns (`pipelines.reading.published`). With a mapping of them the file is read again, as
+    `outline` describes its columns (`pipelines.reading.questions`). With a mapping of them the file is read again, as
     that of any import. Raises as `submit` does.
     """
     failure = issues[0].as_dict() | {"correlationId": actor.origin.correlation_id}
@@ -290,16 +290,16 @@ def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, ru
         rows_total=upload.rows,
     )
     rules = rulesets.active(conn)
-    rows = from_typed(typed.values, typed.given, rules)
-    patch = Patch.of(rows.values, rows.given).without([fault.row for fault in rows.issues])
-    found = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
-    written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
+    rows = from_typed(typed.values, typed.presence, rules)
+    patch = Patch.from_frames(rows.values, rows.presence).without([fault.row for fault in rows.issues])
+    prepared = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
+    written = report.writer_faults([*rows.issues, *prepared.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
     unnamed = report.missing_names(conn, typed, faults)
-    warned = report.listed(list(warnings_of(found)), typed.values, upload, work, report.MOST_LISTED)
+    warned = report.listed(list(warnings_of(prepared)), typed.values, upload, work, report.MOST_LISTED)
     errors = pl.concat([faults.select(written.columns), unnamed, written])
     errors = errors.sort("sheet_position", "line", maintain_order=True)
-    outcomes: Sequence[str] = found.merged["outcome"]
+    outcomes: Sequence[str] = prepared.merged["outcome"]
     rejected = typed.rejected + typed.values.height - len(outcomes)
     return {
         "rows": upload.rows,

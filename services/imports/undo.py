@@ -87,12 +87,12 @@ def undo(conn: Connection, actor: Actor, import_id: UUID, *, rulesets: Rulesets,
     Raise `NotThere`, and `Refused` for a dry run or an import that is worked on, and while an import of the company is
     being undone: another call would only wait, with a connection, for its locks.
     """
-    found = require(queries.one(conn, import_id, _Import, _Import._fields))
-    if found.dry_run or found.status not in ("completed", "failed"):
+    record = require(queries.one(conn, import_id, _Import, _Import._fields))
+    if record.dry_run or record.status not in ("completed", "failed"):
         raise Refused([Issue("invalid_format", _NOT_ENDED, "id")])
     if not queries.take_undo_turn(conn, actor.company_id):
         raise Refused([Issue("invalid_format", _UNDER_WAY)], "rate_limited")
-    actor = actor.with_reason(actor.origin.reason or _REASON.format(filename=found.filename))
+    actor = actor.with_reason(actor.origin.reason or _REASON.format(filename=record.filename))
     touched = earlier.touched_by(conn, import_id, lock=not dry_run)
     states = Counter(sku.state for sku in touched)
     wanted = {

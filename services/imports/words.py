@@ -16,7 +16,7 @@ from schemas.imports.inputs import OwnWordInput, OwnWordsInput
 from schemas.imports.types import KeptMapping, OwnWordsChange
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.refusals import Refused, require
 from schemas.words import fold
 from warehouse.audit import ledger
@@ -50,25 +50,25 @@ def change_words(conn: Connection, actor: Actor, sent: OwnWordsInput, *, dry_run
 
 def _checked(sent: Iterable[OwnWordInput]) -> list[Word]:
     """Return the words as they are stored, the last of each field and text."""
-    found: dict[tuple[str, str], Word] = {}
+    words: dict[tuple[str, str], Word] = {}
     issues: list[Issue] = []
     for at, word in enumerate(sent):
         tables: tuple[Table, ...] = ("sku", "component")
         table = next((table for table in tables if field_column(word.field, table) is not None), None)
         if table is None:
-            message = Message("There is no field {name} that a file can have.", name=shown(word.field))
+            message = Message("There is no field {name} that a file can have.", name=quote(word.field))
             issues.append(Issue("not_in_vocabulary", message, f"words[{at}].field"))
             continue
         try:
             rewriting = check_rewriting(word.field, {word.text: word.value}, table)
         except ReadingRefused as refused:
-            issues += [Issue("invalid_format", each.message, f"words[{at}].value") for each in refused.issues]
+            issues += [Issue("invalid_format", issue.message, f"words[{at}].value") for issue in refused.issues]
             continue
         name, [folded] = rewriting.column.name, rewriting.cells
-        found[name, folded] = Word(name, folded, word.text, word.value)
+        words[name, folded] = Word(name, folded, word.text, word.value)
     if issues:
         raise Refused(issues)
-    return list(found.values())
+    return list(words.values())
 
 
 def remove_mapping(conn: Connection, actor: Actor, mapping_id: UUID, *, dry_run: bool = False) -> KeptMapping:

@@ -19,16 +19,15 @@ import xlsxwriter
 from pipelines.reading.grid import (
     PART_HELPERS,
     SUBSTANCE_DETAILS,
+    VOLUME,
     VOLUME_YEAR,
     WEIGHT_HELPERS,
     Table,
     fields_of,
-    volume_field,
 )
 from pipelines.reading.sheet import MOST_ROWS
 from pipelines.reading.values import EMPTY_LIST
-from pipelines.writing.json_fields import LEGACY, PARTS
-from pipelines.writing.patch import array_values
+from pipelines.writing.json_fields import LEGACY, PARTS, array_values
 from pipelines.writing.workbooks import Sheet, Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
 from schemas.messages import header, meaning, word
@@ -62,12 +61,14 @@ def columns(table: Table, lang: str) -> list[Column]:
     """Return the columns of a sheet in the order of the field table, without deprecated, rare and helping ones."""
     unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, *SUBSTANCE_DETAILS, VOLUME_YEAR)}
     fields = [field for field in fields_of(table).values() if not field.deprecated and field.name not in unwanted]
-    found = [Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields]
-    return found if table == "component" else [*found, *_volumes(lang)]
+    own_columns = [
+        Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields
+    ]
+    return own_columns if table == "component" else [*own_columns, *_volumes(lang)]
 
 
 def _volumes(lang: str) -> Iterator[Column]:
-    field = volume_field()
+    field = VOLUME
     for market in _MARKETS:
         title = f"{header('sku', field.name, lang)} {market}"
         yield Column(f"{field.name}_{market.lower()}", field, title, _comment("sku", field, lang))
@@ -157,7 +158,7 @@ def _write(book: Any, lists: "_Lists", name: str, table: Table, lang: str) -> No
     for line, record in enumerate(_examples(table, lang), 1):
         for at, column in enumerate(own):
             if column.name in record:
-                sheet.write(line, at, _shown(column, record[column.name], lang), example)
+                sheet.write(line, at, _example_value(column, record[column.name], lang), example)
     sheet.freeze_panes(1, 1)
 
 
@@ -166,11 +167,11 @@ def _examples(table: Table, lang: str) -> Iterator[dict[str, str]]:
     with (Path(__file__).parent / "example.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["sheet"] == table and row["lang"] in ("*", lang)]
     for line in dict.fromkeys(row["line"] for row in rows):
-        given = {row["field"]: row["value"] for row in rows if row["line"] == line}
-        yield {"sku_code": f"{word('line', 'example', lang).upper()}-001", **given}
+        values = {row["field"]: row["value"] for row in rows if row["line"] == line}
+        yield {"sku_code": f"{word('line', 'example', lang).upper()}-001", **values}
 
 
-def _shown(column: Column, value: str, lang: str) -> str | float:
+def _example_value(column: Column, value: str, lang: str) -> str | float:
     """Return a value of the example as people of the language write it."""
     kind = column.field.kind
     if kind in ("number", "integer"):
@@ -219,7 +220,7 @@ _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
     "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
     "component": COMPONENT_FIELDS,
 }
-_VOLUME: Final = volume_field().name
+_VOLUME: Final = VOLUME.name
 
 
 def order(table: Table) -> list[str]:
@@ -273,10 +274,10 @@ def _entries(entries: Substances) -> Cells:
     for substance, entry in entries.items():
         if entry is None:
             continue
-        given: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
-        if "evidence" in given:
-            given["evidence"] = _text(given["evidence"])
-        cells |= {f"{substance}_{part}": value for part, value in given.items()}
+        values: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
+        if "evidence" in values:
+            values["evidence"] = _text(values["evidence"])
+        cells |= {f"{substance}_{part}": value for part, value in values.items()}
         if "below" in entry:
             cells[LEGACY[substance]] = f"<{entry['below']:.15g}"
     return cells

@@ -71,12 +71,12 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
 
 def lock_present(conn: Connection, sku_id: UUID) -> Locked:
     """Return the SKU that an entry is about, locked until the transaction ends. Raises `Refused` if it is archived."""
-    found = store.lock_sku(conn, sku_id)
-    if found is None:
+    sku = store.lock_sku(conn, sku_id)
+    if sku is None:
         raise conflict(
             Message("The item is archived. Bring it back first, then decide; or reject this without bringing it back.")
         )
-    return found
+    return sku
 
 
 def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
@@ -183,7 +183,7 @@ class Graded(NamedTuple):
         return self._asdict() | {"template": stored_template(self.reason or "")}
 
     @classmethod
-    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
+    def from_stored(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the grade that `as_dict` gave; one from before it had a template keeps its reason in English."""
         values = dict(stored)
         template = values.pop("template", None)
@@ -225,18 +225,18 @@ class Comparison:
         }
 
     @classmethod
-    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
+    def from_stored(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the comparison that `as_dict` gave, without version and warnings."""
-        before, after = (stored[name] and Graded.of(stored[name]) for name in ("before", "after"))
+        before, after = (stored[name] and Graded.from_stored(stored[name]) for name in ("before", "after"))
         changes = [Change(**change) for change in stored["changes"]]
-        asked = tuple(AskedPart(**part) for part in stored.get("asked") or ())
-        return cls(None, changes, stored["parts"], before, after, [], asked=asked)
+        entry_parts = tuple(AskedPart(**part) for part in stored.get("asked") or ())
+        return cls(None, changes, stored["parts"], before, after, [], asked=entry_parts)
 
 
 def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> Comparison:
     """Compare an open entry that writes a SKU, in the caller's transaction; nothing is written."""
     before = load_current(conn, entry.sku_id, rulesets, actor.today)
-    asked = asked_parts(conn, entry, before["components"] if before else ())
+    entry_parts = asked_parts(conn, entry, before["components"] if before else ())
     try:
         record = build_record(conn, entry)
         result = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=True)[0]
@@ -245,14 +245,14 @@ def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets)
     except (Refused, write.PlanLimitReached) as refused:
         refusal = refused if isinstance(refused, Refused) else conflict(message_of(str(refused)))
         version = before["version"] if before else None
-        return Comparison(version, [], [], _grade_of(before), None, [], tuple(refusal.issues), asked=asked)
-    return comparison_of(before, result, entry, asked)
+        return Comparison(version, [], [], _grade_of(before), None, [], tuple(refusal.issues), asked=entry_parts)
+    return comparison_of(before, result, entry, entry_parts)
 
 
 def comparison_of(
-    before: SkuDetail | None, result: WriteOutcome, entry: Entry, asked: tuple[AskedPart, ...]
+    before: SkuDetail | None, result: WriteOutcome, entry: Entry, entry_parts: tuple[AskedPart, ...]
 ) -> Comparison:
-    """Compare the SKU before a write with the result of the write path; `asked` are the parts that were asked about."""
+    """Compare the SKU before a write with the result of the write path, for an entry about `entry_parts`."""
     assert result.detail is not None, "an accepted row can be shown"
     after = result.detail()
     kept = {line["id"] for line in after["components"]}
@@ -261,24 +261,24 @@ def comparison_of(
     changes = _changes(_placed_as(before, after, removed), after, _proposed_paths(entry, after))
     graded = (_grade_of(before), _grade_of(after))
     version = before["version"] if before else None
-    return Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=asked)
+    return Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=entry_parts)
 
 
 def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> SkuDetail | None:
     """Return the detail of a stored SKU; None where it is not stored."""
-    row = queries.of(conn, sku_id, today)
+    row = queries.find_sku(conn, sku_id, today)
     if row is None:
         return None
     return detail_skus.sku_detail(row, detail_skus.rulesets_of(conn, rulesets, row), today=today)
 
 
-def _grade_of(shown: SkuDetail | None) -> Graded | None:
-    if shown is None:
+def _grade_of(sku: SkuDetail | None) -> Graded | None:
+    if sku is None:
         return None
-    compliance = shown["compliance"]
+    compliance = sku["compliance"]
     return Graded(
-        shown["recyclability_grade"],
-        shown["recyclability_score"],
+        sku["recyclability_grade"],
+        sku["recyclability_score"],
         compliance["grade_trace"]["reason"],
         compliance["annex_v_flags"],
         compliance["grade_trace"]["provisional"],
@@ -318,7 +318,10 @@ def _proposed_paths(entry: Entry, after: SkuDetail) -> set[str]:
         of_lines = [(answer["component_id"], answer) for answer in entry.payload.get("components") or ()]
         fields = set()
     return fields | {
-        f"components[{places[named]}].{field}" for named, line in of_lines for field, _ in leaves(line) if field != "id"
+        f"components[{places[line_id]}].{field}"
+        for line_id, line in of_lines
+        for field, _ in leaves(line)
+        if field != "id"
     }
 
 

@@ -106,8 +106,8 @@ def _write_sku(
     """Write what the entry says, and return what that changed."""
     record = compare_review.build_record(conn, entry, seen_version=seen_version)
     before = load_current(conn, entry.sku_id, rulesets, actor.today)
-    asked = asked_parts(conn, entry, before["components"] if before else ())
-    if any(part.differs for part in asked) and not parts_compared:
+    entry_parts = asked_parts(conn, entry, before["components"] if before else ())
+    if any(part.differs for part in entry_parts) and not parts_compared:
         raise conflict(_OTHER_PARTS)
     try:
         [result] = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=False).values()
@@ -115,7 +115,7 @@ def _write_sku(
         raise conflict(message_of(str(reached))) from None
     if result.outcome == "rejected":
         raise conflict(REFUSED, result.errors)
-    return comparison_of(before, result, entry, asked)
+    return comparison_of(before, result, entry, entry_parts)
 
 
 def _record_decision(

@@ -69,7 +69,7 @@ def file(
 
 def load_entry(conn: Connection, entry_id: UUID) -> Entry:
     """Return an entry of the session's company. Raises `NotThere`."""
-    return require(review.of(conn, entry_id))
+    return require(review.find_entry(conn, entry_id))
 
 
 MOST_FILES: Final = 20
@@ -136,38 +136,42 @@ def described(facts: PartFacts) -> str:
         f"position {position}" if position is not None else None,
         f"{weight:g} g" if weight is not None else None,
     ]
-    known = ", ".join(filter(None, about))
-    return f"{facts['component_type']} ({known})" if known else facts["component_type"]
+    details = ", ".join(filter(None, about))
+    return f"{facts['component_type']} ({details})" if details else facts["component_type"]
 
 
-def differences(asked: PartFacts, now: PartFacts) -> tuple[str, ...]:
+def differences(at_request: PartFacts, now: PartFacts) -> tuple[str, ...]:
     """Return the names of the facts that differ."""
-    before, after = cast(Mapping[str, object], asked), cast(Mapping[str, object], now)
+    before, after = cast(Mapping[str, object], at_request), cast(Mapping[str, object], now)
     return tuple(name for name in FACTS if before[name] != after[name])
 
 
-def is_another(asked: PartFacts, now: PartFacts, moved: Sequence[PartFacts] = ()) -> bool:
+def is_another(at_request: PartFacts, now: PartFacts, moved: Sequence[PartFacts] = ()) -> bool:
     """Return whether the part that has the id now is another than the one that was asked about.
 
     It is where type, material or polymer are recorded for both and differ, where position and weight both are others,
     or where the part that was asked about came to stand under another id (`moved`: what other ids have come to be). A
     fact that was added later, a position or a weight alone may have been corrected.
     """
-    before, after = cast(Mapping[str, object], asked), cast(Mapping[str, object], now)
-    others = {name for name in differences(asked, now) if None not in (before[name], after[name])}
-    return bool(others & set(_KIND)) or {"position_in_sku", "weight_g"} <= others or (asked != now and asked in moved)
+    before, after = cast(Mapping[str, object], at_request), cast(Mapping[str, object], now)
+    others = {name for name in differences(at_request, now) if None not in (before[name], after[name])}
+    return (
+        bool(others & set(_KIND))
+        or {"position_in_sku", "weight_g"} <= others
+        or (at_request != now and at_request in moved)
+    )
 
 
 def named_ids(kind: str, payload: JsonMapping) -> list[str]:  # stored JSON
     """Return the ids of the parts that an entry of the review queue is about, each once."""
     if kind == "supplier_answer":
-        named = [answer["component_id"] for answer in payload.get("components") or ()]
+        ids = [answer["component_id"] for answer in payload.get("components") or ()]
     elif kind == "sku_update":
         lines = payload.get("changes", {}).get("components") or ()
-        named = [change["id"] for change in (*(payload.get("component_changes") or ()), *lines) if change.get("id")]
+        ids = [change["id"] for change in (*(payload.get("component_changes") or ()), *lines) if change.get("id")]
     else:
-        named = []
-    return list(dict.fromkeys(map(str, named)))
+        ids = []
+    return list(dict.fromkeys(map(str, ids)))
 
 
 Memory = dict[str, PartFacts]
@@ -178,7 +182,7 @@ def remembered_parts(conn: Connection, request: Request) -> Memory:
     """Return what the parts of a request were when it was made."""
     if request.asked is not None:
         return request.asked
-    return _at(conn, request.sku_id, request.created_at, [str(each) for each in request.component_ids])
+    return _at(conn, request.sku_id, request.created_at, [str(component_id) for component_id in request.component_ids])
 
 
 def _remembered_of(conn: Connection, entry: Entry) -> Memory:
@@ -202,7 +206,7 @@ def asked_parts(conn: Connection, entry: Entry, lines: Sequence[Component]) -> t
     if not (ids := named_ids(entry.kind, entry.payload)):
         return ()
     memory, now = _remembered_of(conn, entry), {line["id"]: facts_of(line) for line in lines}
-    return tuple(AskedPart(each, memory.get(each), now.get(each)) for each in ids)
+    return tuple(AskedPart(line_id, memory.get(line_id), now.get(line_id)) for line_id in ids)
 
 
 class Misapplied(NamedTuple):
@@ -228,29 +232,29 @@ def find_misapplied(conn: Connection) -> list[Misapplied]:
 
     Decisions of this release are none: the person was shown what differs.
     """
-    found: list[Misapplied] = []
+    findings: list[Misapplied] = []
     for answer in review.of_company(conn):
         kept = answer.payload.get("asked") or answer.asked or {}
         then = {line["id"]: facts_of(line) for line in answer.lines_asked}
         met = {line["id"]: facts_of(line) for line in answer.lines_met}
         for part in named_ids(answer.kind, answer.payload):
-            asked, written_to = kept.get(part) or then.get(part), met.get(part)
-            if asked is None or written_to is None:
+            at_request, written_to = kept.get(part) or then.get(part), met.get(part)
+            if at_request is None or written_to is None:
                 continue
             moved = [facts for line_id, facts in met.items() if line_id != part and then.get(line_id) != facts]
-            if is_another(asked, written_to, moved):
-                found.append(
+            if is_another(at_request, written_to, moved):
+                findings.append(
                     Misapplied(
                         entry_id=answer.entry_id,
                         kind=answer.kind,
                         sku_id=answer.sku_id,
                         sku_code=answer.sku_code,
                         component_id=part,
-                        asked=asked,
+                        asked=at_request,
                         written_to=written_to,
                         filed_by=answer.filed_by,
                         decided_by=answer.decided_by,
                         decided_at=answer.decided_at,
                     )
                 )
-    return found
+    return findings

@@ -55,9 +55,9 @@ def placed_years(conn: Connection, sku_id: UUID, today: date, rules: RuleSet) ->
     columns = (SKU_COLUMNS, COMPONENT_COLUMNS, VOLUME_COLUMNS)
     return [
         year
-        for found in tables(conn, today, rules, [sku_id])
+        for sku_tables in tables(conn, today, rules, [sku_id])
         for year in _years(
-            conn, Portfolio(*(t.select(names.names()) for t, names in zip(found, columns, strict=True))), rules
+            conn, Portfolio(*(t.select(names.names()) for t, names in zip(sku_tables, columns, strict=True))), rules
         )
     ]
 
@@ -68,7 +68,7 @@ def _years(conn: Connection, portfolio: Portfolio, rules: RuleSet) -> Iterator[P
     figures = rollup(portfolio, loaded_catalogue(conn).entries, rules)
     units = _sums(portfolio.volumes, "units_placed")
     grams, gaps = _sums(figures.tonnes, "grams"), set(figures.uncounted.select(_PERIOD).rows())
-    for period in sorted({period for period in units if units[period]}, key=lambda each: (-each[1], each[0])):
+    for period in sorted({period for period in units if units[period]}, key=lambda period: (-period[1], period[0])):
         tonnes = written_tonnes(grams[period]) if period in grams else None
         yield PlacedYear(*period, int(units[period]), tonnes, period not in gaps)
 
@@ -91,7 +91,7 @@ class Archiving(NamedTuple):
     """
 
     outcome: Outcome
-    found: Archived
+    item: Archived
     warnings: list[Issue]
     version_before: int
 
@@ -100,10 +100,10 @@ def archive_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rules: RuleSet,
     """Archive a SKU, and return what that changed and how it rests. Raise `NotThere`."""
     with savepoint(conn) as part:
         part.keep = not dry_run
-        found = archive.archive(conn, actor.with_reason(actor.origin.reason or "Archived."), [sku_id])
-        rested = require(archive.of(conn, sku_id, actor.now.date()))
-    version, warnings = rested.row["version"], placed_warnings(conn, sku_id, rules, actor.now.date())
-    return Archiving("updated" if found else "unchanged", rested, warnings, version - found)
+        count = archive.archive(conn, actor.with_reason(actor.origin.reason or "Archived."), [sku_id])
+        item = require(archive.find_archived(conn, sku_id, actor.now.date()))
+    version, warnings = item.row["version"], placed_warnings(conn, sku_id, rules, actor.now.date())
+    return Archiving("updated" if count else "unchanged", item, warnings, version - count)
 
 
 def placed_warnings(conn: Connection, sku_id: UUID, rules: RuleSet, today: date) -> list[Issue]:
@@ -131,10 +131,14 @@ def what_was_placed(conn: Connection, sku_id: UUID, rules: RuleSet, today: date)
 
 def _listed(placed: Sequence[PlacedYear]) -> Message:
     first, *others = placed
-    return Message("{one}; {others}", one=_named(first), others=_listed(others)) if others else _named(first)
+    return (
+        Message("{one}; {others}", one=_placed_message(first), others=_listed(others))
+        if others
+        else _placed_message(first)
+    )
 
 
-def _named(placed: PlacedYear) -> Message:
+def _placed_message(placed: PlacedYear) -> Message:
     if placed.tonnes is None:
         if placed.units == 1:
             return Message("{market} {year}: 1 unit without weight", market=placed.market, year=placed.year)
@@ -161,8 +165,8 @@ def return_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rulesets: Rulese
 
 
 def archived_detail(
-    conn: Connection, found: Archived, rulesets: Rulesets, now: datetime, lang: str = ORIGINAL
+    conn: Connection, item: Archived, rulesets: Rulesets, now: datetime, lang: str = ORIGINAL
 ) -> SkuDetail:
     """Return an archived SKU as its detail is shown, with `archived_at`."""
-    graded = detail.rulesets_of(conn, rulesets, found.row)
-    return {**detail.sku_detail(found.row, graded, today=now.date(), lang=lang), "archived_at": found.archived_at}
+    graded = detail.rulesets_of(conn, rulesets, item.row)
+    return {**detail.sku_detail(item.row, graded, today=now.date(), lang=lang), "archived_at": item.archived_at}

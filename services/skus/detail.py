@@ -19,7 +19,6 @@ from compliance.schemes import settling
 from compliance.weights import weight_source
 from compliance.words import resolve_format
 from pipelines.writing import json_fields
-from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.messages import ORIGINAL
 from schemas.rules import SkuCompliance
@@ -43,16 +42,16 @@ def record(row: StoredSku) -> Sku:
     """Return the row as `compliance` takes it: values of their own types instead of text forms."""
     graph = row["components"]
     entries: dict[str, object] = {name: orjson.loads(text) if (text := row[name]) else None for name in SUBSTANCES}
-    found = {
+    values = {
         **_plain(row),
-        "markets": array_values(row["markets"]),
-        "use_contexts": array_values(row["use_contexts"]) or [],
+        "markets": json_fields.array_values(row["markets"]),
+        "use_contexts": json_fields.array_values(row["use_contexts"]) or [],
         "components": orjson.loads(graph) if graph else [],
         "volumes": json_fields.published_volumes(row["volumes"]),
         "flag_facts": orjson.loads(row["flag_facts"] or "[]"),
         **entries,
     }
-    return cast(Sku, found)
+    return cast(Sku, values)
 
 
 def _plain(row: StoredSku) -> dict[str, object]:
@@ -94,7 +93,7 @@ def versions_of(row: StoredSku) -> tuple[str, str | None]:
 def rulesets_of(conn: Connection, rulesets: Rulesets, row: StoredSku) -> GradedBy:
     """Return the rule-sets that explain a row."""
     version, before = versions_of(row)
-    return rulesets.active(conn), rulesets.of(conn, version), None if before is None else rulesets.of(conn, before)
+    return rulesets.active(conn), rulesets.load(conn, version), None if before is None else rulesets.load(conn, before)
 
 
 def sku_detail(
@@ -115,7 +114,7 @@ def sku_detail(
         then = grading.explain_row(inputs, sku, before, day=rules, lang=lang)
         trace = {**trace, "previous": {**earlier, "reason": then["reason"]}}
     form = row["packaging_format"]
-    known = resolve_format(form, rules) if form else None
+    packaging_format = resolve_format(form, rules) if form else None
     compliance: SkuCompliance = {
         "recyclability_grade": row["recyclability_grade"],
         "recyclability_score": row["recyclability_score"],
@@ -131,7 +130,7 @@ def sku_detail(
         "id": row["id"],
         **_fields(row, sku),
         "doc_status": doc_status,
-        "packaging_format_key": known.key if known else None,
+        "packaging_format_key": packaging_format.key if packaging_format else None,
         "compliance": compliance,
         "created_at": row["created_at"],
         "updated_at": row["updated_at"],

@@ -18,7 +18,7 @@ from compliance.ruleset import RuleSet
 from pipelines.writing.workbooks import Cell, Sheet, Workbook
 from schemas.issues import Issue
 from schemas.messages import Message, plain
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.pages import Page
 from schemas.refusals import Refused
 from schemas.skus.types import ExportedSku, SkuListItem
@@ -81,13 +81,13 @@ def _prepared(place: Place, search: Search, finding: Finding) -> Iterator[tuple[
 def _check(finding: Finding, rules: RuleSet) -> None:
     bans = sorted({ban.code for ban in rules.bans})
     if finding.flag is not None and finding.flag not in bans:
-        sentence = Message("{value} is not one of: {codes}.", value=shown(finding.flag), codes=", ".join(bans))
+        sentence = Message("{value} is not one of: {codes}.", value=quote(finding.flag), codes=", ".join(bans))
         raise Refused([Issue("not_in_vocabulary", sentence, "flag")])
     if finding.rule is not None and finding.rule not in rules.rules:
         nearest = get_close_matches(finding.rule.upper()[:100], rules.rules, _NEAREST, 0) or sorted(rules.rules)
         sentence = Message(
             "{value} is no design rule of the rule-set; the nearest are: {codes}.",
-            value=shown(finding.rule),
+            value=quote(finding.rule),
             codes=", ".join(nearest[:_NEAREST]),
         )
         raise Refused([Issue("not_in_vocabulary", sentence, "rule")])

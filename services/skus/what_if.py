@@ -79,7 +79,7 @@ def lines_of(conn: Connection, sku_id: UUID, component_ids: Iterable[str]) -> li
 
 def way_to(conn: Connection, sku_id: UUID, target: str, *, today: date, rulesets: Rulesets) -> Way:
     """Return what would bring a SKU of the session's company to a grade or a better one."""
-    row = queries.of(conn, sku_id, today)
+    row = queries.find_sku(conn, sku_id, today)
     assert row is not None, "the caller has found it"
     record, rules = detail_skus.record(row), rulesets.active(conn)
     trace = grading.explain(record, rules)

@@ -16,13 +16,13 @@ import orjson
 
 from compliance.annex_v import every_open_fact
 from pipelines.writing import json_fields, refuse
-from pipelines.writing.patch import Patch, Prepared, array_values, from_records
+from pipelines.writing.patch import Patch, Prepared, from_records
 from pipelines.writing.write import write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import instant_text
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import quote
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SkuDetail, SkuPatch, VolumeRow
 from schemas.vocabularies import Outcome
@@ -202,7 +202,7 @@ def write_volumes(
     if outcome.errors:
         raise Refused([issue for _, issue in outcome.errors])
     [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
-    warnings = _market_warnings(written, array_values(markets) or [])
+    warnings = _market_warnings(written, json_fields.array_values(markets) or [])
     return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
 
 
@@ -237,10 +237,10 @@ def write_flag_fact(
     if code is None:
         raise NotThere
     if answer is not None and fact not in every_open_fact(rules):
-        sentence = Message("No format ban depends on {fact}.", fact=shown(fact))
+        sentence = Message("No format ban depends on {fact}.", fact=quote(fact))
         raise Refused([Issue("not_in_vocabulary", sentence, "fact")])
-    given = {"fact": fact, "answer": answer, "by": actor.origin.actor_name, "at": instant_text(actor.now)}
-    patch = _patch_of_column(code, "flag_facts", orjson.dumps({fact: None if answer is None else given}).decode())
+    entry = {"fact": fact, "answer": answer, "by": actor.origin.actor_name, "at": instant_text(actor.now)}
+    patch = _patch_of_column(code, "flag_facts", orjson.dumps({fact: None if answer is None else entry}).decode())
     if faults := write_patch(conn, actor, patch, rules=rules).errors:
         raise Refused([issue for _, issue in faults])
 
@@ -270,7 +270,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
         if market is None:
             sentence = Message(
                 "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.",
-                market=shown(row["market"]),
+                market=quote(row["market"]),
             )
             issues.append(Issue("unknown_market", sentence, "market", index))
             continue
@@ -279,10 +279,10 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
                 "Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market
             )
             issues.append(Issue("out_of_range", sentence, "half", index))
-        given = (index, row["market"])
-        before = first.setdefault(json_fields.volume_key(market, row["year"], row["half"]), given)
-        if before != given:
-            sentence = _meeting(before, given, market)
+        place = (index, row["market"])
+        before = first.setdefault(json_fields.volume_key(market, row["year"], row["half"]), place)
+        if before != place:
+            sentence = _meeting(before, place, market)
             issues += [Issue("duplicate_row", sentence, None, at) for at in (before[0], index)]
         checked.append({**row, "market": market})
     if issues:

@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from api.http.requests import MAX_IMPORT_BYTES
 from schemas.answers import Error
+from schemas.imports.inputs import MAX_IMPORT_BYTES
 from tests.pipelines.reading.writing import package, raw_workbook, workbook
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"

@@ -171,7 +171,7 @@ def test_a_company_goes_out_as_files_and_is_erased_and_its_twin_stays(join, pool
 def check_chain(database, company, out, about):
     """The kept hashes agree with the certificate's, and the export computes to the same head."""
     with owner_transaction(database.owner_url, company) as owner:
-        left = removal.of(owner, company)
+        left = removal.find_removal(owner, company)
         assert left is not None
         assert (left.slug, left.links, left.entries) == (None, about["links"], about["entries"])
         assert removal.agrees(owner, left)

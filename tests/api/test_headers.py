@@ -13,7 +13,7 @@ from api.http.middleware import with_common_headers
 from tests.api.test_isolation import named
 
 PUBLIC = re.compile(
-    r"/pages/style\.css|/reference(/.*)?|/api/v1/openapi\.json|/api/v1/jurisdictions|/api/v1/schemas/.*|/\.well-known/.*"
+    r"/pages/(style\.css|live\.js)|/reference(/.*)?|/api/v1/openapi\.json|/api/v1/jurisdictions|/api/v1/schemas/.*|/\.well-known/.*"
 )
 """What anyone may keep for a while: it holds nothing of a company."""
 WITH_BODY = ("POST", "PUT", "PATCH")

@@ -64,6 +64,7 @@ OF_NOBODY = {
     "GET /reference/guides/{folder}/{picture}",
     "GET /reference/template.xlsx",
     "GET /pages/style.css",
+    "GET /pages/live.js",
     "GET /sign-in",
     "POST /sign-in",
     "POST /sign-out",

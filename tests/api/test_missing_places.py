@@ -96,7 +96,7 @@ def unusable(empty: Database) -> Iterator[dict[str, str]]:
     with psycopg.connect(empty.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {guest} LOGIN PASSWORD 'guest'")
         yield {
-            "database": empty.named(f"no_{uuid4().hex}").owner_url,
+            "database": empty.with_name(f"no_{uuid4().hex}").owner_url,
             "role": empty.app_url.replace("pcds_app", "pcds_nobody"),
             "address": "postgresql://a:b@[::1/x",
             "application": empty.app_url,
@@ -126,14 +126,14 @@ def test_a_database_that_is_not_ours_stays_as_it_is(server: Database, said, tmp_
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
     try:
-        with psycopg.connect(server.named(name).owner_url, autocommit=True) as owner:
+        with psycopg.connect(server.with_name(name).owner_url, autocommit=True) as owner:
             before = owner.execute(count).fetchone()
             for path in HERE:
                 if path not in MAKERS:
-                    said(path, tmp_path / "new", server.named(name).owner_url)
+                    said(path, tmp_path / "new", server.with_name(name).owner_url)
                     assert owner.execute(count).fetchone() == before, path
                     assert not (tmp_path / "new").exists(), path
-        found = looked_at(Settings.load(data_dir=tmp_path, database_url=server.named(name).owner_url), ExitStack())
+        found = looked_at(Settings.load(data_dir=tmp_path, database_url=server.with_name(name).owner_url), ExitStack())
         assert [(problem.check, problem.wrong) for problem in found[0]] == [
             (State.MIGRATION, "The database has no tables of this service.")
         ]
@@ -203,7 +203,10 @@ def test_a_restore_makes_the_data_directory_that_it_is_told(server: Database, em
         owner.execute(f"CREATE DATABASE {name}")
     (tmp_path / "old").mkdir()
     try:
-        for words_of, database, data_dir in (("backup", empty, tmp_path / "old"), ("restore", server.named(name), new)):
+        for words_of, database, data_dir in (
+            ("backup", empty, tmp_path / "old"),
+            ("restore", server.with_name(name), new),
+        ):
             key = ["--key", str(tmp_path / "old" / "backup.key")] if words_of == "restore" else []
             own = os.environ | {"DATABASE_URL": database.owner_url}
             done = preloaded.pcds(words_of, folder, *key, "--data-dir", data_dir, environment=own)

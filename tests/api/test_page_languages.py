@@ -32,7 +32,15 @@ def speaks(address):
 
 
 NOT_WALKED = {
-    *("/", "/sign-in", "/pages/style.css", "/items/export", "/imports/template.xlsx", "/imports/{id}/rejected.xlsx"),
+    *(
+        "/",
+        "/sign-in",
+        "/pages/style.css",
+        "/pages/live.js",
+        "/items/export",
+        "/imports/template.xlsx",
+        "/imports/{id}/rejected.xlsx",
+    ),
     *("/review/{id}/draft.pdf", "/review/{id}/files/{file_id}", "/items/{id}/files/{file_id}"),
     *("/declarations/{id}.pdf", "/declarations/kept/{id}/content", "/declarations/kept/{id}", "/documents/{id}"),
     *("/enquiries/{id}", "/supplier-enquiries/{token}", "/supplier-data/{token}/thanks", "/password/{token}"),

@@ -13,7 +13,7 @@ import pytest
 from api.imports.summary import options_of
 from api.pages.render import _FOR_PEOPLE
 from pipelines.reading.mapping import merged
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from schemas.issues import QuestionKind
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run

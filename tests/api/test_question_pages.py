@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.reading import published
+from pipelines.reading import questions as asking
 from schemas.actors import Actor, Origin
 from schemas.messages import Message
 from services.imports import submissions
@@ -92,12 +92,12 @@ def test_a_viewer_sees_the_questions_and_no_choice(caller, pool):
 
 
 def test_a_refused_file_is_kept_and_a_choice_is_enough(caller, browser):
-    asked = published.question(
+    asked = asking.question(
         "encoding",
         Message("The letters of {name} fit two encodings.", name="Pude³ko", mapping={"encoding": "windows-1250"}),
         could_be=["windows-1250", "iso-8859-2"],
     )
-    refused, service = published.refused(asked), service_behind(caller)
+    refused, service = asking.refused(asked), service_behind(caller)
     assert refused.outline is not None
     file = submissions.keep_file(service.objects, caller.company, "SKU;Name\nK-1;Pudełko\n".encode("cp1250"))
     with service.writes.company(caller.company) as conn:

@@ -19,6 +19,7 @@ WITHOUT_ROLE = {
     "GET /",
     "GET /oauth/authorize",
     "GET /pages/style.css",
+    "GET /pages/live.js",
     "GET /password/{token}",
     "GET /sign-in",
     "GET /supplier-data/{token}",

@@ -37,7 +37,10 @@ def pcds(open_dir):
 
 def written(pcds, company, **skus):
     records = {row: parse_sku({"sku_code": code, "name": "n", **body}) for row, (code, body) in enumerate(skus.items())}
-    with Pool(Database.of(Settings.load(data_dir=pcds.data_dir)).app_url) as pool, pool.company(company) as conn:
+    with (
+        Pool(Database.from_settings(Settings.load(data_dir=pcds.data_dir)).app_url) as pool,
+        pool.company(company) as conn,
+    ):
         origin = Origin("api_key", None, None, "c")
         write_records(conn, Actor(company, origin, Clock().now()), records, rulesets=Rulesets(), dry_run=False)
 
@@ -48,7 +51,7 @@ def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):
     folder = ruling.folder(tmp_path, "2027-01-01", LINES)
     assert pcds.json("ruleset", "add", folder) == {"version": "2027-01-01", "active": False, "rules": RULES}
     assert pcds.json("ruleset", "activate", "2027-01-01") == {"version": "2027-01-01", "active": True, "rules": RULES}
-    with psycopg.connect(Database.of(Settings.load(data_dir=pcds.data_dir)).owner_url) as owner:
+    with psycopg.connect(Database.from_settings(Settings.load(data_dir=pcds.data_dir)).owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [company])
         graded = "SELECT sku_code, recyclability_grade, ruleset_version, version FROM skus ORDER BY sku_code"
         assert owner.execute(graded).fetchall() == [("B", "C", "2027-01-01", 2), ("G", "A", RELEASE, 1)]

@@ -41,7 +41,7 @@ def codes(caller):
 
 def sandbox_of(pool, company):
     with pool.system() as conn:
-        return stored.of(conn, company)
+        return stored.find_sandbox(conn, company)
 
 
 @pytest.mark.promise("SBX-01", "SBX-02")
@@ -92,7 +92,7 @@ def test_a_reset_leaves_an_empty_sandbox_with_its_keys_and_the_company_as_it_was
     with pool.company(sandbox_of(pool, caller.company)) as conn:
         assert audit_services.verify(conn).ok
     with owner_transaction(database.owner_url) as owner:
-        gone = removal.of(owner, before)
+        gone = removal.find_removal(owner, before)
         assert gone is not None
         assert (gone.rows["skus"], gone.certificate is not None) == (2, True)
 
@@ -141,13 +141,13 @@ def test_an_erasure_that_was_cut_off_goes_on(caller, tester, database, point):
         with pytest.raises(Killed):
             companies.erase_left(service.settings, database, now)
     with owner_transaction(database.owner_url) as owner:
-        begun = removal.of(owner, tester.company)
+        begun = removal.find_removal(owner, tester.company)
         assert begun is not None
         assert begun.certificate is None
         assert tester.company in stored.every_of(owner, caller.company), "`pcds company remove` goes on with it, too"
     assert tester.post("/sandbox/reset").status_code == 200, "the next reset erases what was left"
     with owner_transaction(database.owner_url) as owner:
-        ended = removal.of(owner, tester.company)
+        ended = removal.find_removal(owner, tester.company)
         assert ended is not None
         assert (ended.slug, ended.certificate is not None) == (None, True)
         assert tester.company not in stored.left(owner)
@@ -165,7 +165,7 @@ def test_a_repeat_of_a_reset_that_nobody_saw_end_empties_nothing(tester, databas
     assert (repeated.json()["data"]["skus_removed"], repeated.headers["Idempotent-Replayed"]) == (1, "true")
     assert codes(tester) == ["AFTER"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipelines.writing.idempotency.RepeatableRequest.keep", killed)
+        patch.setattr("warehouse.answers.RepeatableRequest.keep", killed)
         assert tester.post("/sandbox/reset", headers={"Idempotency-Key": "cut off"}).status_code == 500
     assert codes(tester) == ["AFTER"], "neither the reset nor its answer is there"
     service = tester.http.app.state.service

@@ -59,7 +59,7 @@ def test_each_company_has_a_run_of_its_own(pcds: Pcds) -> None:
 
 def runs(pcds: Pcds) -> int:
     """How many runs Dagster has recorded."""
-    database = Database.of(Settings.load(data_dir=pcds.data_dir))
+    database = Database.from_settings(Settings.load(data_dir=pcds.data_dir))
     with psycopg.connect(database.owner_url) as owner:
         row = owner.execute("SELECT count(*) FROM dagster.runs").fetchone()
     return row[0]

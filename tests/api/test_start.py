@@ -32,11 +32,11 @@ def test_an_engine_s_instance_takes_the_place_of_the_shipped_one(tmp_path: Path)
     own = tmp_path / "own.yaml"
     own.write_text("telemetry: {enabled: false}\n")
     settings = Settings.load(data_dir=tmp_path, dagster_yaml=own, database_url=DATABASE["DATABASE_URL"])
-    home = Path(dagster_home.environment(settings, Database.of(settings))["DAGSTER_HOME"])
+    home = Path(dagster_home.environment(settings, Database.from_settings(settings))["DAGSTER_HOME"])
     assert (home / "dagster.yaml").read_bytes() == own.read_bytes()
     own.unlink()
     with pytest.raises(SettingsError, match="PCDS_DAGSTER_YAML is not usable: No such file"):
-        dagster_home.environment(settings, Database.of(settings))
+        dagster_home.environment(settings, Database.from_settings(settings))
 
 
 def test_what_cannot_be_used_is_said_in_a_sentence(tmp_path: Path) -> None:

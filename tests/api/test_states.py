@@ -75,7 +75,7 @@ class Place:
     def published(self, settings: Settings) -> set[str]:
         """The states that are 1 in `/metrics` of a process with these settings."""
         before = self.http.app.state.service
-        database, clock = Database.of(settings), Clock.of(settings)
+        database, clock = Database.from_settings(settings), Clock.from_settings(settings)
         self.http.app.state.service = replace(before, settings=settings, database=database, clock=clock)
         try:
             answer = self.http.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
@@ -305,7 +305,9 @@ def test_a_record_of_each_kind_is_counted_by_the_metric(
     kinds = {each: found([{}] if each == kind else []) for each in operate.KINDS}
     monkeypatch.setattr(operate, "KINDS", kinds)
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with TestClient(create(place.settings, Database.of(place.settings)), client=("127.0.0.1", 50_000)) as http:
+    with TestClient(
+        create(place.settings, Database.from_settings(place.settings)), client=("127.0.0.1", 50_000)
+    ) as http:
 
         def counted() -> dict[str, str]:
             told = http.get("/metrics", headers=headers).text
@@ -340,7 +342,7 @@ def test_a_look_that_fails_is_said_and_tried_again(place: Place, monkeypatch: py
 
     monkeypatch.setattr(store, "state", refuse)
     monkeypatch.setattr(routes, "LOOKS_SECONDS", 0.1)
-    with TestClient(create(place.settings, Database.of(place.settings)), client=("127.0.0.1", 50_000)):
+    with TestClient(create(place.settings, Database.from_settings(place.settings)), client=("127.0.0.1", 50_000)):
         wait_until(lambda: len(tries) > 2)
 
 

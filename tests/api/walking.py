@@ -12,6 +12,7 @@ from api.pages.render import STYLE
 from tests.api.people import Browser
 
 ADDRESS = re.compile(r'(?:href|action|formaction)="([^"#]+)(?:#[^"]*)?"')
+SWITCH = re.compile(r'<nav class="languages".*?</nav>', re.DOTALL)
 SEARCH = re.compile(r'<form method="get" action="([^"]+)"[^>]*>\s*<input type="hidden" name="lang"')
 FOREIGN = re.compile(r"https?://|mailto:|/reference/guides")  # the guides are English
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/supplier-data/)[^/]+|(?<=/markets/)\w+")
@@ -29,8 +30,8 @@ SILENT = ("style", "script", "code", "textarea")
 
 
 def addresses(page: Any) -> set[str]:
-    """Where a page leads to."""
-    return {unescape(found) for found in ADDRESS.findall(page.text)} - {STYLE}
+    """Where a page leads to in its language."""
+    return {unescape(found) for found in ADDRESS.findall(SWITCH.sub("", page.text))} - {STYLE}
 
 
 def lang_of(address: str) -> str | None:

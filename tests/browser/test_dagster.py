@@ -239,7 +239,7 @@ def test_hostile_cells_and_names_show_as_text(page: Page, service: Service, othe
 
 def _as_if_two_days_old(service: Service) -> None:
     """Have Dagster believe that its schedules were switched on two days ago, which a new daemon reads."""
-    database = Database.of(Settings.load(data_dir=service.data_dir))
+    database = Database.from_settings(Settings.load(data_dir=service.data_dir))
     with psycopg.connect(database.owner_url) as owner:
         found = owner.execute("SELECT id, instigator_body FROM dagster.instigators WHERE instigator_type = 'SCHEDULE'")
         for row, body in found.fetchall():

@@ -20,6 +20,7 @@ WIDTHS = (360, 1440)
 NO_PAGES = {
     "/",  # leads to the portfolio
     "/pages/style.css",
+    "/pages/live.js",
     "/password/{token}",  # as /password, without the old one
     "/items/export",
     "/items/{id}/files/{file_id}",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from compliance.grading import grade_many, grade_rows, many
+from compliance.grading import grade_many, grade_rows
 from compliance.grading.many import steps, tables
 from compliance.grading.many.parts import frames_of
 from compliance.grading.many.regrade import grade_block
@@ -99,7 +99,7 @@ def test_declarations_have_more_than_their_status():
 def test_blocks_are_put_together_in_order(monkeypatch):
     rows = [row(pack(number)) for number in range(100)]
     whole = grade_many(rows, load())
-    monkeypatch.setattr(many, "BLOCK", 7)
+    monkeypatch.setattr("compliance.grading.rows.BLOCK", 7)
     assert grade_many(rows, load()) == whole
     assert grade_block([], load()) == []
 
@@ -119,7 +119,7 @@ def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):
     with tables.tables_of(load()) as before:
         pass
     monkeypatch.setattr(tables, "_LARGEST", 10)
-    monkeypatch.setattr(many, "BLOCK", 50)
+    monkeypatch.setattr("compliance.grading.rows.BLOCK", 50)
     assert grade_many(rows, load()) == whole
     with tables.tables_of(load()) as after:
         assert after is not before

@@ -11,15 +11,15 @@ from compliance.scopes import Standing
 from compliance.tables import TableError, rows, years_of
 from tests.compliance.portfolios import rolled_up
 
-FOOD = Standing.of("sales|no|no|yes|no")
-REUSED = Standing.of("sales|yes|no|yes|no")
+FOOD = Standing.from_code("sales|no|no|yes|no")
+REUSED = Standing.from_code("sales|yes|no|yes|no")
 
 
 def held(*, uncounted=False, reused=(), unknown=(), missing_half=None, **by_category):
     """Tonnes of food packs by category; then pairs of those of reusable ones, and of ones with an unknown answer."""
     tonnes = {(code, FOOD): Decimal(each) for code, each in by_category.items()}
     tonnes |= {(code, REUSED): Decimal(each) for code, each in reused}
-    tonnes |= {(code, Standing.of(standing)): Decimal(each) for code, standing, each in unknown}
+    tonnes |= {(code, Standing.from_code(standing)): Decimal(each) for code, standing, each in unknown}
     return Quantities(tonnes, uncounted, missing_half)
 
 
@@ -160,8 +160,8 @@ def test_quantities_are_the_calendar_years_of_the_market():
             {"sku_code": "C", "components": [unweighed], "volumes": rows[3:]},
         ]
     )
-    silent = Standing.of("?packaging_level|?reusable|?use_contexts|?use_contexts|no")
-    reused = Standing.of("?packaging_level|yes|no|?use_contexts|no")
+    silent = Standing.from_code("?packaging_level|?reusable|?use_contexts|?use_contexts|no")
+    reused = Standing.from_code("?packaging_level|yes|no|?use_contexts|no")
     assert quantities(figures, "GB", 2026) == Quantities({("GL", silent): Decimal(1)}, is_lower_bound=False)
     german = {("glass", silent): Decimal("0.009"), ("glass", reused): Decimal("0.009")}
     assert quantities(figures, "DE", 2026) == Quantities(german, is_lower_bound=True)

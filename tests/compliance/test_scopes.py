@@ -72,7 +72,7 @@ def test_a_judgement_says_one_thing_whatever_the_order_of_uses_and_a_code_leads_
     assert (found.verdict == "out") == (found.fact in FACTS)
     assert set(found.fields) <= set(scopes.asked_fields())
     assert judge_scope(key, standing_of(face._replace(use_contexts=face.use_contexts[::-1]))) == found
-    assert Standing.of(standing.code) == standing
+    assert Standing.from_code(standing.code) == standing
     assert judge_scope("all", standing).verdict == "in"
 
 

@@ -209,7 +209,7 @@ async def test_a_draft_has_the_points_of_the_annex_and_is_set_as_a_pdf(assistant
     told = (await assistant.call("generate_doc_draft", sku_code=made.sku_code, lang=lang)).told["would_file"]
     assert [point["number"] for point in told["points"]] == list(range(10))
     assert any("2." in heading for heading in told["missing"])
-    pdf = drafts.pdf(drafts.Draft.of({name: told[name] for name in drafts.Draft.__slots__}))
+    pdf = drafts.pdf(drafts.Draft.from_stored({name: told[name] for name in drafts.Draft.__slots__}))
     assert pdf.startswith(b"%PDF-")
 
 

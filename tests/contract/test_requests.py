@@ -139,7 +139,7 @@ def test_the_document_names_the_codes_of_the_contract_with_their_statuses(shop):
 @pytest.mark.promise("ERR-10", "CNV-05")
 def test_a_fault_shows_nothing_of_itself_and_is_found_in_the_log(place, database, shop):
     """A deployment whose database has none of our tables: every question to it is a fault."""
-    empty = database.named("postgres")
+    empty = database.with_name("postgres")
     elsewhere = place.shifted(DATABASE_URL=empty.owner_url, PCDS_APP_DATABASE_URL=empty.app_url)
     with elsewhere.serving() as server:
         lost = shop.at(server)

@@ -16,7 +16,7 @@ from warehouse.operate.settings import Settings
 
 @pytest.fixture
 def objects(tmp_path: Path) -> Objects:
-    return Objects.of(Settings.load(data_dir=tmp_path))
+    return Objects.from_settings(Settings.load(data_dir=tmp_path))
 
 
 def test_no_transaction_of_any_kind_may_wait_for_the_store(

@@ -5,7 +5,15 @@ from fastapi.routing import APIRoute
 from api.pages.routes import router
 from bench.pages import LISTS, PAGES
 
-NO_PAGE = {"/", "/sign-in", "/oauth/authorize", "/pages/style.css", "/imports/template.xlsx", "/items/export"}
+NO_PAGE = {
+    "/",
+    "/sign-in",
+    "/oauth/authorize",
+    "/pages/style.css",
+    "/pages/live.js",
+    "/imports/template.xlsx",
+    "/items/export",
+}
 """What is redirected for a signed-in person, needs an application, or is a file."""
 
 

@@ -62,7 +62,7 @@ class Place:
     def joined(self, name: str) -> dict[str, str]:
         """Another company; the header by which it asks."""
         key = new_key()
-        self._found(Database.of(self.settings), uuid4(), name, key)
+        self._found(Database.from_settings(self.settings), uuid4(), name, key)
         return {"X-API-Key": key}
 
     def _found(self, database: Database, company: UUID, name: str, key: str) -> None:
@@ -98,7 +98,11 @@ class Place:
 
     def launch(self, program: Program) -> None:
         """Start a program, and keep it running unless it is an API process."""
-        own = self.settings.environment() | dagster_home.environment(self.settings, Database.of(self.settings)) | CHUNKS
+        own = (
+            self.settings.environment()
+            | dagster_home.environment(self.settings, Database.from_settings(self.settings))
+            | CHUNKS
+        )
         with self.lock, (self.settings.data_dir / "log").open("ab") as log:
             if program.name in self.processes and self.processes[program.name].poll() is None:
                 return  # `_keep` was faster
@@ -139,11 +143,11 @@ class Place:
         """End one of the processes, or `postgres`, at once, and start it again."""
         if name == "postgres":
             postmaster = (self.settings.data_dir / "postgres" / "postmaster.pid").read_text(encoding="utf-8")
-            before = Database.of(self.settings)
+            before = Database.from_settings(self.settings)
             os.kill(int(postmaster.splitlines()[0]), signal.SIGKILL)
             # Without fsync, as the server ran before: a slow disk under the other tests' load makes minutes of it.
             wait_until(lambda: revive(self.settings, durable=False))
-            if Database.of(self.settings) == before:
+            if Database.from_settings(self.settings) == before:
                 return  # its port was free again; else the supervisor, too, starts everybody with the new address
             self.restart(*self.processes)
         else:
@@ -179,11 +183,11 @@ class Place:
         return dict(answer.json()["data"]) if answer.is_success and answer.json().get("data") else None
 
     def one(self, query: str) -> tuple[object, ...]:
-        with psycopg.connect(Database.of(self.settings).owner_url) as owner:
+        with psycopg.connect(Database.from_settings(self.settings).owner_url) as owner:
             return owner.execute(query).fetchone() or ()
 
     def column(self, query: str) -> list[str]:
-        with psycopg.connect(Database.of(self.settings).owner_url) as owner:
+        with psycopg.connect(Database.from_settings(self.settings).owner_url) as owner:
             return [value for (value,) in owner.execute(query)]
 
     def ask(self, method: str, path: str, *, of: str = "api", **request: object) -> httpx2.Response | None:

@@ -47,7 +47,7 @@ def kill(name, arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(kill)
-back_up(settings, Database.of(settings), Path(folder))
+back_up(settings, Database.from_settings(settings), Path(folder))
 """
 """A backup whose process is killed when Python is about to do something, as `sys.audit` names it."""
 INSTANTS = {
@@ -183,13 +183,13 @@ def test_a_killed_backup_leaves_nothing_that_could_be_taken_for_one(with_files: 
         except BackupError:
             refused += 1
     assert refused == len(INSTANTS) - 1, "the one that lacks nothing but its name is whole"
-    back_up(with_files.settings, Database.of(with_files.settings), folder)
+    back_up(with_files.settings, Database.from_settings(with_files.settings), folder)
     assert check(folder, lambda: find_key(with_files.settings, None)).folder == folder
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(with_files: Place, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
-    back_up(with_files.settings, Database.of(with_files.settings), folder)
+    back_up(with_files.settings, Database.from_settings(with_files.settings), folder)
     rows, file = folder / "tables" / "companies.copy.gz", folder / "objects" / str(with_files.company) / "file"
     listed = folder / "backup.json"
     damages = {
@@ -216,8 +216,8 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(with_files: Plac
 def test_a_backup_and_a_restore_name_the_files_that_are_lost_or_altered(
     place: Place, restored: Place, tmp_path: Path
 ) -> None:
-    objects, keys = Objects.of(place.settings), [key_of(place.company, uuid4()) for _ in range(3)]
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    objects, keys = Objects.from_settings(place.settings), [key_of(place.company, uuid4()) for _ in range(3)]
+    with psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
         for key in keys:
             owner.execute(
                 "INSERT INTO review_files (id, company_id, request_id, type, filename, media_type, size_bytes, sha256, "
@@ -239,7 +239,7 @@ def test_a_backup_and_a_restore_name_the_files_that_are_lost_or_altered(
     back = restored.pcds("restore", str(tmp_path / "backup"), *by_key, "--json")
     found = json.loads(back.stdout)
     assert (back.returncode, found["missing"], found["altered"]) == (1, [lost], [altered])
-    assert Objects.of(restored.settings).get(whole) == PDF
+    assert Objects.from_settings(restored.settings).get(whole) == PDF
 
     # It is another deployment: its store carries an identity of its own, and another's is not restored into.
     identity = restored.settings.data_dir / "objects" / IDENTITY

@@ -100,7 +100,7 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
         while time.monotonic() < deadline:
             work()
 
-    with Pool(Database.of(place.settings).app_url, size=6) as pool:
+    with Pool(Database.from_settings(place.settings).app_url, size=6) as pool:
         writers = [
             *[partial(post, place, random.Random(n), of) for n, of in enumerate(["api", "other api"] * 5)],
             *[partial(put, place, random.Random(n), ids) for n in range(4)],
@@ -133,7 +133,7 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
 
 def all_are_stamped(place: Place) -> bool:
     """Whether every write is told: the worker stamps those of a writer that did not, a few seconds later."""
-    with Pool(Database.of(place.settings).app_url) as pool, pool.company(place.company) as conn:
+    with Pool(Database.from_settings(place.settings).app_url) as pool, pool.company(place.company) as conn:
         return conn.execute("SELECT FROM audit_transactions WHERE visible_at IS NULL").fetchone() is None
 
 

@@ -156,7 +156,7 @@ def composed(server: Database, open_dir: Path) -> Iterator[Composed]:
     name = f"pcds_compose_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
-    composed = Composed(open_dir, server.named(name).owner_url)
+    composed = Composed(open_dir, server.with_name(name).owner_url)
     try:
         yield composed
     finally:

@@ -38,7 +38,7 @@ def service() -> Iterator[Service]:
 def place(service: Service) -> Served:
     """A connection of the company's person."""
     settings = Settings.load(data_dir=service.data_dir, port=service.port)
-    with Pool(Database.of(settings).app_url) as pool:
+    with Pool(Database.from_settings(settings).app_url) as pool:
         person = added(pool, UUID(service.company_id))
         return Served(service.port, token_of(pool, person, settings), person)
 

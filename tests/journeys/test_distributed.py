@@ -86,7 +86,7 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         )
         with running(settings, durable=False) as server:
             settings = settings.model_copy(update={"database_url": SecretStr(server.owner_url)})
-            migrate(database := Database.of(settings))
+            migrate(database := Database.from_settings(settings))
             with (place := Place(settings)).client:
                 place.found(database)
                 others = [Machine(name, beside(settings, Path(folder) / name)) for name in ("w1", "w2")]
@@ -198,7 +198,7 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
     machines: tuple[Place, list[Machine]], tmp_path: Path
 ) -> None:
     place, (w1, w2) = machines
-    database = Database.of(place.settings)
+    database = Database.from_settings(place.settings)
     companies = [place, *(replace(place, company=uuid4(), key=new_key(), processes={}) for _ in range(COMPANIES - 1))]
     for other in companies[1:]:
         other.found(database)

@@ -121,7 +121,7 @@ def test_each_command_works_on_a_service_with_its_own_postgres(reader: Reader) -
         demo = orjson.loads((reader.folder / "data" / "demo.json").read_bytes())
         for command in commands:
             if command.text.split()[0] in SQL:
-                with psycopg.connect(Database.of(settings).owner_url) as owner:
+                with psycopg.connect(Database.from_settings(settings).owner_url) as owner:
                     owner.execute(command.text)
                 continue
             if "--key backup.key" in command.text:  # "Copy that key once to a place apart from the backups"

@@ -47,14 +47,14 @@ def ended(place: Place, poll_url: str) -> dict[str, Any]:
 def held_back(place: Place, code: str) -> Iterator[None]:
     """No import that writes this SKU gets any further meanwhile."""
     place.call("POST", "/api/v1/skus", json={"sku_code": code, "name": "Before"})
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    with psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
         query = "SELECT FROM skus WHERE company_id = %s AND sku_code = %s FOR UPDATE"
         assert owner.execute(query, (place.company, code)).rowcount == 1
         yield
 
 
 def test_small_imports_do_not_wait_for_a_large_one_and_every_report_is_its_own(place: Place) -> None:
-    database = Database.of(place.settings)
+    database = Database.from_settings(place.settings)
     others = [replace(place, company=uuid4(), key=new_key(), processes={}, kept={}) for _ in range(10)]
     for other in others:
         other.found(database)
@@ -90,7 +90,7 @@ def test_small_imports_do_not_wait_for_a_large_one_and_every_report_is_its_own(p
 
 def test_a_company_with_many_large_files_does_not_keep_another_waiting_for_all_of_them(place: Place) -> None:
     other = replace(place, company=uuid4(), key=new_key(), processes={}, kept={})
-    other.found(Database.of(place.settings))
+    other.found(Database.from_settings(place.settings))
     place.start("api")
     place.start("worker 1", "worker 2")
     wait_until(place.is_ready)

@@ -102,7 +102,7 @@ UPDATE dagster.instigators SET instigator_body = regexp_replace(
 
 def away_for(place: Place, days: int) -> None:
     """Have the daemon believe, at its next start, that it last looked at its schedules so many days ago."""
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    with psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
         assert owner.execute(BACK, [f"{time.time() - days * 86_400:.3f}"]).rowcount == 2
 
 

@@ -42,7 +42,7 @@ def test_an_api_killed_in_the_middle_has_written_once_when_asked_again(place: Pl
     """`held` is locked by us, so that the write waits there: for its row, or with its commit sent behind it."""
     place.start_and_wait("api")
     headers = {"Idempotency-Key": "k-1"}
-    with ThreadPoolExecutor(1) as sender, psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    with ThreadPoolExecutor(1) as sender, psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
         owner.execute(f"LOCK TABLE {held} IN EXCLUSIVE MODE")
         lost = sender.submit(place.ask, "POST", "/api/v1/skus", json=SKU, headers=headers)
         wait_until(lambda: place.one("SELECT count(*) FROM pg_locks WHERE NOT granted") != (0,))
@@ -66,7 +66,10 @@ def test_an_api_killed_within_a_group_has_written_each_once_when_asked_again(pla
         ask = place.answered if until_answered else place.ask
         return ask("POST", "/api/v1/skus", json={**SKU, "sku_code": code}, headers={"Idempotency-Key": code})
 
-    with ThreadPoolExecutor(len(codes)) as senders, psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    with (
+        ThreadPoolExecutor(len(codes)) as senders,
+        psycopg.connect(Database.from_settings(place.settings).owner_url) as owner,
+    ):
         owner.execute(f"LOCK TABLE {held} IN EXCLUSIVE MODE")
         lost = [senders.submit(write, code, until_answered=False) for code in codes]
         wait_until(lambda: place.one("SELECT count(*) > 1 FROM pg_locks WHERE NOT granted") == (True,))

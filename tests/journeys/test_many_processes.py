@@ -24,7 +24,7 @@ def both(place: Place) -> Place:
 def another_key(place: Place) -> tuple[UUID, str]:
     """A key of the place's company without a window."""
     client, key = uuid4(), keys.new_key()
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    with psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(place.company)])
         keys.issue(owner, place.company, client, key=key, name="ERP", scopes=["read", "write"], at=Clock().now())
     return client, key
@@ -77,7 +77,7 @@ def test_tokens_outlive_a_restart_and_end_with_their_key_at_every_process(both: 
     both.restart("api", "other api")
     for of in both.ports:
         assert both.answered("GET", "/api/v1/skus", of=of, headers=bearer).status_code == 200
-    with psycopg.connect(Database.of(both.settings).owner_url) as owner:
+    with psycopg.connect(Database.from_settings(both.settings).owner_url) as owner:
         assert keys.revoke(owner, client, Clock().now())
     for of in both.ports:
         answer = both.ask("GET", "/api/v1/skus", of=of, headers=bearer)

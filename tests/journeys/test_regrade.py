@@ -40,7 +40,7 @@ def activate(place: Place, folder: Path) -> None:
         lambda owner: rules.add(owner, folder, Clock().now()),
         lambda owner: rules.activate(owner, VERSION, Origin("operator", "me", "operator", "c"), Clock().now()),
     ):
-        with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+        with psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
             act(owner)
 
 
@@ -87,7 +87,7 @@ def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_pa
     assert entries == skus, "no SKU was regraded twice"
     assert place.one("SELECT changed FROM regrades") == (entries,)
     assert place.one("SELECT sum(version) - count(*) FROM skus") == (entries + written.total(),), "no write was lost"
-    with Pool(Database.of(place.settings).app_url) as pool, pool.company(place.company) as conn:
+    with Pool(Database.from_settings(place.settings).app_url) as pool, pool.company(place.company) as conn:
         assert audit_services.verify(conn).ok
     [shown] = place.call("GET", "/api/v1/skus?sku_code=S00000")["data"]
     for of in place.ports:

@@ -118,7 +118,7 @@ def database_url(server: Database) -> Iterator[str]:
     name = f"pcds_rolling_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
-    yield server.named(name).owner_url
+    yield server.with_name(name).owner_url
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -133,7 +133,7 @@ def test_the_last_release_serves_while_the_tables_are_migrated_and_beside_this_o
     company = last.pcds("company", "add", "--name", "Acme", "--plan", "enterprise")["id"]
     issued = last.pcds("key", "issue", "--company", company, "--name", "ERP")
     last.pcds("window", "open", "--key", issued["client_id"], "--per-minute", "100000")
-    database = Database.of(settings)
+    database = Database.from_settings(settings)
     with ExitStack() as running:
         for release in (last, this):
             release.client.headers["X-API-Key"] = issued["api_key"]

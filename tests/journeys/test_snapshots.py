@@ -40,7 +40,7 @@ from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
 from warehouse.figures.snapshots import publish
 settings, rulesets = Settings.load(), Rulesets()
-with Pool(Database.of(settings).app_url) as pool:
+with Pool(Database.from_settings(settings).app_url) as pool:
     while True:
         publish(pool, UUID(sys.argv[1]), settings.data_dir, datetime.now(UTC), rulesets)
 """
@@ -84,7 +84,7 @@ def half_written(folder: Path) -> list[Path]:
 
 
 def test_a_kill_at_any_instant_leaves_the_last_complete_snapshot(place: Place) -> None:
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+    with psycopg.connect(Database.from_settings(place.settings).owner_url) as owner:
         owner.execute(_STORE, {"company": place.company, "skus": SKUS})
     chance, names = random.Random(20261121), set()
     folder = folder_of(place.settings.data_dir, place.company)
@@ -102,7 +102,7 @@ def test_a_kill_at_any_instant_leaves_the_last_complete_snapshot(place: Place) -
             process.wait()
         names.add(whole(place).name)
         assert kill != 3 or half_written(folder)
-    with Pool(Database.of(place.settings).app_url) as pool:
+    with Pool(Database.from_settings(place.settings).app_url) as pool:
         last = publish(pool, place.company, place.settings.data_dir, datetime.now(UTC), Rulesets())
     assert whole(place) == last
     assert not half_written(folder), "the next publisher takes away what a kill left"

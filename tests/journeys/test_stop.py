@@ -56,7 +56,7 @@ class Service:
                 stderr=log,
             )
         wait_until(self._is_ready, otherwise=self._last_lines)
-        widen(Database.of(self.settings), UUID(self.demo["client_id"]))
+        widen(Database.from_settings(self.settings), UUID(self.demo["client_id"]))
 
     def _is_ready(self) -> bool:
         assert self.process is not None
@@ -112,7 +112,7 @@ class Service:
     def runs(self, url: str) -> list[dg.DagsterRunStatus]:
         """How the import's runs ended, the first one first; the service is stopped."""
         wanted = dg.RunsFilter(tags={"pcds/import_id": url.rpartition("/")[2]})
-        with running(self.settings), shared_instance(self.settings, Database.of(self.settings)) as instance:
+        with running(self.settings), shared_instance(self.settings, Database.from_settings(self.settings)) as instance:
             return [run.status for run in instance.get_runs(wanted, ascending=True)]
 
 

@@ -48,7 +48,7 @@ class Desk(Stocked):
     ) -> UUID:
         data = content.encode() if isinstance(content, str) else content
         now = self.clock.now()
-        read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
+        read = PackedUpload.from_upload(read_upload(data, filename, mapping=mapping, today=now.date()))
         kept = submissions.keep_file(self.objects, self.company, data, read.table)
         try:
             with self.pool.company(self.company) as conn:

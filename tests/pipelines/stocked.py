@@ -22,7 +22,7 @@ def stock(
     settings = with_keys(Settings.load(data_dir=folder))
     return Resources(
         pool,
-        Objects.of(settings),
+        Objects.from_settings(settings),
         clock,
         Rulesets(),
         readers or Readers(),

@@ -19,7 +19,7 @@ def written(typed: TypedRows, before: TypedRows, *rejected: str) -> dict[str, di
     """The fields that are written, by SKU."""
     found = held_back(typed, before, rejected)
     assert found.values["row"].to_list() == list(range(found.values.height))
-    flags = found.given.drop("sku_code").to_dicts()
+    flags = found.presence.drop("sku_code").to_dicts()
     return {
         value["sku_code"]: {name: value[name] for name, is_given in flag.items() if is_given}
         for value, flag in zip(found.values.to_dicts(), flags, strict=True)

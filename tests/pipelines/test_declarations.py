@@ -117,14 +117,14 @@ def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
     ],
 )
 def test_a_filing_is_named_by_market_and_period(name: str, filing: Filing) -> None:
-    assert Filing.of(name) == filing
+    assert Filing.from_name(name) == filing
     assert filing.name == name
 
 
 @pytest.mark.parametrize("name", ["DE", "DE-2025-H1", "GB-2025-H3", "de-2025", "DE-25", "DE-2025-H1|x", ""])
 def test_what_names_no_filing_is_refused(name: str) -> None:
     with pytest.raises(Refused):
-        Filing.of(name)
+        Filing.from_name(name)
 
 
 def test_a_filing_of_which_the_figures_say_nothing_is_refused(desk: Desk) -> None:

@@ -103,7 +103,7 @@ class Asker:
         return len(runs)
 
     def post(self) -> Post:
-        made = Post.of(self.settings)
+        made = Post.from_settings(self.settings)
         assert made is not None
         return made
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import exports, operate
+from pipelines import exports
 from pipelines.defs.sensors import due_companies
 from pipelines.exports import Place, export_waiting
 from pipelines.writing import workbooks
@@ -277,7 +277,7 @@ def test_files_make_room_and_go_after_their_week(shelf):
     shelf.desk.clock.advance(exports_warehouse.KEPT_FOR)
     assert shelf.state(last) == {}
     place = shelf.place
-    assert operate.remove_expired_exports(place.pool, place.objects, place.clock, lambda: None) >= 1
+    assert exports.remove_expired(place.pool, place.objects, place.clock, lambda: None) >= 1
     assert list(place.objects.stored(shelf.desk.company, "exports")) == []
 
 

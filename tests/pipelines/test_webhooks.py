@@ -58,7 +58,7 @@ class Office:
     def __init__(self, desk: Desk, folder: Path, url: str) -> None:
         self.desk = desk
         self.settings = with_keys(Settings.load(data_dir=folder, webhooks_to_loopback=True))
-        self.sender = changes_pipelines.Sender.of(self.settings)
+        self.sender = changes_pipelines.Sender.from_settings(self.settings)
         self.resources = desk.resources._replace(settings=self.settings)
         written = self.act(changes_services.add, self.sender, WebhookInput(url=url))
         self.hook, self.secret = written.webhook["id"], written.secret
@@ -332,7 +332,7 @@ def test_what_a_filter_leaves_out_takes_no_place_and_holds_back_nothing(
 
 
 def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, receiver: Receiver) -> None:
-    strict = changes_pipelines.Sender.of(Settings.load(data_dir=office.settings.data_dir))
+    strict = changes_pipelines.Sender.from_settings(Settings.load(data_dir=office.settings.data_dir))
     office.write("X")
     changes_pipelines.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
     assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
@@ -354,7 +354,7 @@ def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
     """DNS rebinding: what counts is the address at the time of sending, and each of them."""
     port = urlsplit(receiver.url).port
     office = Office(desk, tmp_path, f"https://erp.example:{port}/hook")
-    strict = changes_pipelines.Sender.of(with_keys(Settings.load(data_dir=tmp_path)))
+    strict = changes_pipelines.Sender.from_settings(with_keys(Settings.load(data_dir=tmp_path)))
 
     async def rebound(*_: object) -> list[Any]:
         return [(None, None, None, "", (address, port)) for address in ("93.184.215.14", "127.0.0.1")]
@@ -411,7 +411,7 @@ def test_a_worker_with_another_key_sends_nothing_and_disables_nothing(
     """The deployment's key is known by its probe, which this database of many tests must not keep."""
     monkeypatch.setattr(keys, "_stored", lambda *_: office.sender.seal.probes[0])
     office.write("K")
-    other = changes_pipelines.Sender.of(
+    other = changes_pipelines.Sender.from_settings(
         with_keys(Settings.load(data_dir=tmp_path / "elsewhere", webhooks_to_loopback=True))
     )
     with pytest.raises(Refused):

@@ -119,7 +119,7 @@ def empty(server: Database) -> Iterator[Database]:
     name = f"pcds_empty_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
-    yield server.named(name)
+    yield server.with_name(name)
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -131,7 +131,7 @@ def elsewhere(request: pytest.FixtureRequest, open_dir: Path) -> Iterator["Other
         with psycopg.connect(server.owner_url, autocommit=True) as superuser:
             superuser.execute("CREATE ROLE there LOGIN CREATEROLE PASSWORD 'there'")
             superuser.execute("CREATE DATABASE there OWNER there")
-        yield Other(Database.of(Settings.load(database_url=on(server, "there", "there", "there"))), server)
+        yield Other(Database.from_settings(Settings.load(database_url=on(server, "there", "there", "there"))), server)
 
 
 def test_a_backup_goes_to_another_release_and_back_without_a_superuser(

@@ -27,7 +27,7 @@ def before(server: Database) -> Iterator[Database]:
     name = f"pcds_before_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
-    database = server.named(name)
+    database = server.with_name(name)
     migrate(database, "0001")
     change(database, f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'")
     yield database

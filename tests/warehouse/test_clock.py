@@ -5,7 +5,7 @@ from warehouse.operate.settings import Settings
 
 
 def test_the_offset_moves_instants_and_days() -> None:
-    shifted = Clock.of(Settings.load(test_clock_offset=-400 * 86_400))
+    shifted = Clock.from_settings(Settings.load(test_clock_offset=-400 * 86_400))
     assert timedelta(days=399, hours=23) < datetime.now(UTC) - shifted.now() < timedelta(days=400, hours=1)
     assert shifted.now().tzinfo is UTC
     assert shifted.today() == shifted.now().date()

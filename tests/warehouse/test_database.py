@@ -35,7 +35,7 @@ def _owned_by(server: Database, attributes: str) -> str:
 
 def test_an_owner_that_is_no_superuser_makes_roles_and_tables(operators_server: Database) -> None:
     url = _owned_by(operators_server, "CREATEROLE")
-    database = Database.of(Settings.load(database_url=url))
+    database = Database.from_settings(Settings.load(database_url=url))
     with running(Settings.load(database_url=url)) as same:
         assert same == database
     assert migrate(database) == migrate(database)
@@ -54,7 +54,7 @@ def test_an_owner_that_is_no_superuser_makes_roles_and_tables(operators_server: 
 
 def test_who_wrote_is_seen_across_companies_and_nothing_else_is(operators_server: Database) -> None:
     """The function that names stale companies runs as an owner that row-level security binds, too."""
-    database = Database.of(Settings.load(database_url=_owned_by(operators_server, "CREATEROLE")))
+    database = Database.from_settings(Settings.load(database_url=_owned_by(operators_server, "CREATEROLE")))
     migrate(database)
     wrote, quiet = uuid4(), uuid4()
     for company, links in ((wrote, 3), (quiet, 0)):
@@ -74,7 +74,7 @@ def test_who_wrote_is_seen_across_companies_and_nothing_else_is(operators_server
 def test_an_owner_that_may_not_make_roles_is_told_which_to_make(operators_server: Database) -> None:
     url = _owned_by(operators_server, "NOCREATEROLE")
     with pytest.raises(SettingsError, match="The role pcds_app is missing"):
-        migrate(Database.of(Settings.load(database_url=url)))
+        migrate(Database.from_settings(Settings.load(database_url=url)))
 
 
 def test_an_owner_that_may_not_make_the_schema_is_told_which_to_make(operators_server: Database) -> None:
@@ -96,7 +96,7 @@ def test_roles_made_by_hand_are_used_as_they_are(operators_server: Database) -> 
         superuser.execute("CREATE ROLE pcds_dagster LOGIN PASSWORD 'by hand'")
         superuser.execute("CREATE SCHEMA dagster AUTHORIZATION pcds_dagster")
     address = url.rpartition("@")[2]
-    database = Database.of(
+    database = Database.from_settings(
         Settings.load(
             database_url=url,
             app_database_url=f"postgresql://pcds_app:by%20hand@{address}",
@@ -109,8 +109,8 @@ def test_roles_made_by_hand_are_used_as_they_are(operators_server: Database) -> 
 
 
 def test_passwords_follow_from_the_owners_and_differ() -> None:
-    first = Database.of(Settings.load(database_url="postgresql://o:one@h:5433/d"))
-    assert first == Database.of(Settings.load(database_url="postgresql://o:one@h:5433/d"))
+    first = Database.from_settings(Settings.load(database_url="postgresql://o:one@h:5433/d"))
+    assert first == Database.from_settings(Settings.load(database_url="postgresql://o:one@h:5433/d"))
     passwords = {url.split(":")[2].split("@")[0] for url in (first.owner_url, first.app_url, first.dagster_url)}
     assert len(passwords) == 3
     assert first.app_url.endswith("@h:5433/d")
@@ -119,9 +119,9 @@ def test_passwords_follow_from_the_owners_and_differ() -> None:
 
 def test_an_owner_without_a_password_needs_the_roles_urls() -> None:
     with pytest.raises(SettingsError, match="PCDS_APP_DATABASE_URL"):
-        Database.of(Settings.load(database_url="postgresql://owner@host/d"))
+        Database.from_settings(Settings.load(database_url="postgresql://owner@host/d"))
 
 
 def test_a_directory_without_a_database_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no database"):
-        Database.of(Settings.load(data_dir=tmp_path))
+        Database.from_settings(Settings.load(data_dir=tmp_path))

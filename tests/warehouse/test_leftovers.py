@@ -61,7 +61,7 @@ def test_a_supervisor_knows_its_own_whoever_started_them(start: Start, tmp_path:
     own = start(Mark.own(), tmp_path)
     start(GONE, tmp_path)
     assert leftovers.of_supervisor(Mark.own()) == [own]
-    assert Mark.of(own) == Mark.own()
+    assert Mark.from_process(own) == Mark.own()
     assert Mark.own().lives
     assert not GONE.lives
 

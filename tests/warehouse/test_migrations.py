@@ -94,7 +94,7 @@ def test_several_processes_migrate_at_once_and_again(server: Database) -> None:
         owner.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
             with ThreadPoolExecutor(3) as threads:
-                revisions = set(threads.map(migrate, [server.named(name)] * 3))
-            assert revisions == {migrate(server.named(name))}
+                revisions = set(threads.map(migrate, [server.with_name(name)] * 3))
+            assert revisions == {migrate(server.with_name(name))}
         finally:
             owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

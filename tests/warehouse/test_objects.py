@@ -22,13 +22,13 @@ from warehouse.operate.settings import Settings
 
 @pytest.fixture
 def objects(tmp_path: Path) -> Objects:
-    return Objects.of(Settings.load(data_dir=tmp_path))
+    return Objects.from_settings(Settings.load(data_dir=tmp_path))
 
 
 @pytest.fixture(params=["folder", "store"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
     """The folder of a data directory, and a store behind a URL, which has no files on this machine."""
-    return Objects.of(
+    return Objects.from_settings(
         Settings.load(data_dir=tmp_path, objects_url={"folder": None, "store": "memory:///"}[request.param])
     )
 
@@ -122,7 +122,9 @@ def remote(monkeypatch: pytest.MonkeyPatch, address: str, seconds: float = 0.6) 
     """A store behind S3's protocol at this address."""
     for name, value in (("ENDPOINT_URL", address), ("REGION", "x"), ("ACCESS_KEY_ID", "x"), ("SECRET_ACCESS_KEY", "x")):
         monkeypatch.setenv(f"AWS_{name}", value)
-    return Objects.of(Settings.load(objects_url="s3://bucket/here", objects_seconds=seconds, objects_by_http=True))
+    return Objects.from_settings(
+        Settings.load(objects_url="s3://bucket/here", objects_seconds=seconds, objects_by_http=True)
+    )
 
 
 def test_a_server_that_is_silent_has_a_deadline_by_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +149,7 @@ def test_a_server_that_is_silent_has_a_deadline_by_every_call(monkeypatch: pytes
 def test_a_disk_that_does_not_flush_or_open_has_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of the data directory may be a network's."""
     key, answers = f"{uuid4()}/files/a", threading.Event()
-    Objects.of(Settings.load(data_dir=tmp_path)).put(key, b"x")
+    Objects.from_settings(Settings.load(data_dir=tmp_path)).put(key, b"x")
     monkeypatch.setattr(os, "fsync", lambda _: answers.wait())
     monkeypatch.setattr(Path, "open", lambda *_: answers.wait())
     try:
@@ -159,7 +161,7 @@ def test_a_disk_that_does_not_flush_or_open_has_a_deadline(tmp_path: Path, monke
         ):
             begun = time.monotonic()
             with pytest.raises(ConnectionError):
-                call(Objects.of(Settings.load(data_dir=tmp_path, objects_seconds=0.3)))
+                call(Objects.from_settings(Settings.load(data_dir=tmp_path, objects_seconds=0.3)))
             assert time.monotonic() - begun < 3
     finally:
         answers.set()
@@ -186,7 +188,7 @@ def test_a_store_whose_bucket_is_missing_is_away_and_has_no_object(monkeypatch: 
 
 
 def test_a_sender_that_is_slow_is_not_the_stores_fault(tmp_path: Path) -> None:
-    hasty, key = Objects.of(Settings.load(data_dir=tmp_path, objects_seconds=0.3)), f"{uuid4()}/files/a"
+    hasty, key = Objects.from_settings(Settings.load(data_dir=tmp_path, objects_seconds=0.3)), f"{uuid4()}/files/a"
 
     async def slow() -> AsyncIterator[bytes]:
         for _ in range(3):

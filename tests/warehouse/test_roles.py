@@ -37,7 +37,7 @@ def deployment(shared: Database) -> Iterator[Callable[[str, str], Database]]:
             superuser.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{name}' {attributes}")
             superuser.execute(f"CREATE DATABASE {name} OWNER {name}")
         made.append(name)
-        return Database.of(Settings.load(database_url=on(shared, name, name, name)))
+        return Database.from_settings(Settings.load(database_url=on(shared, name, name, name)))
 
     yield make
     with psycopg.connect(shared.owner_url, autocommit=True) as superuser:

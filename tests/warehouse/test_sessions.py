@@ -180,40 +180,34 @@ def test_what_a_write_has_committed_is_durable_when_it_returns(pool: Pool, compa
 
 @pytest.mark.parametrize("pipelined", [True, False])
 def test_what_is_done_while_the_commit_travels_holds_no_lock(pool: Pool, company: UUID, pipelined: bool) -> None:
-    brand, seen = _add_brand(pool, company), []
-
-    def rename(connection: psycopg.Connection[tuple[object, ...]]) -> str:
-        connection.execute("UPDATE brands SET name = 'Peak' WHERE id = %s", (brand,))
-        return "renamed"
+    brand = _add_brand(pool, company)
 
     def name() -> object:
         with pool.company(company) as other:
             other.execute("SET LOCAL lock_timeout = '30s'")
             return other.execute("SELECT name FROM brands FOR UPDATE").fetchone()
 
-    def look(done: str) -> None:
-        seen.append(done)
-        wait_until(lambda: name() == ("Peak",))  # the server may not have begun with what travels
-
-    assert pool.run(company, rename, then=look, pipelined=pipelined) == "renamed"
-    assert seen == ["renamed"]
+    for attempt in pool.attempts(company, pipelined=pipelined):
+        with attempt as connection:
+            connection.execute("UPDATE brands SET name = 'Peak' WHERE id = %s", (brand,))
+            attempt.commit()
+            wait_until(lambda: name() == ("Peak",))  # the server may not have begun with what travels
 
 
 @pytest.mark.parametrize("pipelined", [True, False])
 def test_what_fails_while_the_commit_travels_is_raised_once_and_the_connection_is_good(
     database: Database, company: UUID, pipelined: bool
 ) -> None:
-    def fail(_: object) -> None:
-        raise KeyError
+    def write(pool: Pool) -> None:
+        for attempt in pool.attempts(company, pipelined=pipelined):
+            with attempt as connection:
+                connection.execute(_ADD, (uuid4(), company, "Vale"))
+                attempt.commit()
+                raise KeyError
 
     with Pool(database.app_url, size=1) as pool:
         with pytest.raises(KeyError):
-            pool.run(
-                company,
-                lambda connection: connection.execute(_ADD, (uuid4(), company, "Vale")),
-                then=fail,
-                pipelined=pipelined,
-            )
+            write(pool)
         with pool.company(company) as connection:
             assert connection.execute("SELECT name FROM brands").fetchall() == [("Vale",)]
 
@@ -221,14 +215,14 @@ def test_what_fails_while_the_commit_travels_is_raised_once_and_the_connection_i
 def test_a_question_is_its_own_transaction_and_asked_again_where_the_connection_had_died(database: Database) -> None:
     with Pool(f"{database.app_url}&application_name=cut%20me", size=1) as pool:
         query = "SELECT pg_backend_pid(), pg_current_xact_id()::text, %(n)s::int"
-        [first], [again] = pool.asked(query, {"n": 1}), pool.asked(query, {"n": 2})
+        [first], [again] = pool.fetch_rows(query, {"n": 1}), pool.fetch_rows(query, {"n": 2})
         assert first[0] == again[0]
         assert first[1] != again[1]
         _cut_connections(database)
-        assert pool.asked("SELECT generate_series(1, %(n)s::int)", {"n": 3}) == [(1,), (2,), (3,)]
+        assert pool.fetch_rows("SELECT generate_series(1, %(n)s::int)", {"n": 3}) == [(1,), (2,), (3,)]
         with pytest.raises(errors.DivisionByZero):
-            pool.asked("SELECT 1 / %(n)s::int", {"n": 0})
-        assert pool.asked("SELECT 1 WHERE %(n)s::int = 1", {"n": 0}) == []
+            pool.fetch_rows("SELECT 1 / %(n)s::int", {"n": 0})
+        assert pool.fetch_rows("SELECT 1 WHERE %(n)s::int = 1", {"n": 0}) == []
 
 
 def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: UUID) -> None:

@@ -51,10 +51,10 @@ def another(database: Database) -> None:
 
 
 def test_a_store_is_looked_at_by_writing_reading_and_removing(place: Settings, own: Database) -> None:
-    looking = Objects.of(place, own, claims=False)
+    looking = Objects.from_settings(place, own, claims=False)
     assert checks(looking) == []
     assert list(looking.stored(UUID(int=0))) == [], "who only looks claims nothing"
-    objects = Objects.of(place, own)
+    objects = Objects.from_settings(place, own)
     assert store.state(objects) is None
     assert [key for key, _ in objects.stored(UUID(int=0))] == [IDENTITY], "nothing else is left of it"
     with stores.lying():
@@ -66,9 +66,9 @@ def test_a_store_is_looked_at_by_writing_reading_and_removing(place: Settings, o
 
 def test_a_store_of_another_deployment_is_read_and_never_written_or_tidied(place: Settings, own: Database) -> None:
     key = f"{uuid4()}/files/a"
-    Objects.of(place, own).put(key, b"theirs")
+    Objects.from_settings(place, own).put(key, b"theirs")
     another(own)
-    objects = Objects.of(place, own)
+    objects = Objects.from_settings(place, own)
 
     async def some() -> AsyncIterator[bytes]:
         yield b"x"
@@ -89,16 +89,16 @@ def test_a_store_of_another_deployment_is_read_and_never_written_or_tidied(place
     [problem] = operate.of_store(objects)
     assert "--take-over-objects" in problem.remedy
     take_over(objects, own.app_url)
-    taken = Objects.of(place, own)
+    taken = Objects.from_settings(place, own)
     taken.delete(key)
     assert store.state(taken) is None
 
 
 def test_the_deployment_that_wrote_first_keeps_the_store(place: Settings, own: Database) -> None:
-    first = Objects.of(place, own)
+    first = Objects.from_settings(place, own)
     first.put(f"{uuid4()}/files/a", b"x")
     another(own)
-    assert Objects.of(place, own).is_foreign()
+    assert Objects.from_settings(place, own).is_foreign()
     assert not first.is_foreign(), "it looks again after half a minute"
 
 
@@ -124,7 +124,7 @@ def test_an_endpoint_without_encryption_is_warned_about(
 @pytest.fixture
 def kept(pool: Pool, company: UUID, place: Settings) -> Callable[[], str]:
     """Stores a document that a row names; its key."""
-    objects = Objects.of(place)
+    objects = Objects.from_settings(place)
 
     def keep() -> str:
         file_id = uuid4()
@@ -143,7 +143,7 @@ def kept(pool: Pool, company: UUID, place: Settings) -> Callable[[], str]:
 def test_a_file_that_is_lost_or_altered_is_named(
     pool: Pool, company: UUID, place: Settings, kept: Callable[[], str]
 ) -> None:
-    objects, (whole, lost, altered) = Objects.of(place), (kept() for _ in range(3))
+    objects, (whole, lost, altered) = Objects.from_settings(place), (kept() for _ in range(3))
     objects.delete(lost)
     objects.put(altered, PDF[:-1] + b"!")
     assert store.examine(pool, objects, [company], verify=False) == Findings([lost], [])
@@ -164,5 +164,5 @@ def test_a_file_that_goes_with_its_row_meanwhile_is_not_missing(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Objects, "stored", stored)
-        found = store.examine(pool, Objects.of(place), [company], verify=True)
+        found = store.examine(pool, Objects.from_settings(place), [company], verify=True)
     assert found == Findings([], [])

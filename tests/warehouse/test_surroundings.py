@@ -127,7 +127,7 @@ from warehouse.operate.objects import Objects
 from warehouse.operate.settings import Settings
 from warehouse.operate.surroundings import is_passing
 from pathlib import Path
-objects = Objects.of(Settings.load(data_dir=Path(sys.argv[1])))
+objects = Objects.from_settings(Settings.load(data_dir=Path(sys.argv[1])))
 key = "00000000-0000-0000-0000-000000000001/name"
 objects.put(key, b"1")
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))

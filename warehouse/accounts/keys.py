@@ -220,7 +220,7 @@ class Window:
 
     def as_dict(self) -> dict[str, object]:
         """Return the window as commands and the ledger show it (decisions §8)."""
-        return {"per_minute": self.per_minute, "from": _shown(self.opens_at), "until": _shown(self.closes_at)}
+        return {"per_minute": self.per_minute, "from": _text(self.opens_at), "until": _text(self.closes_at)}
 
     def state(self, now: datetime) -> str:
         """Return whether the window is `to_come`, `open` or `over`."""
@@ -229,11 +229,11 @@ class Window:
         return "open" if self.opens_at <= now else "to_come"
 
 
-def _shown(instant: datetime | None) -> str | None:
+def _text(instant: datetime | None) -> str | None:
     return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def of(connection: Connection, client_id: UUID) -> Window | None:
+def lock_window(connection: Connection, client_id: UUID) -> Window | None:
     """Return the key's window, past, present or to come; locks it until the transaction ends."""
     with connection.cursor(row_factory=class_row(Window)) as cursor:
         return cursor.execute(_OF, [client_id]).fetchone()

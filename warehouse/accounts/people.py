@@ -32,6 +32,10 @@ LONGEST_ADDRESS: Final = 1_000
 """Most characters of an email address."""
 LINK_LIFETIME: Final = timedelta(hours=24)
 """A link that sets a password is valid for this time, and once."""
+FORGOTTEN_LIFETIME: Final = timedelta(hours=1)
+"""The link that somebody asked for who forgot the password is valid for this time, and once."""
+FORGOTTEN_PAUSE: Final = timedelta(minutes=5)
+"""Nobody is mailed another such link within this time."""
 INVITATION_LIFETIME: Final = timedelta(days=7)
 """The link of an invitation is valid for this time, and once."""
 
@@ -58,6 +62,7 @@ _OF_EMAIL: Final = (
 )
 _LINK: Final = "INSERT INTO password_links (token_hash, company_id, user_id, expires_at) VALUES (%s, %s, %s, %s)"
 _USE_LINK: Final = "DELETE FROM password_links WHERE token_hash = %s AND expires_at > %s"
+_MAILED_LINK: Final = "SELECT FROM password_links WHERE user_id = %s AND expires_at > %s AND expires_at <= %s"
 _LOCK_PEOPLE: Final = "SELECT id FROM users WHERE disabled_at IS NULL ORDER BY id FOR UPDATE"
 _OTHER_ADMINISTRATORS: Final = (
     "SELECT id FROM users WHERE role = 'administrator' AND disabled_at IS NULL AND id <> %s LIMIT 1"
@@ -260,6 +265,13 @@ def new_link(
     connection.execute("DELETE FROM password_links WHERE user_id = %s", [user_id])
     connection.execute(_LINK, [digest(token), company_id, user_id, at + lifetime])
     return token
+
+
+def has_mailed_link(connection: Connection, user_id: UUID, at: datetime) -> bool:
+    """Return whether a link for a forgotten password was made within `FORGOTTEN_PAUSE`."""
+    newest = at + FORGOTTEN_LIFETIME
+    row = connection.execute(_MAILED_LINK, [user_id, newest - FORGOTTEN_PAUSE, newest]).fetchone()
+    return row is not None
 
 
 def person_of_link(connection: Connection, token: str, at: datetime) -> Ticket | None:

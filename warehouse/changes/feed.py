@@ -80,7 +80,7 @@ SELECT chosen.transaction_id || '.' || chosen.id AS id, {sql("chosen.id", "t.has
 FROM chosen
 CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
 CROSS JOIN LATERAL (SELECT {_OF_SKU} AS id) AS of_sku
-LEFT JOIN LATERAL {skus.named("of_sku.id")} AS sku ON true"""
+LEFT JOIN LATERAL {skus.name_query("of_sku.id")} AS sku ON true"""
 
 
 def page(place: Place, limit: int, types: Sequence[str] | None = None, *, from_now: bool = False) -> Listing[Change]:

@@ -61,7 +61,7 @@ def add(
     connection.execute(_COUNTER, [company_id])
 
 
-def of(connection: Connection, company_id: UUID) -> tuple[str, str] | None:
+def find_company(connection: Connection, company_id: UUID) -> tuple[str, str] | None:
     """Return name and plan of the session's company; None for any other."""
     return connection.execute(_OF, [company_id]).fetchone()
 

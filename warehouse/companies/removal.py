@@ -112,7 +112,7 @@ def begin(owner: Connection, company_id: UUID, chain: Chain, rows: dict[str, int
     owner.execute("DELETE FROM launches WHERE company = %s", [chain.slug])
 
 
-def of(owner: Connection, company_id: UUID) -> Removed | None:
+def find_removal(owner: Connection, company_id: UUID) -> Removed | None:
     """Return what stays of a removed company; None where none of that id was removed."""
     row = owner.execute(_OF, [company_id]).fetchone()
     return None if row is None else Removed(*row)

@@ -34,7 +34,7 @@ _NO_COMPANY: Final = "SELECT set_config('app.company_id', '', true)"
 NAME: Final = "{name} (sandbox)"
 
 
-def of(connection: Connection, company_id: UUID) -> UUID | None:
+def find_sandbox(connection: Connection, company_id: UUID) -> UUID | None:
     """Return a company's sandbox, in a session of no company; None where it has none."""
     row = connection.execute(_OF, [company_id]).fetchone()
     return row[0] if row else None

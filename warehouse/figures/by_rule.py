@@ -55,7 +55,9 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         for code, limit in rules.limits.items()
         if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
     }
-    skus_asked = _asked(skus.join(parts, on="sku_code", how="semi"), rules).join(_pet_verdicts(parts), on="sku_code")
+    skus_asked = _minimum_rules(skus.join(parts, on="sku_code", how="semi"), rules).join(
+        _pet_verdicts(parts), on="sku_code"
+    )
     contact = pl.col("minimum") == "contact"
     of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
     skus_asked = skus_asked.with_columns(
@@ -172,7 +174,7 @@ def _pet_verdicts(parts: pl.DataFrame) -> pl.DataFrame:
     return judge_shares(rest).select("sku_code", pl.col("verdict").alias("pet"))
 
 
-def _asked(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+def _minimum_rules(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return `sku_code`, `name` and `minimum`: the rule's code, `contact` (of PET or not), `exemption` or `unknown`."""
     texts = [text for text in skus["packaging_format"].unique() if text]
     bottles = [text for text in texts if (format_row := resolve_format(text, rules)) and format_row.key == "bottle"]

@@ -145,7 +145,7 @@ def tonnes_of_year(figures: StoredFigures, wanted_year: str | None, this_year: i
         "rows": sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"]),
         "as_of": figures.origin.as_of,
         "ruleset_version": figures.origin.ruleset_version,
-        "uncounted": sum(each == year for each in listed),
+        "uncounted": sum(listed_year == year for listed_year in listed),
     }
 
 
@@ -209,6 +209,6 @@ def questions(conn: Connection, sku_codes: Sequence[str], rulesets: Rulesets, la
     questions_by_code: dict[str, Questions] = {code: {"missing": [], "open": []} for code in sku_codes}
     for code, version, *row in conn.execute(_ROWS, [list(sku_codes)]):
         inputs: grading.Inputs = tuple(row)
-        trace = grading.explain_row(inputs, grading.record_of(inputs), rulesets.of(conn, version), day=day, lang=lang)
+        trace = grading.explain_row(inputs, grading.record_of(inputs), rulesets.load(conn, version), day=day, lang=lang)
         questions_by_code[code] = {"missing": trace["missing"], "open": trace["open"]}
     return questions_by_code

@@ -198,7 +198,7 @@ def write_over(
     """Write the snapshot before to a new folder, with the SKUs of these ids replaced by `found`, or removed."""
     changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *blocks, strict=True)))
     places = _places(before, [str(sku_id) for sku_id in ids])
-    rows_given = _given(changed.skus.select("id", "sku_code"), places, before.parts)
+    rows_given = _with_parts(changed.skus.select("id", "sku_code"), places, before.parts)
     touched = {*places[_IN], *rows_given[_IN]}
     parts = list[PartRows]()
     for number in range(max(len(before.parts) - 1, *touched, 0) + 1):
@@ -221,7 +221,7 @@ def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
     return pl.concat(places).collect()
 
 
-def _given(skus: pl.DataFrame, stored: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
+def _with_parts(skus: pl.DataFrame, stored: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
     """Return the parts that SKUs belong in: their present part, else behind the last ones."""
     joined = skus.join(stored.select("id", _IN), on="id", how="left", maintain_order="left")
     old, new = joined.filter(pl.col(_IN).is_not_null()), joined.filter(pl.col(_IN).is_null())

@@ -15,7 +15,7 @@ class Clock:
         self._offset = offset
 
     @classmethod
-    def of(cls, settings: Settings) -> "Clock":
+    def from_settings(cls, settings: Settings) -> "Clock":
         """Return the clock of a process, moved by `PCDS_TEST_CLOCK_OFFSET` seconds."""
         return Clock(timedelta(seconds=settings.test_clock_offset))
 

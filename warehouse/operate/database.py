@@ -39,7 +39,7 @@ class Database:
     """For Dagster's storage, in the form that SQLAlchemy reads with psycopg2, which Dagster uses."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: Settings) -> Self:
         """Return the database of these settings.
 
         Raises `SettingsError` where a role's password cannot be derived, or where the owner is one of the other roles.
@@ -49,15 +49,15 @@ class Database:
         else:
             owner = settings.database_url.get_secret_value()
             mark = _mark(owner)
-        app = _given(settings.app_database_url) or _derived(owner, APP + mark)
-        dagster = _given(settings.dagster_database_url) or _derived(owner, DAGSTER + mark)
+        app = _secret_text(settings.app_database_url) or _derived(owner, APP + mark)
+        dagster = _secret_text(settings.dagster_database_url) or _derived(owner, DAGSTER + mark)
         if _role(owner) in {_role(app), _role(dagster)} - {""}:  # it would change its own password and owns no table
             raise SettingsError(
                 f"DATABASE_URL names {_role(owner)}, a role that owns no tables; name the role that owns the database."
             )
         return cls(owner, app, urlunsplit(urlsplit(dagster)._replace(scheme="postgresql+psycopg2")))
 
-    def named(self, name: str) -> Self:
+    def with_name(self, name: str) -> Self:
         """Return the same server and roles with another database on it."""
         urls = (
             urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
@@ -98,7 +98,7 @@ def _role(url: str) -> str:
     return unquote(urlsplit(url).username or "")
 
 
-def _given(url: SecretStr | None) -> str | None:
+def _secret_text(url: SecretStr | None) -> str | None:
     return None if url is None else url.get_secret_value()
 
 

@@ -43,7 +43,7 @@ class Mark(NamedTuple):
         return cls(os.getpid(), _started(os.getpid()))
 
     @classmethod
-    def of(cls, process: psutil.Process) -> Self | None:
+    def from_process(cls, process: psutil.Process) -> Self | None:
         """Return the mark that a process carries; None where it has none, or where this account cannot read it."""
         try:
             return cls.read(process.environ().get(MARK, ""))
@@ -62,7 +62,7 @@ class Mark(NamedTuple):
     @classmethod
     def of_this_process(cls) -> Self | None:
         """Return the mark that this process carries."""
-        return cls.of(psutil.Process())
+        return cls.from_process(psutil.Process())
 
     @property
     def variables(self) -> dict[str, str]:
@@ -120,7 +120,7 @@ def supervisor_of(data_dir: Path) -> Mark | None:
 
 def of_supervisor(mark: Mark) -> list[psutil.Process]:
     """Return the supervisor's processes other than this one."""
-    return [process for process in _others() if Mark.of(process) == mark]
+    return [process for process in _others() if Mark.from_process(process) == mark]
 
 
 def orphans(data_dir: Path) -> list[psutil.Process]:
@@ -182,7 +182,7 @@ def _others() -> Iterator[psutil.Process]:
 
 
 def _is_orphan(process: psutil.Process, data_dir: Path) -> bool:
-    mark = Mark.of(process)
+    mark = Mark.from_process(process)
     if mark is None or mark.lives:
         return False
     try:

@@ -92,7 +92,8 @@ def write_line(logger: logging.Logger, level: int, event: str, fields: Mapping[s
     """Write a line of plain values as `configure` would have it, past the chain of structlog and logging.
 
     For the line that every request has: on that road it takes a twentieth of a short request. The logger says only
-    whether the level is heard. A standard error that is gone stops no work.
+    whether the level is heard. No field's name is a secret's, and a text is looked through only where the whole line
+    has a sign of a secret. A standard error that is gone stops no work.
     """
     if not logger.isEnabledFor(level):
         return
@@ -103,8 +104,19 @@ def write_line(logger: logging.Logger, level: int, event: str, fields: Mapping[s
         "level": logging.getLevelName(level).lower(),
         "logger": logger.name,
     }
+    line = _AS_JSON(_STAMPED(None, "", entry))
+    if _may_hold_secret(line):
+        line = _AS_JSON(hide_secrets(None, "", entry))
     with suppress(OSError, ValueError):
-        sys.stderr.write(_AS_JSON(hide_secrets(None, "", _STAMPED(None, "", entry))) + "\n")
+        sys.stderr.write(f"{line}\n")
+
+
+def _may_hold_secret(text: str) -> bool:
+    folded = text.casefold()  # as the expression, which takes the long s of Unicode for an s
+    for sign in _SIGNS:  # noqa: SIM110  (a frame less for every line)
+        if sign in folded:
+            return True
+    return False
 
 
 def _is_new(record: logging.LogRecord) -> bool:
@@ -134,8 +146,7 @@ def _clean(name: str, value: object) -> object:
     if _is_secret(name) and value is not None:
         return _HIDDEN
     if isinstance(value, str):
-        folded = value.casefold()  # as the expression, which takes the long s of Unicode for an s
-        if not any(sign in folded for sign in _SIGNS):
+        if not _may_hold_secret(value):
             return value
         return _SECRET_VALUE.sub(lambda match: f"{match[1] or match[2] or match[3]}{_HIDDEN}", value)
     if isinstance(value, Mapping):

@@ -53,7 +53,7 @@ class Login(NamedTuple):
     """Whether its password is derived from the owner's; else an operator made it and keeps its password and limits."""
 
     @classmethod
-    def of(cls, url: str, group: str, owner_url: str) -> "Login":
+    def from_url(cls, url: str, group: str, owner_url: str) -> "Login":
         """Return the login that the URL names. Raises `SettingsError` where it cannot be a role of this group."""
         parts = urlsplit(url)
         name = unquote(parts.username or "")
@@ -71,7 +71,7 @@ def prepare_roles(connection: Connection, database: Database) -> None:
     statement that a superuser must run, where a role is missing and the owner may not make it.
     """
     urls = ((APP, database.app_url), (DAGSTER, database.dagster_url))
-    logins = [Login.of(url, group, database.owner_url) for group, url in urls]
+    logins = [Login.from_url(url, group, database.owner_url) for group, url in urls]
     for login in logins:
         if login.name == login.group:
             _make(connection, login.name, login)

@@ -248,7 +248,7 @@ class Objects:
     _ownership: Ownership | None = None
 
     @classmethod
-    def of(cls, settings: Settings, database: Database | None = None, *, claims: bool = True) -> Self:
+    def from_settings(cls, settings: Settings, database: Database | None = None, *, claims: bool = True) -> Self:
         """Return the store of these settings; makes a missing folder, for the service's account alone.
 
         With a database it is written while it is that deployment's alone; with `claims` one that is nobody's becomes

@@ -32,7 +32,7 @@ class Traced:
     def describe(self, name: str, attributes: Attributes, *, failed: bool) -> None:
         """Add what was learned while it ran, its name too."""
         self._span.update_name(name)
-        self._span.set_attributes(_given(attributes))
+        self._span.set_attributes(_without_none(attributes))
         if failed:
             self._span.set_status(StatusCode.ERROR)
 
@@ -52,7 +52,7 @@ class Spans:
             name,
             context=None if parent is None else _PROPAGATION.extract({_HEADER: parent}),
             kind=SpanKind[kind],
-            attributes=_given(attributes),
+            attributes=_without_none(attributes),
             record_exception=False,
             set_status_on_exception=False,
         ) as begun:
@@ -76,5 +76,5 @@ class Spans:
         return carrier.get(_HEADER)
 
 
-def _given(attributes: Attributes) -> dict[str, str | int]:
+def _without_none(attributes: Attributes) -> dict[str, str | int]:
     return {name: value for name, value in attributes.items() if value is not None}

@@ -7,8 +7,9 @@ when Postgres restarts. What does not: queries.
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
@@ -52,10 +53,6 @@ _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
 
 _LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakKeyDictionary()
 """What each open transaction has put off until its commit."""
-
-
-def _nothing(*_: object) -> None:
-    """Do nothing."""
 
 
 def _in_utc(url: str) -> str:
@@ -140,20 +137,16 @@ class Pool:
         """Close every connection."""
         self._pool.close()
 
-    @contextmanager
-    def company(self, company_id: UUID) -> Iterator[Connection]:
+    def company(self, company_id: UUID) -> AbstractContextManager[Connection]:
         """Open a transaction of one company: committed at the end of the block, rolled back when the block raises.
 
         Raises `TransactionLost`.
         """
-        with self._transaction(str(company_id)) as connection:
-            yield connection
+        return Transaction(self._pool, str(company_id))
 
-    @contextmanager
-    def system(self) -> Iterator[Connection]:
+    def system(self) -> AbstractContextManager[Connection]:
         """Open a transaction of no company, for tables that belong to none and functions across companies."""
-        with self._transaction(_NOBODY) as connection:
-            yield connection
+        return Transaction(self._pool, _NOBODY)
 
     @contextmanager
     def turn(self, name: str) -> Iterator[bool]:
@@ -171,33 +164,32 @@ class Pool:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             yield connection
 
-    def run(
-        self,
-        company_id: UUID,
-        work: Callable[[Connection], T],
-        *,
-        then: Callable[[T], object] = _nothing,
-        pipelined: bool = False,
-        repeatable: bool = False,
-    ) -> T:
-        """Return the result of `work` in one transaction of the company, durable behind it, repeated as by `retrying`.
+    def attempts(
+        self, company_id: UUID, *, pipelined: bool = False, repeatable: bool = False
+    ) -> Iterator["Transaction"]:
+        """Yield a transaction of the company, and another one as long as it is undone where it may be repeated.
 
-        It releases its locks before it is durable, and waits for the disk afterwards, with others (decision 0016).
-        `then` is called with the result while the commit is under way: it costs the caller no time and holds no lock.
-        Its errors are raised when the commit is done.
-
-        With `pipelined` its statements are sent together: an error is raised where a result is next read, or at the
-        commit, and COPY is not possible.
+        Each is for one `with`, whose body is the whole work. It releases its locks before it is durable, and waits for
+        the disk afterwards, with others (decision 0016). With `pipelined` its statements are sent together: an error is
+        raised where a result is next read, or at the commit, and COPY is not possible. `_Patience` says when work is
+        repeated, and what `repeatable` means.
         """
+        patience = _Patience(repeatable=repeatable)
+        attempt = None
+        while attempt is None or attempt.is_undone:
+            attempt = Transaction(self._pool, str(company_id), self._clock, patience, pipelined=pipelined)
+            yield attempt
 
-        def once() -> T:
-            with self._transaction(str(company_id), lambda: then(result), pipelined=pipelined) as connection:
+    def run(
+        self, company_id: UUID, work: Callable[[Connection], T], *, pipelined: bool = False, repeatable: bool = False
+    ) -> T:
+        """Return the result of `work` in one transaction of the company, durable and repeated as by `attempts`."""
+        for attempt in self.attempts(company_id, pipelined=pipelined, repeatable=repeatable):
+            with attempt as connection:
                 result = work(connection)
-            return result
+        return result
 
-        return self.retrying(once, repeatable=repeatable)
-
-    def asked(self, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
+    def fetch_rows(self, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
         """Return the rows of a query that is its own transaction, of no company.
 
         Repeat it where a connection was lost.
@@ -211,58 +203,15 @@ class Pool:
                     if not connection.closed or time.monotonic() > deadline:
                         raise
 
-    def retrying(self, work: Callable[[], T], *, repeatable: bool = False) -> T:
-        """Return the result of `work`, which opens one transaction of its own, repeated where that is safe.
-
-        It is safe where the database undid the transaction because of others, and where the connection was lost before
-        the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
-        `repeatable`, that is, when it can find out by itself whether it was done.
-        """
-        deadline, collisions = time.monotonic() + _REUNION_SECONDS, 0
+    def retrying(self, work: Callable[[], T]) -> T:
+        """Return the result of `work`, which opens one transaction of its own, repeated where that is safe."""
+        patience = _Patience(repeatable=False)
         while True:
             try:
                 return work()
-            except _COLLIDED:
-                collisions += 1
-                if collisions == _ATTEMPTS:
+            except psycopg.Error as error:
+                if not patience.allows(error):
                     raise
-                time.sleep(_PAUSE_SECONDS * collisions)
-            except TransactionLost as lost:
-                if (lost.in_doubt and not repeatable) or time.monotonic() > deadline:
-                    raise
-                time.sleep(_PAUSE_SECONDS)
-
-    @contextmanager
-    def _transaction(
-        self, company: str, meanwhile: Callable[[], object] | None = None, *, pipelined: bool = False
-    ) -> Iterator[Connection]:
-        """Open a transaction; with `meanwhile`, called while the commit travels, it is durable behind its commit."""
-        behind = meanwhile is not None
-        connection = self._pool.getconn() if pipelined else self._begun(company, behind)
-        committing, later = False, list[Callable[[], object]]()
-        try:
-            with connection.pipeline() if pipelined else nullcontext():
-                if pipelined:
-                    _begin(connection, company, behind)
-                yield connection
-                committing = True
-                with connection.pipeline() if behind and not pipelined else nullcontext():
-                    connection.execute("COMMIT")
-                    if meanwhile is not None:  # to the pipeline's end: waits for the disk, and stamps writes
-                        connection.execute(_DURABLE, (company,))
-                        connection.execute(STAMP, (self._clock.moved(),))
-                        meanwhile()
-            later = _LATER.pop(connection, later)
-        except BaseException as error:
-            if _was_lost(error, connection):
-                raise TransactionLost(in_doubt=committing) from error
-            _undo(connection)
-            raise
-        finally:
-            _LATER.pop(connection, None)
-            self._pool.putconn(connection)
-        for work in later:
-            work()
 
     def stamp(self, company_id: UUID | None = None) -> None:
         """Stamp the committed writes of one company, or of all, as visible (decision 0033).
@@ -276,14 +225,66 @@ class Pool:
             with self.company(company_id) as connection:
                 connection.execute(STAMP, (self._clock.moved(),))
 
-    def _begun(self, company: str, behind: bool) -> Connection:
-        """Return a connection with its transaction begun in one round trip; a dead connection is replaced."""
+
+class _Patience:
+    """Says whether work that failed is repeated.
+
+    That is safe where the database undid the transaction because of others, and where the connection was lost before
+    the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
+    `repeatable`, that is, when it can find out by itself whether it was done.
+    """
+
+    def __init__(self, *, repeatable: bool) -> None:
+        self._repeatable, self._collisions = repeatable, 0
+        self._deadline = time.monotonic() + _REUNION_SECONDS
+
+    def allows(self, failure: BaseException) -> bool:
+        """Return whether there is another attempt after this failure, for which it pauses."""
+        if isinstance(failure, _COLLIDED):
+            self._collisions += 1
+            is_safe = self._collisions < _ATTEMPTS
+        elif isinstance(failure, TransactionLost):
+            is_safe = (self._repeatable or not failure.in_doubt) and time.monotonic() <= self._deadline
+        else:
+            is_safe = False
+        if is_safe:
+            time.sleep(_PAUSE_SECONDS * max(self._collisions, 1))
+        return is_safe
+
+
+class Transaction(AbstractContextManager[Connection]):
+    """A transaction of a company: the block begins it, its end commits it, or undoes it where the block raised.
+
+    With a `clock` it is one of `Pool.attempts`, which lets go of its locks before it is durable and stamps what it
+    wrote; `patience` then says whether a failure is raised or kept as `is_undone`.
+    """
+
+    def __init__(
+        self,
+        pool: ConnectionPool[Connection],
+        company: str,
+        clock: Clock | None = None,
+        patience: _Patience | None = None,
+        *,
+        pipelined: bool = False,
+    ) -> None:
+        self._pool, self._company, self._clock, self._patience = pool, company, clock, patience
+        self._pipelined, self._pipeline, self._committing = pipelined, ExitStack(), False
+        self.is_undone = False
+
+    def __enter__(self) -> Connection:
+        """Begin it in one round trip, and replace a dead connection; in a pipeline, together with what follows."""
         deadline = time.monotonic() + _REUNION_SECONDS
+        begin = _BECOME if self._clock is None else _BECOME_AND_LET_GO
         while True:
-            connection = self._pool.getconn()
+            self._connection = connection = self._pool.getconn()
             try:
-                with connection.pipeline():
-                    _begin(connection, company, behind)
+                with ExitStack() as pipeline:
+                    pipeline.enter_context(connection.pipeline())
+                    connection.execute("BEGIN")
+                    connection.execute(begin, (self._company,))
+                    if self._pipelined:
+                        self._pipeline = pipeline.pop_all()
             except BaseException as error:
                 self._pool.putconn(connection)
                 if not (_was_lost(error, connection) and time.monotonic() < deadline):
@@ -291,6 +292,51 @@ class Pool:
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return connection
+
+    def commit(self) -> None:
+        """Send the commit; the end of the block waits for it, and then for the disk.
+
+        What the block does after this costs its caller no time and holds no lock. Its errors do not undo the commit.
+        """
+        self._committing = True
+        if self._clock is None:
+            self._connection.execute("COMMIT")
+            return
+        if not self._pipelined:
+            self._pipeline.enter_context(self._connection.pipeline())
+        self._connection.execute("COMMIT")
+        self._connection.execute(_DURABLE, (self._company,))
+        self._connection.execute(STAMP, (self._clock.moved(),))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Wait for the commit, or undo; then do what was put off. Raise `TransactionLost`."""
+        connection, failure = self._connection, raised
+        try:
+            try:
+                if raised is None and not self._committing:
+                    self.commit()
+                self._pipeline.__exit__(kind, raised, trace)
+            except BaseException as error:
+                failure = error
+            later = _LATER.pop(connection, [])
+            if failure is not None and _was_lost(failure, connection):
+                lost = TransactionLost(in_doubt=self._committing)
+                lost.__cause__, failure = failure, lost
+            elif failure is not None:
+                with suppress(psycopg.OperationalError):  # a connection that is lost now has undone it already
+                    connection.rollback()
+        finally:
+            self._pool.putconn(connection)
+        if failure is None:
+            for work in later:
+                work()
+            return None
+        self.is_undone = self._patience is not None and self._patience.allows(failure)
+        if not self.is_undone and failure is not raised:
+            raise failure
+        return self.is_undone
 
 
 class AsyncPool:
@@ -426,16 +472,6 @@ def clock_skew_seconds(conn: Connection, now: Callable[[], float] = time.time) -
 async def commits(connection: AsyncConnection) -> bool:
     """Return whether the database accepts a commit; tests it with one that writes to its log and to no table."""
     return await (await connection.execute(_COMMITS)).fetchone() == (True,)
-
-
-def _begin(connection: Connection, company: str, behind: bool) -> None:
-    connection.execute("BEGIN")
-    connection.execute(_BECOME_AND_LET_GO if behind else _BECOME, (company,))
-
-
-def _undo(connection: Connection) -> None:
-    with suppress(psycopg.OperationalError):  # a connection that is lost now has undone it already
-        connection.rollback()
 
 
 def _was_lost(error: BaseException, connection: Connection | AsyncConnection) -> bool:

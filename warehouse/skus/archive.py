@@ -193,7 +193,7 @@ def code_of(conn: Connection, sku_id: UUID) -> str | None:
     return None if row is None else str(row[0])
 
 
-def of(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
+def find_archived(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
     """Return an archived SKU as its detail shows it; None where the session's company has none of that id."""
     row = conn.execute(_ONE, {"id": sku_id, "today": today}).fetchone()
     return None if row is None else Archived(row_of(row[:-1]), row[-1])

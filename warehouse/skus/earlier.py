@@ -112,7 +112,7 @@ def lines_at(conn: Connection, sku_id: UUID, at: datetime) -> list[Component] | 
 def versions(conn: Connection, wanted: Sequence[tuple[UUID, int]]) -> Table:
     """Return these versions of SKUs by code: id, value columns, and the import, sheet and line that they came from."""
     parameters = {"ids": [sku_id for sku_id, _ in wanted], "versions": [version for _, version in wanted]}
-    return Table.of(copying.out_of(conn, _VERSIONS, parameters, {name: DTYPES[name] for name in _READ}))
+    return Table.from_frame(copying.out_of(conn, _VERSIONS, parameters, {name: DTYPES[name] for name in _READ}))
 
 
 _PRESENT: Final = """
@@ -156,7 +156,7 @@ class File(NamedTuple):
     sent_at: datetime
 
 
-def of(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
+def current_origins(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
     """The current versions of SKUs of the session's company, by code."""
     rows = connection.execute(_ORIGINS, {"codes": list(sku_codes)}).fetchall()
     return {row[0]: ValueOrigin(*row) for row in rows}

@@ -63,7 +63,7 @@ def skus_of_codes(connection: Connection, columns: Sequence[str], codes: Sequenc
 
 def _copied(connection: Connection, columns: Sequence[str], which: str, parameters: Mapping[str, object]) -> Table:
     query = f"SELECT {', '.join(f'skus.{name}' for name in columns)} FROM skus {which}"
-    return Table.of(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in columns}))
+    return Table.from_frame(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in columns}))
 
 
 def of_codes(connection: Connection, codes: Sequence[str]) -> Iterator[StoredSku]:
@@ -125,7 +125,7 @@ def read(connection: Connection, codes: Sequence[str], columns: Sequence[str], t
     names = _read(tuple(columns))
     if len(codes) > FEW:
         query, parameters = _query(_BY_MANY, names, locking=locking), {"codes": _array(codes)}
-        return Table.of(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in names}))
+        return Table.from_frame(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in names}))
     one = len(codes) == 1
     query = _query(_BY_ONE if one else _BY_FEW, names, _OF_FEW, locking=locking)
     by = {"code": codes[0]} if one else {"codes": _array(codes)}
@@ -173,15 +173,15 @@ _AMONG: Final = "SELECT {code} FROM {table} WHERE {code} = ANY(%s::text[])"
 
 def unusual(connection: Connection, record: Record) -> list[str]:
     """Return the company's codes with characters outside printable ASCII or with spaces around them; sorted."""
-    return [code for (code,) in connection.execute(_of(_UNUSUAL, record))]
+    return [code for (code,) in connection.execute(_filled_statement(_UNUSUAL, record))]
 
 
 def among(connection: Connection, record: Record, codes: Sequence[str]) -> list[str]:
     """Return those of the given codes that are stored exactly so."""
-    return [code for (code,) in connection.execute(_of(_AMONG, record), [list(codes)])]
+    return [code for (code,) in connection.execute(_filled_statement(_AMONG, record), [list(codes)])]
 
 
-def _of(statement: str, record: Record) -> str:
+def _filled_statement(statement: str, record: Record) -> str:
     table, code = _COLUMN_OF[record]
     return statement.format(table=table, code=code)
 

@@ -56,7 +56,7 @@ LIST_ITEM: Final = """
 """SkuListItem in the order of the contract, then its version, out of a row of `skus` and its coverage."""
 
 
-def named(sku_id: str) -> str:
+def name_query(sku_id: str) -> str:
     """Return the query of code and name of the SKU of an id, an SQL expression, whether it is archived or not.
 
     For a lateral join of a page's few rows: Postgres may estimate that reading all SKUs is cheaper.
@@ -228,7 +228,7 @@ def row_of(values: Sequence[object]) -> StoredSku:
     return cast(StoredSku, dict(zip(NAMES, values, strict=True)))
 
 
-def of(connection: Connection, sku_id: UUID | None, today: date) -> StoredSku | None:
+def find_sku(connection: Connection, sku_id: UUID | None, today: date) -> StoredSku | None:
     """The detail of the session's company's SKU; None where it has none of that id."""
     row = connection.execute(BY_ID, {"id": sku_id, "today": today}).fetchone()
     return None if row is None else row_of(row)

@@ -222,7 +222,7 @@ class Table:
     columns: Mapping[str, Column]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> Self:
+    def from_frame(cls, frame: pl.DataFrame) -> Self:
         """The columns of a frame."""
         return cls({column.name: column.to_list() for column in frame})
 
@@ -252,7 +252,7 @@ class Table:
 
     def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """The rows as tuples of these columns."""
-        return zip(*(self.columns[name] for name in names), strict=True)
+        return zip(*map(self.columns.__getitem__, names), strict=True)
 
     def dicts(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """The rows as mappings of these columns."""

@@ -73,10 +73,10 @@ class FactWords:
         bits = self.forms.index(facts.form) | (self.layers if facts.layers_recorded else 0)
         for field, values in (("colour", facts.colour), ("additives", facts.additives)):
             if values is not None:
-                bits |= self.of(field, values)
+                bits |= self.bits_of(field, values)
         return bits
 
-    def of(self, field: str, values: Iterable[str]) -> int:
+    def bits_of(self, field: str, values: Iterable[str]) -> int:
         """Return the bits of a given attribute of the body."""
         try:
             return self._given[field] | sum(self._words[field][value] for value in values)
@@ -85,7 +85,7 @@ class FactWords:
 
     def of_trial(self, field: str, value: Value) -> int:
         """Return the bits of an attribute with one value as step 8 tries it."""
-        return self.of(field, value if isinstance(value, frozenset) else [str(value)])
+        return self.bits_of(field, value if isinstance(value, frozenset) else [str(value)])
 
     def facts(self, word: int) -> Facts:
         """Return the facts of a word."""
@@ -136,7 +136,14 @@ class Parts(Columns):
         """What conditions of `streams.csv` weigh, with the share that they ask."""
         sound = next(material for material in rules.materials.values() if material.specified)
         self._body = make_part(
-            rules, "body", family=None, material=sound, given={}, separable=False, coded_by_text=True, generic=False
+            rules,
+            "body",
+            family=None,
+            material=sound,
+            attributes={},
+            separable=False,
+            coded_by_text=True,
+            generic=False,
         )
 
     def number(self, part: Part) -> int:
@@ -189,7 +196,7 @@ class Parts(Columns):
 
 
 def _alone(part: Part, separate: bool) -> Unit:
-    return Unit.of([Weighed(part, 1.0, None)], None, separate=separate)
+    return Unit.from_members([Weighed(part, 1.0, None)], None, separate=separate)
 
 
 _WORDS: Final = {

@@ -124,7 +124,7 @@ def _of_skus(block: Block) -> _Rows:
 
 
 def _of_units(block: Block) -> _Rows:
-    assessed, rules = block.found, block.tables.rules
+    assessed, rules = block.assessed, block.tables.rules
     scores, caps = assessed.scores, np.array(rules.caps)
     streams = np.array([*(meaning(("stream", name)) for name in block.tables.streams), -1])
     cap = np.where(scores.limited < 0, -1, caps[np.clip(scores.limited, 0, caps.size - 1)])
@@ -143,9 +143,9 @@ def _of_units(block: Block) -> _Rows:
 
 
 def _of_parts(block: Block) -> _Rows:
-    units, parts, cases = block.found.units, block.tables.parts, block.tables.cases
+    units, parts, cases = block.assessed.units, block.tables.parts, block.tables.cases
     codes = np.array([*(meaning(("code", code)) for code in parts.codes), -1])
-    case = block.found.case
+    case = block.assessed.case
     traces = np.full(case.size, -1)
     traces[case >= 0] = cases.traces(case[case >= 0])
     return _rows(
@@ -162,23 +162,23 @@ def _of_parts(block: Block) -> _Rows:
     )
 
 
-def _asked(block: Block, skus: Bools) -> Bools:
+def _assessed_units(block: Block, skus: Bools) -> Bools:
     """Return the assessed units of these SKUs: those whose open facts are listed."""
-    to_ask: Bools = skus[block.found.units.heads.sku] & (block.found.scores.grade != UNGRADED)
+    to_ask: Bools = skus[block.assessed.units.heads.sku] & (block.assessed.scores.grade != UNGRADED)
     return to_ask
 
 
 def _of_alternatives(block: Block, skus: Bools) -> _Rows:
     """Return what the open facts of each part could change: equal where each has the same effects and other parts."""
-    assessed, to_ask = block.found, _asked(block, skus)
+    assessed, to_ask = block.assessed, _assessed_units(block, skus)
     placed = np.flatnonzero((assessed.case >= 0) & to_ask[assessed.units.unit])
     return _rows(assessed.units.heads.sku[assessed.units.unit[placed]], block.tables.cases.could(assessed.case[placed]))
 
 
 def _of_body_trials(block: Block, skus: Bools) -> _Rows:
     """Return the effects of each trial of an attribute of a whole body."""
-    assessed, effects = block.found, block.tables.effects
-    at, word, (trial, places, effect) = body_changes(assessed, _asked(block, skus), block.tables)
+    assessed, effects = block.assessed, block.tables.effects
+    at, word, (trial, places, effect) = body_changes(assessed, _assessed_units(block, skus), block.tables)
     sku = assessed.units.heads.sku
     start = assessed.units.start[at][trial]
     changes = _rows(sku[at][trial], word[trial], places - start, effects.at("meaning", effect))
@@ -188,8 +188,8 @@ def _of_body_trials(block: Block, skus: Bools) -> _Rows:
 
 def _of_part_trials(block: Block, skus: Bools) -> _Rows:
     """Return the results of each trial of another part: grade and score of its unit, and whether it exempts."""
-    assessed, tables = block.found, block.tables
-    at, places, tried = part_trials(assessed, _asked(block, skus), tables)
+    assessed, tables = block.assessed, block.tables
+    at, places, tried = part_trials(assessed, _assessed_units(block, skus), tables)
     sku = assessed.units.heads.sku[at]
     body = block.skus.is_body[at]
     exempt = body & tables.exempt(np.where(body, tried.group, -1), block.skus.levels[sku])

@@ -274,7 +274,7 @@ def conditions_held(units: Units, tables: Tables) -> Ints:
 
 
 def apply_rules(assessed: Assessed, placed: Ints, units: Units, tables: Tables) -> None:
-    """Steps 5 to 7c: assess the units that have a stream; the results go to their places in `found`."""
+    """Steps 5 to 7c: assess the units that have a stream; the results go to their places in `assessed`."""
     word = unit_facts(units, tables)
     seat = tables.seats.numbers(assessed.stream[placed][units.unit], units.type, units.part)
     held = shares_held(units, seat, tables)
@@ -496,7 +496,7 @@ class Block:
     """
 
     tables: Tables
-    found: Assessed
+    assessed: Assessed
     skus: Skus
     outside: Ints
     exempt: Bools

@@ -52,7 +52,7 @@ class Tables:
     def full(self) -> bool:
         """Return whether the tables are so large that the next block starts anew."""
         seats = self.seats.count // _SEATS
-        return max(self.parts.count, len(self.faces.known), self.cases.count, seats) > _LARGEST
+        return max(self.parts.count, len(self.faces.numbers_of_faces), self.cases.count, seats) > _LARGEST
 
     def stream(self, groups: Ints, forms: Ints, held: Ints) -> tuple[Ints, Ints]:
         """Return stream (-1 for none) and bits of missing facts of units by group, form and conditions that hold."""
@@ -166,7 +166,7 @@ class Faces:
 
     def __init__(self, tables: Tables) -> None:
         self._tables, self._keys = tables, Keys()
-        self.known: dict[Face, int] = {}
+        self.numbers_of_faces: dict[Face, int] = {}
         self.faces: list[Face] = []
         self._alone: dict[int, Unit] = {}
 
@@ -178,7 +178,7 @@ class Faces:
     def _ask(self, key: int) -> int:
         bits = self._tables.words.bits
         seen = self._tables.seats.face(key >> bits, key & (1 << bits) - 1)
-        number = self.known.setdefault(seen, len(self.faces))
+        number = self.numbers_of_faces.setdefault(seen, len(self.faces))
         if number == len(self.faces):
             self.faces.append(seen)
         return number

@@ -234,8 +234,8 @@ def unescape(texts: pl.Series) -> pl.Series:
         return texts
     lines = texts.filter(odd).str.replace_all("\r\n?", "\n")
 
-    def of_entity(found: re.Match[str]) -> str:
-        decimal, hexadecimal, name = found.groups()
+    def of_entity(match: re.Match[str]) -> str:
+        decimal, hexadecimal, name = match.groups()
         return _NAMED[name] if name else _character(int(decimal) if decimal else int(hexadecimal, 16))
 
     undone = [undo_escapes(_ENTITY.sub(of_entity, text)) for text in lines]
@@ -244,7 +244,7 @@ def unescape(texts: pl.Series) -> pl.Series:
 
 def undo_escapes(text: str) -> str:
     """Decode a workbook's own escapes for characters that XML cannot contain."""
-    return _ESCAPE.sub(lambda found: _character(int(found[1], 16)), text)
+    return _ESCAPE.sub(lambda match: _character(int(match[1], 16)), text)
 
 
 def _character(code: int) -> str:

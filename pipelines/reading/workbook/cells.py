@@ -79,16 +79,16 @@ class Hidden:
 
     def look(self, xml: bytes) -> None:
         """Search whole rows of a sheet in UTF-8, or what is before or behind all rows."""
-        for found in _MERGE.findall(xml) if _MERGED in xml else ():
-            self.note_merge(found.decode())
+        for area in _MERGE.findall(xml) if _MERGED in xml else ():
+            self.note_merge(area.decode())
         for kind, written in _TAG.findall(xml) if _WORD in xml else ():
             if _WORD in written:
                 self.note(kind.decode(), {key.decode(): value.decode() for key, value in _ATTRIBUTE.findall(written)})
 
     def note_merge(self, area: str) -> None:
         """Record the area of a merged cell, such as `C2:C4`."""
-        if (found := _AREA.fullmatch(area)) and len(self.merges) < _MOST_MERGES:
-            left, top, right, bottom = found.groups()
+        if (match := _AREA.fullmatch(area)) and len(self.merges) < _MOST_MERGES:
+            left, top, right, bottom = match.groups()
             self.merges[int(top), int(bottom), position(left), position(right)] = None
 
     def note(self, kind: str, attributes: Mapping[str, str]) -> None:
@@ -119,7 +119,7 @@ class _Cells:
     """The handlers of one parse. A cell or row without its reference comes directly after the one before."""
 
     def __init__(self, hidden: Hidden) -> None:
-        self.found: list[tuple[int, int, str | None, int | None, str | None, str | None]] = []
+        self.kept: list[tuple[int, int, str | None, int | None, str | None, str | None]] = []
         self.rows = 0
         self._hidden = hidden
         self._row = 0
@@ -177,7 +177,7 @@ class _Cells:
             self._raised = False
         elif tag == "row":
             self._in_rows -= 1
-            self.rows += bool(self.found) and self.found[-1][0] == self._row
+            self.rows += bool(self.kept) and self.kept[-1][0] == self._row
         elif tag == "rPh":
             self._in_hints -= 1
 
@@ -186,7 +186,7 @@ class _Cells:
         text = texts.get("value", texts.get("inline"))
         style = _digits_of(cell["s"], _STYLE_DIGITS) if "s" in cell else None
         text = None if text is None else undo_escapes(text)
-        self.found.append((self._row, self._column, cell.get("t"), style, texts.get("formula"), text))
+        self.kept.append((self._row, self._column, cell.get("t"), style, texts.get("formula"), text))
 
 
 def _digits_of(text: str, most_digits: int) -> int:
@@ -209,13 +209,13 @@ def parsed_cells(
     cells = _Cells(hidden)
 
     def enough() -> bool:
-        return (rows is not None and cells.rows >= rows) or len(cells.found) > most
+        return (rows is not None and cells.rows >= rows) or len(cells.kept) > most
 
     try:
         parse_xml(pieces, cells.start, cells.end, cells.characters, until=enough)
     except NoXmlError as error:
         raise invalid_xml(Message("one of its sheets is no XML"), error) from None
-    return pl.DataFrame(cells.found, schema=schema, orient="row")
+    return pl.DataFrame(cells.kept, schema=schema, orient="row")
 
 
 CELLS = pl.Schema(
@@ -323,7 +323,7 @@ def _match_cells(piece: bytes | None) -> pl.DataFrame | None:
     else:
         formula = pl.repeat(None, len(body), dtype=pl.String, eager=True)
     _, place, second, value, _, last, _ = head.to_frame().select(pl.col("field_0").str.splitn('"', 7).struct.unnest())
-    found = pl.DataFrame(
+    fields = pl.DataFrame(
         {
             "place": place,
             "second": second,
@@ -333,7 +333,7 @@ def _match_cells(piece: bytes | None) -> pl.DataFrame | None:
             "text": body.str.extract(_TEXT),
         }
     )
-    filled = found.filter(pl.any_horizontal(pl.col("formula", "text").is_not_null()))
+    filled = fields.filter(pl.any_horizontal(pl.col("formula", "text").is_not_null()))
     texts = unescape(filled["text"])
     return filled.select(
         pl.col("place").str.strip_chars_start(_LETTERS).cast(pl.Int32).alias("row"),
@@ -425,20 +425,20 @@ class Workbook:
         by_column = {key[0]: frame for key, frame in wanted.partition_by("column", as_dict=True).items()}
         texts, kinds = {}, {}
         for at, use in columns.items():
-            found = by_column.get(at)
+            own = by_column.get(at)
             empty = pl.repeat(None, len(rows), dtype=pl.String, eager=True)
             plain = pl.repeat(TEXT, len(rows), dtype=pl.UInt8, eager=True)
-            if found is None:
+            if own is None:
                 texts[f"c{at}"], kinds[f"c{at}"] = empty, plain
                 continue
-            if not (found["at"].diff() > 0).all():  # rows out of order, or a cell twice
-                found = found.unique("at", keep="last", maintain_order=True)
-            text, kind = self._shown(found, use)
-            texts[f"c{at}"], kinds[f"c{at}"] = empty.scatter(found["at"], text), plain.scatter(found["at"], kind)
+            if not (own["at"].diff() > 0).all():  # rows out of order, or a cell twice
+                own = own.unique("at", keep="last", maintain_order=True)
+            text, kind = self._texts_and_kinds(own, use)
+            texts[f"c{at}"], kinds[f"c{at}"] = empty.scatter(own["at"], text), plain.scatter(own["at"], kind)
         lines = rows.cast(pl.Int64).alias("line")
         return Grid(blank_to_null(pl.DataFrame(texts)), lines, kinds=pl.DataFrame(kinds))
 
-    def _shown(self, cells: pl.DataFrame, use: Use) -> tuple[pl.Series, pl.Series]:
+    def _texts_and_kinds(self, cells: pl.DataFrame, use: Use) -> tuple[pl.Series, pl.Series]:
         """Return the texts and kinds of one column's cells."""
         kind = cells["type"].fill_null("n")
         text = cells["text"]
@@ -453,33 +453,22 @@ class Workbook:
         unknown = pl.repeat(value=False, n=len(number), eager=True)
         stays = number & text.str.contains(r"^[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?$")
         if number.any():
-            shown = self._numbers(text.set(~number, None), cells["style"], numeric=use == "number")
-            unknown = number & shown.is_null()
-            text = text.zip_with(~number | unknown, shown)
+            rendered = self._numbers(text.set(~number, None), cells["style"], numeric=use == "number")
+            unknown = number & rendered.is_null()
+            text = text.zip_with(~number | unknown, rendered)
         day = kind == "d"
         if day.any():
             text = text.zip_with(~day, text.str.slice(0, 10))
         nothing = text.is_null() & cells["formula"].is_not_null()
         if nothing.any():
             text = text.zip_with(~nothing, "=" + cells["formula"])
-        days = unknown
-        if number.any():
-            used = cells["style"].unique().drop_nulls()
-            of_dates = [style for style in used if any(part.kind == "date" for part in self._format(style))]
-            days = number & cells["style"].is_in(of_dates)
-        kinds = pl.DataFrame({"stays": stays, "nothing": nothing, "unknown": unknown, "day": days | day}).select(
-            pl.when("unknown")
-            .then(NOT_SHOWN)
-            .when("nothing")
-            .then(NO_VALUE)
-            .when("day")
-            .then(DAY)
-            .when("stays")
-            .then(NUMBER)
-            .otherwise(TEXT)
-            .cast(pl.UInt8)
-        )
-        return text, kinds.to_series()
+        used = cells["style"].unique().drop_nulls() if number.any() else ()
+        of_dates = [style for style in used if any(part.kind == "date" for part in self._format(style))]
+        days = day | (number & cells["style"].is_in(of_dates))
+        kinds = pl.repeat(TEXT, len(kind), dtype=pl.UInt8, eager=True)
+        for where, own in ((stays, NUMBER), (days, DAY), (nothing, NO_VALUE), (unknown, NOT_SHOWN)):
+            kinds = kinds.set(where.fill_null(value=False), own)
+        return text, kinds
 
     def _shared(self, numbers: pl.Series) -> pl.Series:
         at = numbers.cast(pl.UInt32, strict=False)

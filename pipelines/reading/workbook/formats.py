@@ -114,9 +114,9 @@ def _section(tokens: list[re.Match[str]]) -> Section:
             percents += 1
             parts.append(_Part("literal", "%"))
         elif what == "bracket":
-            literal, of_bracket, found = _bracket(token["bracket"])
+            literal, of_bracket, own_condition = _bracket(token["bracket"])
             parts += [_Part("literal", literal)] if literal else []
-            kind, condition = of_bracket or kind, found or condition
+            kind, condition = of_bracket or kind, own_condition or condition
         elif what == "day":
             kind = "date"
         elif what in ("general", "power"):
@@ -132,8 +132,8 @@ def _bracket(text: str) -> tuple[str, Kind | None, tuple[str, Decimal] | None]:
     """Return the literal, the kind of section and the condition that a text in square brackets gives."""
     if text.startswith("$"):
         return text[1:].partition("-")[0], None, None
-    if found := _CONDITION.fullmatch(text.strip()):
-        return "", None, (found[1], Decimal(found[2]))
+    if match := _CONDITION.fullmatch(text.strip()):
+        return "", None, (match[1], Decimal(match[2]))
     if _ELAPSED.fullmatch(text):
         return "", "date", None
     return "", None if _COLOUR.fullmatch(text) or text.startswith("ENG") else "unknown", None
@@ -177,10 +177,10 @@ def text_shown(raw: str, sections: tuple[Section, ...], *, since_1904: bool) -> 
     number = number.scaleb(section.power)
     if section.kind == "general" or abs(number) >= 10**_MOST_DIGITS:
         return section.around(_plain_text(number))
-    shown = _with_digits(section, abs(number))
-    if not shown.strip():
+    text = _with_digits(section, abs(number))
+    if not text.strip():
         return _plain_text(number)
-    return shown.strip() if signed or number >= 0 or not re.search(r"[1-9]", shown) else f"-{shown.strip()}"
+    return text.strip() if signed or number >= 0 or not re.search(r"[1-9]", text) else f"-{text.strip()}"
 
 
 def _with_digits(section: Section, number: Decimal) -> str:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from schemas.vocabularies import VOCABULARIES
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 

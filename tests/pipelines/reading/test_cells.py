@@ -140,7 +140,7 @@ def test_a_sku_code_is_the_text_that_is_shown(code: str) -> None:
 def test_empty_is_not_given_and_null_is_given() -> None:
     table = [["sku_code", "name", "material", "markets"], ["A", "n", "", "null"], ["B", "", "glass", "FR"]]
     _, rows = read(delimited(table))
-    assert rows.given.rows() == [(True, True, False, True), (True, False, True, True)]
+    assert rows.presence.rows() == [(True, True, False, True), (True, False, True, True)]
     assert rows.values["markets"].to_list() == [None, "{FR}"]
 
 

@@ -53,4 +53,4 @@ def test_two_lines_that_look_alike_are_one_sku(hidden: str) -> None:
 def test_within_a_name_they_stay_and_a_cell_of_nothing_else_is_empty() -> None:
     rows = read(delimited([["SKU", "Name", "Material"], ["A", "Do\u00adse", "\u200b"], ["B", "\u200bBox", "glass"]]))[1]
     assert rows.values.select("name", "material").rows() == [("Do\u00adse", None), ("Box", "glass")]
-    assert rows.given["material"].to_list() == [False, True]
+    assert rows.presence["material"].to_list() == [False, True]

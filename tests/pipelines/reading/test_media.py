@@ -45,7 +45,7 @@ def test_damage_anywhere_has_an_answer(sample: bytes, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_object_store_is_read_like_memory(sample: bytes, tmp_path: Path) -> None:
-    objects, key = Objects.of(Settings.load(data_dir=tmp_path)), f"{uuid4()}/files/a"
+    objects, key = Objects.from_settings(Settings.load(data_dir=tmp_path)), f"{uuid4()}/files/a"
     for data in (sample, sample[: len(sample) // 2], sample + bytes(70_000)):
         objects.put(key, data)
         with objects.open(key) as file:

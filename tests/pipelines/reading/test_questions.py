@@ -1,6 +1,6 @@
 """A question has one form, and one about the whole file refuses it with the answer (decisions §13)."""
 
-from pipelines.reading.published import question, refused
+from pipelines.reading.questions import question, refused
 from schemas.messages import Message
 
 ASKED = question(

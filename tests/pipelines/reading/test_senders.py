@@ -79,7 +79,7 @@ def test_a_word_for_no_answer_leaves_the_field_as_it_is(answer: str) -> None:
     header = ["SKU", "Name", "Weight (g)", "Food contact", "Material", "GTIN"]
     rows = read(delimited([header, ["A", "a", *[answer] * 4]]))[1]
     assert rows.errors.height == 0
-    assert [name for name in rows.given.columns if rows.given[name][0]] == ["sku_code", "name"]
+    assert [name for name in rows.presence.columns if rows.presence[name][0]] == ["sku_code", "name"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.mapping import merged
-from pipelines.reading.published import answer_with
+from pipelines.reading.questions import answer_with
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
 from tests.pipelines.reading.writing import workbook

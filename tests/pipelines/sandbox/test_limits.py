@@ -133,7 +133,7 @@ def test_an_answer_larger_than_the_memory_is_not_taken(limited, monkeypatch):
 
 
 def test_a_table_whose_typing_is_stopped(limited):
-    packed = PackedUpload.of(read_upload(large_volumes(), "file.csv", today=TODAY)).table
+    packed = PackedUpload.from_upload(read_upload(large_volumes(), "file.csv", today=TODAY)).table
     order = typing_request(packed, default_year=2026, served_markets=frozenset())
     with pytest.raises(ReadingStopped):
         limited(cpu_seconds=0.1).read("a", "company", order)

@@ -8,9 +8,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing.idempotency import Answer, RepeatableRequest, ReusedKey
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.answers import FIND
+from warehouse.answers import FIND, Answer, RepeatableRequest, ReusedKey
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Connection, Pool
@@ -19,7 +18,7 @@ DONE = Answer(201, "application/json", b'{"done": true}')
 
 
 def once(company: UUID, *, key: str = "k", fingerprint: bytes = b"p" * 32) -> RepeatableRequest:
-    return RepeatableRequest.of(company, method="POST", path="/api/v1/skus", key=key, fingerprint=fingerprint)
+    return RepeatableRequest.from_key(company, method="POST", path="/api/v1/skus", key=key, fingerprint=fingerprint)
 
 
 def waiting(database: Database) -> bool:

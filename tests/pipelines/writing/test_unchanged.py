@@ -57,13 +57,17 @@ def typed(rows: list[dict[str, str]]) -> TypedPatch:
     upload = read_upload(pl.DataFrame(rows).write_csv().encode(), "p.csv", today=NOW.date())
     read = type_rows(upload, default_year=NOW.year, served_markets=frozenset({"US", "US-CA", "FR"}))
     assert read.errors.is_empty()
-    return from_typed(read.values, read.given, RULES)
+    return from_typed(read.values, read.presence, RULES)
 
 
 def write(pool: Pool, company: UUID, asked: TypedPatch, now: datetime = NOW) -> None:
     with pool.company(company) as conn:
         write_patch(
-            conn, Actor(company, ORIGIN, now), Patch.of(asked.values, asked.given), rules=RULES, import_id=uuid4()
+            conn,
+            Actor(company, ORIGIN, now),
+            Patch.from_frames(asked.values, asked.presence),
+            rules=RULES,
+            import_id=uuid4(),
         )
 
 
@@ -76,7 +80,7 @@ def found(pool: Pool, company: UUID, asked: TypedPatch) -> set[int]:
 def decided(pool: Pool, company: UUID, asked: TypedPatch, now: datetime = NOW) -> set[int]:
     """The rows that the write path finds unchanged."""
     with pool.company(company) as conn:
-        patch = Patch.of(asked.values, asked.given)
+        patch = Patch.from_frames(asked.values, asked.presence)
         prepared = prepare(conn, patch, now=now, rules=RULES, whole_rows=False, locking=False)
     return {row for row, outcome in prepared.merged.rows(("row", "outcome")) if outcome == "unchanged"}
 
@@ -171,11 +175,11 @@ def test_a_graph_a_cleared_cell_and_a_row_with_a_fault_are_looked_at(pool: Pool,
     asked = typed(rows)
     assert found(pool, company, asked) == {0, 2, 3, 4, 5, 6, 7}
     faulty = TypedPatch(
-        asked.values, asked.given, [RowIssue(2, Issue("required", "A value needs its status.", "pfas_status"))]
+        asked.values, asked.presence, [RowIssue(2, Issue("required", "A value needs its status.", "pfas_status"))]
     )
     assert found(pool, company, faulty) == {0, 3, 4, 5, 6, 7}
     graph = pl.Series("components", [None] * 4 + ['[{"component_type":"body"}]'] + [None] * 3)
     with_graph = TypedPatch(
-        asked.values.with_columns(graph), asked.given.with_columns(graph.is_not_null()), asked.issues
+        asked.values.with_columns(graph), asked.presence.with_columns(graph.is_not_null()), asked.issues
     )
     assert found(pool, company, with_graph) == {0, 2, 3, 5, 6, 7}

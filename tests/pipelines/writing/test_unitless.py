@@ -65,7 +65,7 @@ def typed(rows: list[dict[str, str]]) -> TypedPatch:
     upload = read_upload(pl.DataFrame(rows).write_csv().encode(), "p.csv", today=date(2026, 11, 26))
     read = type_rows(upload, default_year=2026, served_markets=frozenset({"FR"}))
     assert read.errors.is_empty()
-    return from_typed(read.values, read.given, RULES)
+    return from_typed(read.values, read.presence, RULES)
 
 
 def hold(database, company: UUID, code: str, **columns: object) -> None:
@@ -151,7 +151,7 @@ def test_a_row_of_a_file_that_says_nothing_new_is_judged_all_the_same(write, dat
     sent = typed([{"sku_code": code, "name": "n", "material": "glass"} for code in "ABC"])
     with pool.company(company) as conn:
         grades = merge.find(conn, sent, RULES)
-        patch = Patch.of(sent.values, sent.given)
+        patch = Patch.from_frames(sent.values, sent.presence)
         prepared = prepare(conn, patch, now=clock.now(), rules=RULES, whole_rows=False, locking=False)
     assert [grade is None for grade in grades] == [True, True, False]
     assert [fault.row for fault in prepared.errors] == list(sent.values["row"][:2])

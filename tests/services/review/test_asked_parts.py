@@ -97,7 +97,7 @@ def test_a_part_that_is_another_now_is_a_conflict_until_it_is_compared(queue: Qu
     assert queue.held(sku_id)["components"][0]["weight_g"] == 0.8
     decided = queue.accepted(entry, parts_compared=True)
     assert queue.held(sku_id)["components"][0]["weight_g"] == 1.23
-    assert compare.Comparison.of(decided.decided).asked == (part,)
+    assert compare.Comparison.from_stored(decided.decided).asked == (part,)
     with queue.pool.company(queue.company) as conn:
         assert find_misapplied(conn) == [], "the person was shown it"
 

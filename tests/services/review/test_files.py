@@ -19,7 +19,7 @@ from warehouse.operate.settings import Settings
 
 @pytest.fixture
 def objects(tmp_path: Path) -> Objects:
-    return Objects.of(Settings.load(data_dir=tmp_path))
+    return Objects.from_settings(Settings.load(data_dir=tmp_path))
 
 
 def attached(queue, *, file_id=None, **to):

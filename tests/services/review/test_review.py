@@ -62,12 +62,12 @@ def test_a_proposal_is_compared_written_and_audited(queue):
 def test_the_reason_of_a_grade_is_kept_with_its_template(queue):
     comparison = queue.compared(proposal(queue))
     kept = json.loads(json.dumps(comparison.as_dict()))
-    assert compare.Comparison.of(kept).after == comparison.after
-    assert translate(compare.Comparison.of(kept).after.reason, "de").startswith(
+    assert compare.Comparison.from_stored(kept).after == comparison.after
+    assert translate(compare.Comparison.from_stored(kept).after.reason, "de").startswith(
         "Nicht recyclingfähig wegen der Gestaltung"
     )
     del kept["after"]["template"]
-    assert translate(compare.Comparison.of(kept).after.reason, "de") == comparison.after.reason
+    assert translate(compare.Comparison.from_stored(kept).after.reason, "de") == comparison.after.reason
 
 
 def test_a_rejection_applies_nothing(queue):

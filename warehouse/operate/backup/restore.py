@@ -274,7 +274,7 @@ def _from_rows(
             ending = end_all(owner, at, keep_keys=keep_keys)
         without = load_dagsters(owner, folder, listed)
         _copy_files(settings, folder, listed.files)
-    return Restored(Backup.of(folder), ending, without)
+    return Restored(Backup.measure(folder), ending, without)
 
 
 def _refuse_companies(owner: Connection) -> None:

@@ -188,7 +188,7 @@ class Backup(NamedTuple):
     object_bytes: int
 
     @classmethod
-    def of(cls, folder: Path) -> "Backup":
+    def measure(cls, folder: Path) -> "Backup":
         """Measure a folder that was checked, or was just made."""
         objects = [path.stat().st_size for path in (folder / OBJECTS).rglob("*") if path.is_file()]
         tables = [path.stat().st_size for place in PLACES.values() for path in (folder / place).glob("*.copy.gz")]
@@ -355,7 +355,7 @@ def back_up(settings: Settings, database: Database, folder: Path) -> Backup:
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return Backup.of(folder)
+    return Backup.measure(folder)
 
 
 def _rows(database: Database, draft: Path) -> Held:

@@ -27,7 +27,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
     `durable` False turns fsync off, for tests only. Raises `ServerError` and `SettingsError`.
     """
     if settings.database_url is not None:
-        yield Database.of(settings)
+        yield Database.from_settings(settings)
         return
     data_dir, server = prepare_data_dir(settings.data_dir), _server(settings, durable=durable)
     with (data_dir / "postgres.users.lock").open("ab") as users:
@@ -35,7 +35,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
             server.start()
             fcntl.flock(users, fcntl.LOCK_SH)
         try:
-            yield Database.of(settings)
+            yield Database.from_settings(settings)
         finally:
             with _alone(data_dir):
                 if _nobody_else(users):

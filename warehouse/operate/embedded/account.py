@@ -33,7 +33,7 @@ class Account:
     other: bool
 
     @classmethod
-    def of(cls, cluster: Path) -> Self:
+    def for_cluster(cls, cluster: Path) -> Self:
         """Return this process's account; for root the cluster's owner, or the account that will own a new cluster.
 
         Raises `SettingsError` where another account owns the cluster and this process is not root's.

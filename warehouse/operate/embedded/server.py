@@ -211,7 +211,7 @@ class Server:
         return postmaster((self.data_dir / "postgres").resolve()) is not None
 
     def _initialise(self) -> None:
-        account, secret = Account.of(self.data_dir / "postgres"), secrets.token_urlsafe(32)
+        account, secret = Account.for_cluster(self.data_dir / "postgres"), secrets.token_urlsafe(32)
         binaries = account_embedded.binaries(account, self.binaries)
         cluster = make_cluster(account, self.data_dir, secret, binaries, durable=self.durable)
         _write_address(self.data_dir, Address(LOOPBACK, free_port(), secret))
@@ -247,7 +247,7 @@ class Server:
         return False
 
     def _control(self, cluster: Path, action: str, *arguments: str | Path) -> int:
-        account = Account.of(cluster)
+        account = Account.for_cluster(cluster)
         return account.run(
             [
                 account_embedded.binaries(account, self.binaries) / "pg_ctl",
