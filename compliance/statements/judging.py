@@ -203,11 +203,15 @@ def _in_order(claim: Claim, fact: Fact) -> bool:
     for flag in fact.flags:
         kind, _, names = flag.partition(":")
         one, _, other = names.partition("<")
-        if kind == "order" and claim.about.get(one, -1) > claim.about.get(other, 10**6):
+        if kind == "order" and _place(claim, one, -1) > _place(claim, other, 10**6):
             return False
-        if kind == "after" and claim.about.get(one, 10**6) <= claim.verb:
+        if kind == "after" and _place(claim, one, 10**6) <= claim.verb:
             return False
     return True
+
+
+def _place(claim: Claim, name: str, absent: int) -> int:
+    return min((at for own, at in claim.about.items() if name in within()[own]), default=absent)
 
 
 def _is_exclusive(claim: Claim, fact: Fact) -> bool:
