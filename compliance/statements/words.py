@@ -31,7 +31,8 @@ _FRENCH_ENDING: Final = re.compile(r"(?<=.{4})e?s?$|(?<=.{4})x$")
 _LINKS: Final = ("", "s", "n", "en", "es")
 """What German puts between the parts of a compound."""
 _LEAST_LETTERS: Final = 4
-"""Fewest letters of a part of a German compound."""
+_MOST_LETTERS: Final = 60
+"""Fewest letters of a part of a German compound, and most of a compound: each is cut at every place."""
 _HEADS: Final = CONTENT | {"free"}
 
 
@@ -96,7 +97,7 @@ class Lexicon:
 
     def _parts(self, word: str) -> list[Concept]:
         """Return the concepts of a compound whose every part is a listed content word."""
-        for end in range(len(word) - _LEAST_LETTERS, _LEAST_LETTERS - 1, -1):
+        for end in range(len(word) - _LEAST_LETTERS if len(word) <= _MOST_LETTERS else 0, _LEAST_LETTERS - 1, -1):
             links = (link for link in _LINKS if word[:end].endswith(link))
             heads = (self.concept([word[: end - len(link)]]) for link in links)
             head = next((concept for concept in heads if concept), None)

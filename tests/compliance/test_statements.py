@@ -76,6 +76,14 @@ def _article(row: dict[str, str]) -> str | None:
     return next(filter(None, hit.groups()), None) if hit and row["corpus"] == "regulation" else None
 
 
+@pytest.mark.parametrize("statement", ["einwegkunststoffgetrankeflaschen" * 31, "Verpackung " * 90, "10 % " * 200])
+def test_the_longest_statement_takes_no_longer(statement: str):
+    verdict(statement, "de")  # which reads the tables
+    begin = process_time()
+    verdict(statement, "de")
+    assert process_time() - begin < 0.02
+
+
 def test_the_table_has_what_it_had():
     """657 of before, 132 of the law; those that several tables have stand once."""
     assert len(CASES) >= 1700
