@@ -10,17 +10,23 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
-from compliance.statements.figures import DAY_OF_YEAR, MARK, Day, Figure, Quantity, Reference, mark_figures
 from compliance.statements.words import (
     CLASSES,
     CONTENT,
+    DAY_OF_YEAR,
     LANGS,
+    MARK,
     Concept,
     CorpusName,
+    Day,
+    Figure,
     Lang,
     Lexicon,
+    Quantity,
+    Reference,
     kinds,
     lexicon,
+    mark_figures,
     without_lead_in,
 )
 from compliance.tables import words

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from compliance.ruleset import load
 from compliance.statements import facts
 from compliance.statements.answers import Frame, answer, claim_of, vocabulary
-from compliance.statements.figures import FOLDER, mark_figures
+from compliance.statements.words import FOLDER, mark_figures
 from compliance.tables import rows, words
 from tests.compliance.statement_changes import changed, shortened
 from tests.drawing import examples
