@@ -2,7 +2,8 @@
 
 Both tables are data: `headers.csv` (table, field, lang, header) and `words.csv` (vocabulary, code, lang, word). A
 field's own name and a code itself always match, so the tables list only other words. Words are compared after `fold`. A
-word with two meanings in one table or vocabulary is refused when the tables are loaded.
+word with two meanings in one table or vocabulary is refused when the tables are loaded. `country_names.csv` (name,
+code) has countries by their names in the languages of the Union and of its neighbours (CLDR, by `tools.country_names`).
 """
 
 import re
@@ -14,7 +15,6 @@ from types import MappingProxyType
 from typing import Final
 
 import pycountry
-from babel import Locale
 
 from schemas import normalise
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
@@ -108,18 +108,13 @@ def index(entries: Iterable[tuple[str, str, str]]) -> Mapping[str, Mapping[str, 
 
 
 _NEAREST: Final = 3
-_LANGUAGES: Final = (
-    *("bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "hr", "hu", "is", "it", "lt", "lv", "mt", "nb"),
-    *("nl", "pl", "pt", "ro", "sk", "sl", "sr", "sv", "tr", "uk"),
-)
-"""Languages of the Union and of its neighbours, in which countries are named (CLDR); `words.csv` has further names."""
 _LONGEST: Final = 100
 """Characters of a text that are compared with the names: a longer one is none of them."""
 
 
 def market_named(text: str) -> str:
     """Return the code of the market that a person names. Raise `Unfit` with the nearest known names."""
-    code = code_of(text, "market") or _country(text) or _native_names().get(_plain(text))
+    code = code_of(text, "market") or _country(text) or _native_names().get(plain(text))
     if code is None:
         try:
             code = normalise.place(text)
@@ -180,17 +175,10 @@ def _subdivisions() -> frozenset[str]:
 
 @cache
 def _native_names() -> dict[str, str]:
-    """Return the codes of countries by their names; a name of two countries in two languages is none of them."""
-    names: dict[str, str | None] = {}
-    for language in _LANGUAGES:
-        territories = Locale(language).territories
-        for country in pycountry.countries:
-            name = _plain(territories.get(country.alpha_2, ""))
-            names[name] = country.alpha_2 if names.get(name, country.alpha_2) == country.alpha_2 else None
-    return {name: code for name, code in names.items() if name and code}
+    return {row["name"]: row["code"] for row in table_rows("country_names.csv")}
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Return a name as it is compared, in any script."""
     return fold(name).casefold()
 

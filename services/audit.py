@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast  # Any: a page with what its statement answers beside it
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast  # Any: a page with what its statement answers beside it
 from uuid import UUID
 
 from schemas.actors import Actor, Origin
@@ -22,9 +22,11 @@ from warehouse.audit import ledger
 from warehouse.audit.ledger import Entry
 from warehouse.companies import removal
 from warehouse.companies.removal import Removed
-from warehouse.operate.backup.restore import Ended
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.skus.queries import COLUMNS, StoredSku
+
+if TYPE_CHECKING:
+    from warehouse.operate.backup.restore import Ended  # it migrates, with libraries that an API process does without
 
 
 class Difference(NamedTuple):
@@ -224,7 +226,7 @@ def _recent_fields(before: Mapping[str, object] | None, after: Mapping[str, obje
             yield Changed(field, old.get(field), new.get(field))
 
 
-def enter_revocations(pool: Pool, ended: Ended, origin: Origin) -> None:
+def enter_revocations(pool: Pool, ended: "Ended", origin: Origin) -> None:
     """Enter each key, connection, supplier's link and webhook that the restore ended, at the instant of the restore."""
     at = ended.at.isoformat()
     revoked: Mapping[str, str | None] = {"revoked_at": None}

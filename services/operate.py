@@ -34,7 +34,7 @@ from services.review.entries import described, find_misapplied
 from warehouse import catalogue
 from warehouse.figures import snapshots as snapshots_figures
 from warehouse.imports import claims
-from warehouse.operate import dagster_home, keys, leftovers, migrate, store
+from warehouse.operate import dagster_home, keys, leftovers, revisions, store
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.objects import Objects
@@ -216,7 +216,7 @@ def of_database(database: Database, pool: Callable[[], Pool], settings: Settings
 
 def _of_server(owner: Connection, settings: Settings) -> Iterator[Problem]:
     """Yield what is wrong with the server, the tables' revision and the keys, by the owner's connection."""
-    server, revision, head = owner.info.server_version, migrate.revision_of(owner), migrate.head()
+    server, revision, head = owner.info.server_version, revisions.revision_of(owner), revisions.head()
     if server < _OLDEST_SERVER:
         yield Problem(State.POSTGRES, f"Postgres {server // 10000} is not supported.", "Upgrade it to 15 or newer.")
     if not takes_writes(owner):
@@ -231,7 +231,7 @@ def _of_server(owner: Connection, settings: Settings) -> Iterator[Problem]:
     elif revision != head:
         wrong = f"The tables are those of revision {revision}; this release needs {head}."
         newer = "Install the release that last ran here, or a newer one."
-        yield Problem(State.MIGRATION, wrong, "Run `pcds migrate`." if migrate.knows(revision) else newer)
+        yield Problem(State.MIGRATION, wrong, "Run `pcds migrate`." if revisions.knows(revision) else newer)
     elif settings.data_dir.is_dir():
         yield from of_keys(owner, settings)
 

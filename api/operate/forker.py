@@ -5,7 +5,7 @@ time a process. A forked process shares those pages with all others, and starts 
 all of them need, forking, and asking for a fork over the forker's socket. What does not: which programs run and when
 they start again (`api.operate.serve`).
 
-Polars and NumPy start threads as they are imported, and a fork loses threads: each program imports them by itself.
+Polars starts threads as it is imported, and a fork loses threads: each program imports by itself what needs it.
 """
 
 import atexit
@@ -35,17 +35,27 @@ _MOST_BYTES: Final = 100
 _LOST: Final = -signal.SIGKILL
 """The status of a process that ended when nobody was left to hear how."""
 _LOADED: Final = (
+    "compliance.grading.units",
     "cryptography.hazmat.primitives.ciphers.aead",
     "dagster_postgres",
     "duckdb",
     "grpc_health.v1.health",
     "httpx2",
+    "numpy",
+    "obstore",
     "pipelines.engine.daemon",
     "psycopg_pool",
+    "puremagic",
+    "schemas.conformity",
+    "schemas.filings",
+    "schemas.skus.answers",
+    "schemas.suppliers",
+    "schemas.words",
+    "tomlkit",
     "warehouse.operate.logs",
     "xlsxwriter",
 )
-"""What most of the programs import, without threads."""
+"""What several of the programs import, without threads (NumPy's by `api.operate.start.MEMORY`)."""
 _ARGUMENTS_FIELD: Final = 45
 """`arg_start` among the fields behind the name, from 0; `arg_end` follows it (proc_pid_stat(5))."""
 

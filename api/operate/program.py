@@ -28,7 +28,7 @@ from schemas.messages import LANGUAGES, ORIGINAL, Message, translate
 from schemas.refusals import ERROR_CODES
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
-from warehouse.operate import migrate
+from warehouse.operate import revisions
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Address, Database
 from warehouse.operate.embedded import running
@@ -194,7 +194,7 @@ def with_tables(settings: Settings) -> Iterator[Database]:
     require_place(settings)
     with running(settings) as database:
         with psycopg.connect(database.owner_url) as owner:
-            revision = migrate.refuse_strange(owner)
+            revision = revisions.refuse_strange(owner)
         if revision is None:
             raise Refusal("The database has no tables of this service: run `pcds migrate`, or name another one.")
         yield database

@@ -19,7 +19,8 @@ from warehouse.operate.settings import Settings, SettingsError
 
 WORKERS: Final = 2
 """One more than the number of large runs that dagster.yaml allows at a time: a small file always finds a worker."""
-MEMORY: Final = {allocator.VARIABLE: allocator.SETTING}
+MEMORY: Final = {allocator.VARIABLE: allocator.SETTING, "OPENBLAS_NUM_THREADS": "1"}
+"""How libraries take memory. NumPy starts no threads as it is imported; nothing here multiplies matrices."""
 COUNTED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable of prometheus-client: a folder in which all API processes of a machine count (`api.http.metrics`)."""
 _PYTHON: Final = (sys.executable, "-m")

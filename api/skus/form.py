@@ -27,7 +27,7 @@ from api.pages.forms import (
     value_sent,
 )
 from api.pages.render import text
-from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, SKU, SKU_FIELDS, Field
+from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, SKU, Field
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.skus.types import SkuDetail
 from schemas.vocabularies import SUBSTANCES
@@ -70,9 +70,6 @@ LONG: Final = frozenset({"description"})
 """Texts of several lines."""
 VOLUME: Final = ("market", "year", "half", "units_placed")
 _FIELDS: Final = tuple(SKU[name] for names in SECTIONS.values() for name in names)
-_GRAPH: Final = frozenset({"components", "substances", "substances_source"})
-ASKED: Final = frozenset(field.name for field in SKU_FIELDS if not field.deprecated) - _GRAPH
-"""The fields that a section must have."""
 
 
 def sections(lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> list[tuple[str, list[Input]]]:

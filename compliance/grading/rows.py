@@ -1,4 +1,4 @@
-"""Grades stored rows: calls the same kernel once for each distinct input and caches the grade.
+"""Grades stored rows: few by the kernel, once for each distinct input, many in arrays (`compliance.grading.many`).
 
 A grade is cached for long, because a file repeats its inputs; its assessment is cached briefly, because a write that
 grades one SKU explains it right after. `GRADED_INPUTS` lists the columns that are read; no rule is here.

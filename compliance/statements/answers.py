@@ -1,10 +1,11 @@
 """Answers a statement: verdict, the sentence that was judged, exceptions, what was not understood, provisions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from math import log
 from typing import Annotated, Final, Literal, LiteralString
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -12,10 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from compliance.statements.claims import Amount, Claim, Moment, read
 from compliance.statements.facts import Exemption, Fact, amount, load, published
-from compliance.statements.figures import FOLDER, Day, fold
-from compliance.statements.judging import Verdict, judge
-from compliance.statements.nearest import nearest
-from compliance.statements.words import CorpusName, Lang, kinds
+from compliance.statements.judging import Verdict, is_part_of, judge
+from compliance.statements.words import FOLDER, CorpusName, Day, Lang, fold, kinds, within
 from compliance.tables import rows, words
 
 PROVISIONS: Final = 3
@@ -44,6 +43,7 @@ _MARKS: Final = {
     "each": "each",
     "only": "only",
     "all_packaging": "packaging",
+    "all_operator": "operators",
     "now": "now",
     "no_exception": "without exception",
 }
@@ -82,8 +82,9 @@ def answer(statement: str, lang: Lang, corpus: CorpusName, today: date, claim: C
 
 def sentence(claim: Claim) -> str:
     """Return what a claim says as a sentence, so that its sender sees whether it is what was meant."""
-    about = [_labels()[name] for name in sorted(claim.about, key=lambda name: claim.about[name])]
-    reach = [text for mark, text in _MARKS.items() if mark in claim.marks]
+    names = sorted(claim.about, key=lambda name: claim.about[name])
+    about = [f"only {_labels()[name]}" if name == claim.only else _labels()[name] for name in names]
+    reach = [text for mark, text in _MARKS.items() if mark in claim.marks and not (mark == "only" and claim.only)]
     figures = [f"{_SIGNS.get(amount.operator, '')}{amount.quantity.written}" for amount in claim.amounts]
     dates = [f"{_ROLES.get(moment.role, moment.role)} {moment.day}" for moment in claim.moments]
     cited = [f"{reference.kind} {reference.text.upper()}" for reference in claim.references if reference.kind != "act"]
@@ -190,3 +191,95 @@ def _labels() -> dict[str, str]:
     """Return the label of every concept whose phrases are its members, the first English phrase of any other."""
     lexicon = rows(FOLDER / "lexicon.csv")
     return {row["concept"]: row["label"] or next(iter(words(row["en"])), row["concept"]) for row in lexicon}
+
+
+_WIDER: Final = 0.4
+"""What a wider concept counts beside the same one: wine is also a beverage."""
+_WORD: Final = 1.5
+"""What an unlisted word counts that a sentence has."""
+_ARTICLE: Final = 3.0
+_FIGURE: Final = 1.0
+_DATE: Final = 0.4
+_MISSING: Final = 0.7
+"""What a needed concept takes away where a claim lacks it."""
+_LETTERS: Final = 5
+"""The first letters by which an unlisted word is looked up in the sentences themselves."""
+_PACKAGING: Final = re.compile(r"\b(packag|emball|verpack|ppwr)")
+_GENERAL: Final = ("scope", "definition_packaging", "national")
+"""Provisions for a statement about packaging that shares nothing with any."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    fact: Fact
+    concepts: frozenset[str]
+    cases: frozenset[str]
+    """The concepts of its exceptions alone, which count less."""
+    beginnings: frozenset[str]
+    """The first letters of the words of its sentence."""
+
+
+def nearest(statement: str, claims: Sequence[Claim], corpus: CorpusName) -> list[Fact]:
+    """Return the facts nearest to a statement, one for each sentence; none where it is about something else."""
+    entries, rarity = _entries(corpus)
+    scored = [(_score(entry, claims, rarity), entry.fact) for entry in entries]
+    ranked = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].key))
+    by_sentence: dict[str, Fact] = {}
+    for _, fact in ranked:
+        by_sentence.setdefault(fact.sentence, fact)
+    if not by_sentence and _PACKAGING.search(fold(statement)):
+        return [entry.fact for entry in entries if entry.fact.key in _GENERAL]
+    return list(by_sentence.values())
+
+
+def _score(entry: _Entry, claims: Sequence[Claim], rarity: dict[str, float]) -> float:
+    """Return how much a fact shares with claims; 0 where nothing."""
+    own = {name for claim in claims for name in claim.about}
+    wider = {name for one in own for name in within()[one]} - own
+    fact = entry.fact
+    about = sum(rarity[name] * (1 if name in own else _WIDER) for name in entry.concepts & (own | wider))
+    about += sum(rarity[name] * _WIDER for name in entry.cases & own)
+    unlisted = {word[:_LETTERS] for claim in claims for word in claim.unlisted if len(word) >= _LETTERS}
+    about += _WORD * len(unlisted & entry.beginnings)
+    cited = sum(
+        any(
+            own.kind == reference.kind and (own.text == reference.text or is_part_of(own.text, reference.text))
+            for own in fact.references
+        )
+        for claim in claims
+        for reference in claim.references
+    )
+    if not about and not cited and not any(claim.of_rule for claim in claims):
+        return 0.0
+    figures = sum(
+        any(amount.within(own).quantity.equals(own.quantity) for own in (*fact.values, *fact.bounds))
+        for claim in claims
+        for amount in claim.amounts
+    )
+    dates = sum(moment.day.covers(day) for claim in claims for moment in claim.moments for day in fact.dates.values())
+    missing = sum(not group & (own | wider) for group in fact.needs)
+    return about + _ARTICLE * cited + _FIGURE * figures + _DATE * dates - _MISSING * missing
+
+
+@lru_cache(maxsize=2)
+def _entries(corpus: CorpusName) -> tuple[list[_Entry], dict[str, float]]:
+    """Return the facts with their concepts and the beginnings of their words, and how rare each concept is."""
+    entries = [
+        _Entry(
+            fact,
+            fact.concepts,
+            frozenset(
+                name
+                for exemption in fact.exemptions
+                if exemption.sentence
+                for group in exemption.when
+                for name in group
+            )
+            - fact.concepts,
+            frozenset(word[:_LETTERS] for word in re.findall(rf"[a-z]{{{_LETTERS},}}", fold(fact.sentence))),
+        )
+        for fact in load(corpus)
+    ]
+    names = [entry.concepts | entry.cases for entry in entries]
+    counts = {name: sum(name in of_entry for of_entry in names) for name in frozenset().union(*names)}
+    return entries, {name: log(1 + len(names) / count) for name, count in counts.items()}

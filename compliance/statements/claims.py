@@ -10,17 +10,23 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
-from compliance.statements.figures import DAY_OF_YEAR, MARK, Day, Figure, Quantity, Reference, mark_figures
 from compliance.statements.words import (
     CLASSES,
     CONTENT,
+    DAY_OF_YEAR,
     LANGS,
+    MARK,
     Concept,
     CorpusName,
+    Day,
+    Figure,
     Lang,
     Lexicon,
+    Quantity,
+    Reference,
     kinds,
     lexicon,
+    mark_figures,
     without_lead_in,
 )
 from compliance.tables import words
@@ -332,8 +338,8 @@ def _marks(items: list[_Item], text: _Text) -> frozenset[str]:
     if any(item.kind == "ruletopic" for item in items):
         marks.add("rule")
     for one, other in pairwise(item for item in items if item.kind != "skip"):
-        if one.name == "all" and other.name == "packaging":
-            marks.add("all_packaging")
+        if one.name == "all" and other.name in ("packaging", "operator"):
+            marks.add(f"all_{other.name}")
         apart = one.name == "packaging" and other.kind == "format" and other.at > one.at + one.size
         if apart or (one.kind == "format" and other.name == "packaging" and one.at == other.at):
             marks.add("packaging_of")  # the packaging of tea bags, in German one word

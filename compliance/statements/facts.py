@@ -43,8 +43,7 @@ from pathlib import Path
 from typing import Final
 
 from compliance.statements.claims import Amount
-from compliance.statements.figures import FOLDER, Reference, quantity
-from compliance.statements.words import CorpusName, kinds
+from compliance.statements.words import FOLDER, CorpusName, Reference, kinds, quantity
 from compliance.tables import Row, TableError, rows, words
 
 _RULES: Final = frozenset(words("forbid|oblige|permit|endeavour|optional|define|untrue|unbanned|unrequired")) | {""}

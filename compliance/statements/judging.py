@@ -19,7 +19,7 @@ Agreement = bool | None
 """Whether a provision agrees with a claim in one slot; None where it does not decide it."""
 
 _OPPOSITE: Final = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
-_COMPARABLE: Final = frozenset({"all", "each", "all_packaging", "rule", "now", "only", "no_exception"})
+_COMPARABLE: Final = frozenset({"all", "each", "all_packaging", "all_operator", "rule", "now", "only", "no_exception"})
 """Marks that a comparison takes into account; any other leaves a claim undecided."""
 _ENDS: Final = ("until", "before", "bis")
 _SPARED: Final = {"forbid": False, "oblige": False, "holds": False, "exempt": True, "permit": True}
@@ -203,11 +203,15 @@ def _in_order(claim: Claim, fact: Fact) -> bool:
     for flag in fact.flags:
         kind, _, names = flag.partition(":")
         one, _, other = names.partition("<")
-        if kind == "order" and claim.about.get(one, -1) > claim.about.get(other, 10**6):
+        if kind == "order" and _place(claim, one, -1) > _place(claim, other, 10**6):
             return False
-        if kind == "after" and claim.about.get(one, 10**6) <= claim.verb:
+        if kind == "after" and _place(claim, one, 10**6) <= claim.verb:
             return False
     return True
+
+
+def _place(claim: Claim, name: str, absent: int) -> int:
+    return min((at for own, at in claim.about.items() if name in within()[own]), default=absent)
 
 
 def _is_exclusive(claim: Claim, fact: Fact) -> bool:
@@ -395,8 +399,8 @@ def _side(claim: Claim, bound: Amount) -> str | None:
         if same and not amount.operator:
             return None
         return "inside" if bound.holds(amount.quantity.value) else "beyond"
-    if amount.operator == bound.operator and same:
-        return "equal"
+    if same and amount.operator in (bound.operator, bound.operator[:1]):
+        return "equal"  # below 100 m2 is as good as up to 100 m2
     if amount.operator[0] != bound.operator[0]:
         return None
     further = amount.quantity.value - bound.quantity.value
@@ -463,14 +467,17 @@ def is_part_of(reference: str, other: str) -> bool:
 
 
 def _actors(claim: Claim, fact: Fact) -> list[Agreement]:
-    """Compare who is bound; `operator` is anybody."""
+    """Compare who is bound: nobody that is named, all operators, or actors."""
     actors = {name for name in claim.about if kinds()[name] == "actor"}
-    if not fact.actors or actors <= {"operator"}:
+    if "all_operator" in claim.marks and fact.actors:
+        return [None if actors or "actors" not in fact.flags else False]
+    if not fact.actors or not actors:
         return []
     if "producer" in actors - fact.actors:
         return [None]  # in everyday speech a manufacturer
     if len(actors) > 1 and not any(flag.startswith("order:") for flag in fact.flags):
         return [None]  # who does what to whom
-    if all(within()[actor] & fact.actors for actor in actors - {"operator"}):
+    if all(within()[actor] & fact.actors for actor in actors):
         return [True]
-    return [False if "actors" in fact.flags and not any(within()[actor] & fact.actors for actor in actors) else None]
+    bound = [own for own in fact.actors for actor in actors if within()[actor] & fact.actors or actor in within()[own]]
+    return [None if bound or "actors" not in fact.flags else False]  # distributors: final ones are among them

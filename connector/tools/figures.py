@@ -13,6 +13,7 @@ from compliance.rollup.periods import HALF_YEARLY
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.kit import (
+    SHORT,
     UNKNOWN_ITEM,
     Answer,
     Found,
@@ -75,6 +76,10 @@ _EXAMPLES: Final = 3
 """The most codes beside a finding that blocks nothing; `state` lists every item."""
 _MOST_ASKED: Final = 1
 """The most questions of an item in a list; asked alone it has all."""
+_LENGTHS: Final = (10, 5, 3, 2, 1)
+"""How many rows of each list of a market stand in an answer that would be too long: the most with which it is short."""
+_COMPLETE: Final = "Call check_missing_data for an item to see what to complete first."
+_LEFT_OFF: Final = "Rows are left off (`left_off`): get_market_figures and check_missing_data have them."
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
 
 
@@ -132,16 +137,13 @@ class PortfolioTools(ToolSet):
             with self._service.writes.company(snapshot.company_id) as conn:
                 profile = profiles.read(conn)
             readiness = market_figures.readiness(snapshot, market, now, stored, profile)
-            answer: JsonObject = _without_empty(readiness)
-            if state is not None:
-                items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
-                answer = {name: value for name, value in readiness.items() if name in _OF_ITEMS} | {
-                    "state": state,
-                    **items,
-                }
+            if state is None:
+                return _short(now.head(snapshot), _without_empty(readiness))
+            items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
-        return _answer(now.head(snapshot), answer, "Call check_missing_data for an item to see what to complete first.")
+        of_items = {name: value for name, value in readiness.items() if name in _OF_ITEMS}
+        return _answer(now.head(snapshot), {**of_items, "state": state, **items}, _COMPLETE)
 
     def check_missing_data(
         self,
@@ -193,6 +195,31 @@ def _without_empty(readiness: MarketReadiness) -> JsonObject:
         "authorised_representative": _without_notes(cast(JsonMapping | None, readiness["authorised_representative"])),
         "coverage": _without_notes(readiness["coverage"]),
     }
+
+
+def _short(head: Head, readiness: JsonObject) -> Portfolio:
+    """Return the answer of a market, shortened where it is too long."""
+    answer = _answer(head, readiness, _COMPLETE)
+    for most in _LENGTHS:
+        if len(answer.model_dump_json()) <= SHORT:
+            break
+        answer = _answer(head, _shortened(readiness, most), f"{_COMPLETE} {_LEFT_OFF}")
+    return answer
+
+
+def _shortened(readiness: JsonObject, most: int) -> JsonObject:
+    """Return a market's readiness with so many rows of each list, the most urgent; `left_off` counts the others."""
+    figures = readiness["figures"] or {}
+    lists = {name: figures[name] for name in ("tonnes", "obligations", "scope_missing_first") if name in figures}
+    lists["missing"] = sorted(readiness["missing"], key=lambda finding: -finding["skus"])
+    lists.get("obligations", []).sort(key=lambda duty: duty["verdict"] == "below")  # what asks for something stays
+    cut = {name: rows[:most] for name, rows in lists.items()}
+    answer = {**readiness, "left_off": {name: len(rows) - most for name, rows in lists.items() if len(rows) > most}}
+    answer["missing"] = cut.pop("missing")
+    answer["figures"] = {**figures, **cut} or None
+    for kind in ("blocks", "decide", "missing", "upcoming"):
+        answer[kind] = [{**finding, "examples": finding["examples"][:most]} for finding in answer[kind]]
+    return answer
 
 
 def _stated(row: JsonMapping) -> JsonObject:

@@ -18,6 +18,7 @@ from connector.service import Service
 from connector.tools import kit
 from connector.tools.kit import (
     DEFAULT_LIMIT,
+    SHORT,
     UNKNOWN_ITEM,
     Answer,
     FittingLimit,
@@ -222,8 +223,6 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
     return None, code
 
 
-SHORT: Final = 8_000
-"""Characters of an answer whose size was not asked for."""
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
 """How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"

@@ -11,7 +11,7 @@ from api.operate.prepare import banner, prepare_demo
 from compliance import catalogue
 from tests.commands import called, started
 from warehouse.accounts import keys as keys_accounts
-from warehouse.operate.migrate import head
+from warehouse.operate.revisions import head
 from warehouse.operate.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -27,7 +27,7 @@ from tests.api.test_commands import NOBODY
 from tests.conftest import as_operators, migrated
 from tools.ports import free_port
 from warehouse.operate.database import Database
-from warehouse.operate.migrate import head
+from warehouse.operate.revisions import head
 from warehouse.operate.settings import Settings
 
 VALUES = {UUID: NOBODY, int: "1", float: "1", datetime: "2026-01-01", date: "2026-01-01"}

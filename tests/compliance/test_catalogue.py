@@ -98,3 +98,8 @@ def test_each_row_of_the_catalogue_says_how_old_and_how_sure_it_is():
     assert by_name["DE", "register all"].since == "2026-11-22"
     [denmark] = [row for row in listed["jurisdictions.csv"] if row.code == "DK"]
     assert (denmark.what, denmark.sure) == ("changed: system, source_note", "depth 2, verified on 2024-05-03")
+
+
+def test_the_pinned_table_is_one_that_can_be_loaded():
+    """Processes take its rows without looking for faults, so that they need not load all subdivisions of ISO 3166."""
+    assert catalogue.load() == catalogue.pinned()

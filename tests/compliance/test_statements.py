@@ -3,7 +3,7 @@
 `statements.csv` has the statements with their truth: true, false, partly (half-true), open (nothing of ours says).
 `supported` is wrong of all but a true one, `contradicted` of all but a false one; undecided is never wrong. `origin`
 says who wrote it: the five tables that were here before, `law` (132 from the regulation's text, by others), `own1` to
-`own4`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
+`own5`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
 `statement_matrix.csv` has the verdicts on sentence patterns with each class and each actor, read by eye once: what it
 does not name is undecided.
 """
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from compliance.ruleset import load
 from compliance.statements import facts
 from compliance.statements.answers import Frame, answer, claim_of, vocabulary
-from compliance.statements.figures import FOLDER, mark_figures
+from compliance.statements.words import FOLDER, mark_figures
 from compliance.tables import rows, words
 from tests.compliance.statement_changes import changed, shortened
 from tests.drawing import examples
@@ -74,6 +74,14 @@ def test_six_in_ten_are_decided_with_the_right_article_and_quickly():
 def _article(row: dict[str, str]) -> str | None:
     hit = re.search(r"Art\.? ?(\d+)|^(\d+)(?:\(|$)", row["note"])
     return next(filter(None, hit.groups()), None) if hit and row["corpus"] == "regulation" else None
+
+
+@pytest.mark.parametrize("statement", ["einwegkunststoffgetrankeflaschen" * 31, "Verpackung " * 90, "10 % " * 200])
+def test_the_longest_statement_takes_no_longer(statement: str):
+    verdict(statement, "de")  # which reads the tables
+    begin = process_time()
+    verdict(statement, "de")
+    assert process_time() - begin < 0.02
 
 
 def test_the_table_has_what_it_had():

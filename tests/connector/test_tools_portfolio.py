@@ -6,7 +6,10 @@ from uuid import uuid4
 
 import pytest
 
+from compliance.readiness import findings
 from compliance.statements.answers import vocabulary
+from connector.tools import figures
+from connector.tools.kit import SHORT
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
@@ -232,3 +235,44 @@ async def test_a_part_without_a_value_leaves_open_only_what_it_could_change(assi
     for state, number in told["counts"].items():
         page = (await assistant.call("check_items_against_rule", rule="recycled_content_2030", state=state)).told
         assert (page["answer"]["page"]["total"], len(page["answer"]["items"])) == (number, number)
+
+
+async def test_the_longest_answer_on_a_market_is_short_and_says_what_it_left_off(
+    assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+):
+    """Every finding of the table, with codes of the longest kind, and a full table of tonnes and of thresholds."""
+    assistant.made(components=COMPONENTS, markets=["DE"])
+    published(assistant)
+    real = figures.market_figures.readiness
+    codes = [f"{'X' * 55}-{number:03}" for number in range(10)]
+    tonnes = {"category_code": "plastics", "category_name": "Plastics", "tonnes": 12.5, "units": 9, "skus": 3}
+    duty = {"year": 2026, "material": "plastics", "threshold": "80 t", "verdict": "below", "fields": ["material"] * 3}
+
+    def everything(*given: object) -> dict[str, object]:
+        rows = [
+            {**finding.as_dict(), "kind": finding.kind, "skus": number + 1, "units": 5, "examples": codes}
+            for number, finding in enumerate(findings())
+        ]
+        found = real(*given)
+        by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in ("blocks", "decide", "missing")}
+        return {
+            **found,
+            **by_kind,
+            "figures": {
+                "year": 2026,
+                "tonnes": [tonnes] * 14,
+                "obligations": [duty] * 11 + [{**duty, "verdict": "above"}],
+                "scope_missing_first": [{"sku_code": code, "fields": ["reusable"]} for code in codes],
+            },
+        }
+
+    monkeypatch.setattr(figures.market_figures, "readiness", everything)
+    answer = await assistant.call("check_market_readiness", market="DE")
+    told = answer.told["answer"]
+    assert len(answer.text) <= SHORT
+    assert told["left_off"].keys() == {"tonnes", "obligations", "scope_missing_first", "missing"}
+    assert told["left_off"]["tonnes"] + len(told["figures"]["tonnes"]) == 14
+    assert told["figures"]["obligations"][0]["verdict"] == "above"
+    assert [row["skus"] for row in told["missing"]] == sorted((row["skus"] for row in told["missing"]), reverse=True)
+    assert len(told["blocks"]) == sum(finding.kind == "blocks" for finding in findings())
+    assert "get_market_figures" in answer.told["next_step"]

@@ -24,7 +24,8 @@ from services import audit as audit_services
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.operate.database import Database
-from warehouse.operate.migrate import head, migrate, revision_of
+from warehouse.operate.migrate import migrate
+from warehouse.operate.revisions import head, revision_of
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
 

@@ -5,7 +5,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from connector.tools.kit import market_code
 from schemas.normalise import Unfit
+from schemas.vocabularies import table_rows
 from schemas.words import market_named, markets_named
+from tools import country_names
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,9 @@ def test_codes_beside_each_other_are_several_markets():
     assert markets_named("United Kingdom") == ["GB"]
     with pytest.raises(Unfit):
         markets_named("FR Narnia")
+
+
+def test_the_table_of_names_is_the_one_that_babel_gives():
+    """An upgrade of Babel may bring other names: `python -m tools.country_names` writes them."""
+    table = {row["name"]: row["code"] for row in table_rows("country_names.csv")}
+    assert table == country_names.names()

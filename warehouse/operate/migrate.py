@@ -8,7 +8,6 @@ a server has one set of roles and may hold several deployments (decision 0036).
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple  # Any: a table, column, index or constraint of the comparison
 from urllib.parse import unquote, urlsplit
@@ -25,6 +24,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
 from warehouse.operate.database import APP, DAGSTER, Database, follows
+from warehouse.operate.revisions import BEFORE_BASELINE, every, head, refuse_strange
 from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import SettingsError
 from warehouse.tables import metadata
@@ -186,59 +186,6 @@ def _close(connection: Connection, logins: list[Login]) -> None:
                 connection.execute(change)
     except errors.InsufficientPrivilege:
         return  # this owner does not own the database, so its owner decides who may connect
-
-
-_VERSIONS: Final = Path(__file__).parents[1] / "migrations" / "versions"
-_TABLE: Final = "SELECT to_regclass('public.alembic_version')"
-_REVISION: Final = "SELECT version_num, to_regclass('public.key_probes') IS NULL FROM public.alembic_version"
-"""With whether a table of the baseline is missing: the first migrations had the numbers of those that follow it."""
-
-BEFORE_BASELINE: Final = "0055"
-"""The last revision before all earlier migrations became the baseline: its tables are the baseline's."""
-
-
-@cache
-def every() -> tuple[str, ...]:
-    """Return the revisions that this release knows, the oldest first."""
-    return tuple(sorted(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*.py")))
-
-
-def head() -> str:
-    """Return the newest revision of this release."""
-    return every()[-1]
-
-
-def knows(revision: str) -> bool:
-    """Return whether it is a revision of this release or of an earlier one that can be brought to it."""
-    return revision in (*every(), BEFORE_BASELINE)
-
-
-def revision_of(owner: Connection) -> str | None:
-    """Return the revision of the database's tables; None where it has none. The connection is the owner's."""
-    if owner.execute(_TABLE).fetchone() == (None,):
-        return None
-    row = owner.execute(_REVISION).fetchone()
-    return None if row is None else str(row[0])
-
-
-def refuse_strange(owner: Connection) -> str | None:
-    """Return the revision of the tables. Raise `SettingsError` where a newer or a too old release made them."""
-    revision = revision_of(owner)
-    if revision is None:
-        return None
-    row = owner.execute(_REVISION).fetchone()
-    if (row is not None and row[1]) or (revision < BEFORE_BASELINE and not knows(revision)):
-        raise SettingsError(
-            f"The tables are those of a release before the first that can be upgraded (revision {revision}). Nothing "
-            f"was changed; bring them to revision {BEFORE_BASELINE} with the release that made that one, and come "
-            "again."
-        )
-    if not knows(revision):
-        raise SettingsError(
-            f"The tables are those of a newer release (revision {revision}; this one knows none behind {head()}). "
-            "Nothing was changed; install the release that last ran here, or a newer one."
-        )
-    return revision
 
 
 _FOLDER: Final = Path(__file__).parents[1] / "migrations" / "baseline"

@@ -33,8 +33,9 @@ from warehouse.operate.backup.take import (
 )
 from warehouse.operate.dagster_home import make_tables
 from warehouse.operate.database import Database
-from warehouse.operate.migrate import BEFORE_BASELINE, every, knows, migrate
+from warehouse.operate.migrate import migrate
 from warehouse.operate.objects import IDENTITY, prepare_identity
+from warehouse.operate.revisions import BEFORE_BASELINE, every, knows
 from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import Settings
 

@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from warehouse.operate import whole_files
 from warehouse.operate.database import Database
-from warehouse.operate.migrate import head
 from warehouse.operate.objects import IDENTITY, is_key
+from warehouse.operate.revisions import head
 from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import Settings
 from warehouse.tables import metadata
