@@ -426,7 +426,7 @@ def test_any_column_can_be_the_units_of_a_market(caller, browser):
 
 
 def test_numbers_of_two_readings_are_settled_once_for_all(caller, browser):
-    data = b"Artikelnummer;Bezeichnung;Verpackungsgewicht (g);Material\nA;Kiste;2;Karton\nB;Kiste;1,234;Karton\n"
+    data = b'sku_code,name,Packaging weight (g)\nA,Box,2\nB,Box,"1,234"\n'
     address, page = shown(caller, browser, send(browser, data))
     assert 'name="decimal"' in page
     address, page = shown(caller, browser, confirm(browser, address, page, "read", decimal=","))
