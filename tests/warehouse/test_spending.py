@@ -158,7 +158,7 @@ def test_nobody_waits_for_a_request_that_is_still_under_way(owner: Owner, databa
     assert spend(owner, START, 2, spender) == 60
 
 
-@pytest.mark.parametrize("ceiling", [37, 1_000])
+@pytest.mark.parametrize("ceiling", [37, 1_000, 2_400])
 def test_spenders_at_once_get_exactly_the_ceiling(database: Database, ceiling: int):
     """A thread for each connection; every one of them asks more often than there is room."""
     spender, each = fresh(), ceiling // 4
