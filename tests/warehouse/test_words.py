@@ -25,7 +25,7 @@ def before(server: Database) -> Iterator[Database]:
     name = f"pcds_words_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
-    database = server.named(name)
+    database = server.with_name(name)
     migrate(database, "0002")
     yield database
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
