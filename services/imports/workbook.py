@@ -18,10 +18,10 @@ import xlsxwriter
 
 from pipelines.reading.grid import (
     PART_HELPERS,
+    SKU_HELPERS,
     SUBSTANCE_DETAILS,
     VOLUME,
     VOLUME_YEAR,
-    WEIGHT_HELPERS,
     Table,
     fields_of,
 )
@@ -59,7 +59,8 @@ class Column:
 
 def columns(table: Table, lang: str) -> list[Column]:
     """Return the columns of a sheet in the order of the field table, without deprecated, rare and helping ones."""
-    unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, *SUBSTANCE_DETAILS, VOLUME_YEAR)}
+    helpers = SKU_HELPERS if table == "sku" else PART_HELPERS
+    unwanted = {field.name for field in (*helpers, *SUBSTANCE_DETAILS)}
     fields = [field for field in fields_of(table).values() if not field.deprecated and field.name not in unwanted]
     own_columns = [
         Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields
