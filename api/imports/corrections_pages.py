@@ -16,18 +16,16 @@ from starlette.responses import Response
 from api.http.errors import SHOWN_IN_FORM, HttpRefusal, http_refusal
 from api.http.service import service_of
 from api.http.writing import Write
+from api.imports.columns_pages import EMPTY, field_choices_of
 from api.imports.pages import answer_with_id, sentences_of, to_import
 from api.imports.submissions import rejected_file, rejected_rows, stored_import, submit_corrected
 from api.pages.forms import Form, Sent, SentForm, offset_of, path_id, write_of
 from api.pages.render import language_of, page, said
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.imports.rejections import Edit
-from pipelines.reading.columns import field_column
 from schemas.imports.inputs import MAX_CORRECTIONS, OwnWordInput, OwnWordsInput
 from schemas.imports.types import ImportSource, RejectedHeader, RejectedRow
-from schemas.messages import header, word
 from schemas.refusals import Refused
-from schemas.vocabularies import VOCABULARIES
 from services.imports.words import change_words
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
@@ -37,8 +35,6 @@ router = APIRouter(prefix="/imports")
 
 PAGE_SIZE: Final = 100
 _MOST_VALUES: Final = 100
-_EMPTY: Final = "-"
-"""The choice of an empty cell; no code is written so."""
 _SentCells = Annotated[Form, Depends(Sent(most_fields=MAX_CORRECTIONS))]
 """A form with the cells of several pages."""
 
@@ -160,7 +156,7 @@ def _values_page(
         for label, choices in [field_choices_of(value.field, lang)]
         if choices
     ]
-    return _page(request, session, "values.html", refusal, form, values=values, empty=_EMPTY, dry_run=dry_run)
+    return _page(request, session, "values.html", refusal, form, values=values, empty=EMPTY, dry_run=dry_run)
 
 
 def _page(
@@ -183,16 +179,6 @@ def _page(
         back=f"/imports/{path_id(request)}",
         **values,
     )
-
-
-def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
-    column = field_column(field, "sku") or field_column(field, "component")
-    if column is None or not column.field.vocabulary:
-        return field, []
-    vocabulary = column.field.vocabulary
-    codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]]
-    return header(column.table, column.field.name, lang), sorted(codes, key=lambda choice: choice[1].casefold())
 
 
 def _said(form: Form) -> bool | None:
@@ -218,7 +204,7 @@ def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordIn
     while (field := form.get(f"field.{at}")) is not None:
         text, value = form.get(f"text.{at}", ""), form.get(f"value.{at}", "")
         if value and (field, text) in pairs:
-            yield OwnWordInput(field=field, text=text, value=None if value == _EMPTY else value)
+            yield OwnWordInput(field=field, text=text, value=None if value == EMPTY else value)
         at += 1
 
 

@@ -253,3 +253,30 @@ def test_many_rejected_rows_are_corrected_page_by_page_and_one_import_writes_all
     assert (report["dry_run"], report["counts"]["created"], report["counts"]["rejected"]) == (False, PAGE_SIZE + 6, 0)
     weights = {sku["sku_code"]: sku["weight_grams"] for sku in caller.get("/skus?limit=200").json()["data"]}
     assert (weights["A-0"], weights["A-1"], weights[f"A-{PAGE_SIZE + 5}"]) == (3, 2.5, 4.5)
+
+
+@pytest.mark.parametrize(
+    ("lang", "metal", "plastic"),
+    [("en", "metal", "plastic"), ("fr", "métal", "plastique"), ("de", "Metall", "Kunststoff")],
+)
+def test_a_reading_is_changed_beside_it_and_is_the_companys_own_word(caller, browser, lang, metal, plastic):
+    """From the readings of a dry run, by another one, to the next file that has the same text."""
+    data = HEADERS.replace(b"(g)", b"(g);Rest") + "A-1;Dose;3;;Weißblech\r\nA-2;Glas;9;ja;Glas\r\n".encode()
+    answer = caller.post("/imports", content=data, params={"filename": "l.csv", "dry_run": 1})
+    run(caller, answer.json()["id"])
+    address = f"/imports/{answer.json()['id']}"
+    page = unescape(browser.get(f"{address}?lang={lang}").text)
+    table = page.partition('id="readings"')[2].partition("</table>")[0]
+    row = next(row for row in table.split("<tr>") if "Weißblech" in row)
+    assert row.casefold().count(f">{metal}, tinplate<".casefold()) == 1, row
+    assert f'<option value="plastic">{plastic}</option>'.casefold() in row.casefold()
+    name = re.search(r'<select name="(word\.\d+)"', row)[1]
+    rest = next(row for row in page.split("<tr>") if 'name="sku.D"' in row)
+    assert "ja" in rest
+    assert 'class="hint"' in rest
+    report = led_to(caller, browser.post(f"{address}/columns?lang={lang}", hidden(page) | {name: "plastic"}))
+    assert report["dry_run"]
+    assert {each["text"]: each["value"] for each in report["source"]["readings"]}["Weißblech"] == "plastic"
+    assert [word["value"] for word in caller.get("/words").json()["data"]] == ["plastic"]
+    next_file = caller.get(imported(caller, data)).json()
+    assert {each["text"]: each["value"] for each in next_file["source"]["readings"]}["Weißblech"] == "plastic"
