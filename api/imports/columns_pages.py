@@ -13,14 +13,16 @@ from typing import Any, Final, Literal  # Any: pieces of a mapping
 from api.imports.submissions import sheets_mapping
 from api.pages.render import rows, text
 from pipelines.reading.columns import field_column
-from pipelines.reading.grid import VOLUME, fields_of
+from pipelines.reading.grid import LONGEST_HEADER, VOLUME, fields_of
 from pipelines.reading.mapping import merged
 from pipelines.reading.questions import answer_with
-from schemas.imports.types import Asked, ImportSource, SourceSheet
+from schemas.imports.inputs import OwnWordInput
+from schemas.imports.types import Asked, ImportSource, Reading, SourceSheet
 from schemas.issues import Issue
-from schemas.messages import header, word
+from schemas.messages import format_word, header, word
 from schemas.normalise import Unfit
 from schemas.refusals import Refused
+from schemas.vocabularies import VOCABULARIES
 from schemas.words import market_named
 
 Table = Literal["sku", "component"]
@@ -34,6 +36,8 @@ _MOST_UNREAD: Final = 20
 """Columns that are not read and stand between the others all the same."""
 _WITHOUT: Final = ""
 """The choice of no field."""
+EMPTY: Final = "-"
+"""The choice of an empty cell; no code is written so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +224,63 @@ def _is_own_sheet(source: ImportSource, parts: SourceSheet) -> bool:
     return parts["sheet"] is not None and parts["sheet"] != source["sheet"]
 
 
+def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
+    column = field_column(field, "sku") or field_column(field, "component")
+    if column is None:
+        return field, []
+    label, vocabulary = name_of_field(column.table, column.field.name, lang), column.field.vocabulary
+    codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]] if vocabulary else []
+    return label, sorted(codes, key=lambda choice: choice[1].casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReading:
+    """What a text became, in words; `choices` are the codes that it can mean instead, by `input`: none of a number."""
+
+    input: str
+    column: str
+    field: str
+    text: str
+    value: str
+    rows: int
+    choices: Sequence[tuple[str, str]]
+
+
+def shown_readings(source: ImportSource, lang: str) -> list[ShownReading]:
+    """Return what the texts of a file became, those that lose something first."""
+    fields = {reading["field"]: field_choices_of(reading["field"], lang) for reading in source.get("readings", ())}
+    beside = [(code, word("truth", code, lang)) for code in ("true", "false")]
+    beside += [(code, word("colour", code, lang)) for code in VOCABULARIES["colour"]]
+    beside.append(("metallised", header("component", "metallised", lang)))
+    shown = []
+    for at, reading in enumerate(source.get("readings", ())):
+        label, choices = fields[reading["field"]]
+        words = dict([*beside, *choices])
+        if reading["field"] == "packaging_format":
+            words |= {code: format_word(code, lang) for code in reading["value"].split(", ")[1:]}
+        value = ", ".join(words.get(code, code) for code in reading["value"].split(", "))
+        can_change = choices if _is_whole(reading) else []
+        shown.append(
+            ShownReading(f"word.{at}", reading["column"], label, reading["text"], value, reading["rows"], can_change)
+        )
+    return shown
+
+
+def chosen_words(source: ImportSource, form: Mapping[str, str]) -> list[OwnWordInput]:
+    """Return the company's own words that a form makes of readings."""
+    return [
+        OwnWordInput(field=reading["field"], text=reading["text"], value=None if chosen == EMPTY else chosen)
+        for at, reading in enumerate(source.get("readings", ()))
+        if (chosen := form.get(f"word.{at}", "")) and _is_whole(reading)
+    ]
+
+
+def _is_whole(reading: Reading) -> bool:
+    """Return whether a reading quotes its text as it is; one that was cut cannot be a word."""
+    return len(reading["text"]) <= LONGEST_HEADER
+
+
 _NOT_READ: Final = "-"
 """The choice that a column is nothing that is read."""
 _WORDS: Final = frozenset(row["key"] for row in rows() if row["key"].startswith("imports.asked."))
@@ -228,18 +289,25 @@ _WORDS: Final = frozenset(row["key"] for row in rows() if row["key"].startswith(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its place in the file, its input in the form, and the choices with their words."""
+    """A question with its place in the file, its input in the form, values of its column, and the choices in words."""
 
     input: str
     place: str
     message: str
+    samples: Sequence[str]
     choices: Sequence[tuple[str, str]]
 
 
 def open_questions(source: ImportSource, lang: str, *, beside_columns: bool) -> list[Question]:
     """Return the questions of an import; `beside_columns` where the table of columns asks what a column is."""
     return [
-        Question(f"answer.{at}", _place(question, lang), question["message"], _choices(question, lang))
+        Question(
+            f"answer.{at}",
+            _place(question, lang),
+            question["message"],
+            _samples(question, source),
+            _choices(question, lang),
+        )
         for at, question in enumerate(source.get("asked", ()))
         if not (beside_columns and is_about_column(question))
     ]
@@ -266,6 +334,14 @@ def _place(question: Asked, lang: str) -> str:
     column = question["column"] and text("imports.asked.column", lang, column=question["column"])
     lines = question.get("lines") and text("imports.asked.lines", lang, lines=question["lines"])
     return ", ".join(part for part in (question.get("sheet"), column, lines) if part)
+
+
+def _samples(question: Asked, source: ImportSource) -> Sequence[str]:
+    """Return values of the column that a question is about."""
+    parts = source["components"]
+    of_parts = parts is not None and _is_own_sheet(source, parts) and question.get("sheet") == parts["sheet"]
+    read: ImportSource | SourceSheet = parts if parts is not None and of_parts else source
+    return read.get("samples", {}).get(question["column"] or "", ())
 
 
 def _choices(question: Asked, lang: str) -> list[tuple[str, str]]:

@@ -4,11 +4,11 @@ Both are operations of the interface (`api.imports.submissions`, `services.impor
 new import.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final  # Any: what REST's own handler takes and returns
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final  # Any: what REST's own handler takes and returns
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,18 +16,16 @@ from starlette.responses import Response
 from api.http.errors import SHOWN_IN_FORM, HttpRefusal, http_refusal
 from api.http.service import service_of
 from api.http.writing import Write
+from api.imports.columns_pages import EMPTY, field_choices_of
 from api.imports.pages import answer_with_id, sentences_of, to_import
 from api.imports.submissions import rejected_file, rejected_rows, stored_import, submit_corrected
-from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
+from api.pages.forms import Form, Sent, SentForm, offset_of, path_id, write_of
 from api.pages.render import language_of, page, said
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.imports.rejections import Edit
-from pipelines.reading.columns import field_column
-from schemas.imports.inputs import OwnWordInput, OwnWordsInput
-from schemas.json_values import JsonMapping
-from schemas.messages import header, word
+from schemas.imports.inputs import MAX_CORRECTIONS, OwnWordInput, OwnWordsInput
+from schemas.imports.types import ImportSource, RejectedHeader, RejectedRow
 from schemas.refusals import Refused
-from schemas.vocabularies import VOCABULARIES
 from services.imports.words import change_words
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
@@ -35,10 +33,10 @@ from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix="/imports")
 
-PAGE_SIZE: Final = 20
+PAGE_SIZE: Final = 100
 _MOST_VALUES: Final = 100
-_EMPTY: Final = "-"
-"""The choice of an empty cell; no code is written so."""
+_SentCells = Annotated[Form, Depends(Sent(most_fields=MAX_CORRECTIONS))]
+"""A form with the cells of several pages."""
 
 
 @router.get("/{id}/rejected")
@@ -58,8 +56,13 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
 
 
 @router.post("/{id}/rejected")
-async def post_rejected(request: Request, session: Editor, form: SentForm) -> Response:
-    """Import the rejected rows again with the cells of the form; of a dry run the whole file, once more as one."""
+async def post_rejected(request: Request, session: Editor, form: _SentCells) -> Response:
+    """Import the rejected rows again with the cells of the form; of a dry run the whole file, once more as one.
+
+    The step `turn` shows another page of the rows instead, and keeps what was typed on this one.
+    """
+    if form.get("step") == "turn":
+        return await _rejected_page(request, session, form=form)
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
         answer = await submit_corrected(
@@ -98,12 +101,46 @@ async def _rejected_page(
             request, session.company_id, stored, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
         )
     except Refused as gone:  # the file is no longer stored
-        return await run_in_threadpool(_page, request, session, "rejected.html", http_refusal(gone), rows=[], total=0)
-    headers = {header["sheet"]: header["cells"] for header in page_of_rows["headers"]}
-    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in page_of_rows["data"]]
-    values = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE}
-    values |= {"total": page_of_rows["pagination"]["total"], "dry_run": stored.dry_run}
-    return await run_in_threadpool(_page, request, session, "rejected.html", refusal, form, **values)
+        return await run_in_threadpool(_page, request, session, "rejected.html", http_refusal(gone), grids=[], total=0)
+    sent, grids = form or {}, _grids(page_of_rows["data"], page_of_rows["headers"], stored.source)
+    here = {cell["name"] for grid in grids for row in grid["rows"] for cell in row["cells"] if cell["name"]}
+    elsewhere = {name: text for name, text in sent.items() if name.startswith("cell.") and name not in here}
+    values = {"grids": grids, "elsewhere": elsewhere, "offset": offset, "size": PAGE_SIZE, "dry_run": stored.dry_run}
+    values |= {"total": page_of_rows["pagination"]["total"], "count": len(page_of_rows["data"])}
+    return await run_in_threadpool(_page, request, session, "rejected.html", refusal, sent, **values)
+
+
+def _grids(
+    rows: Sequence[RejectedRow], headers: Sequence[RejectedHeader], source: ImportSource
+) -> list[dict[str, Any]]:
+    """Return a grid for each sheet with rows: its columns that are read or have a fault, and the cells of each row.
+
+    A cell has the name of its input where it can be the fault: it has one, or its row as a whole has.
+    """
+    parts = source["components"]
+    read = {column["column"] for table in (source, parts) if table for column in table["columns"]}
+    grids = []
+    for sheet in dict.fromkeys(row["sheet"] for row in rows):
+        of_sheet = [row for row in rows if row["sheet"] == sheet]
+        labels = next((header["cells"] for header in headers if header["sheet"] == sheet), {})
+        faulty = {str(fault["column"]) for row in of_sheet for fault in row["errors"] if fault["column"]}
+        whole = any(not fault["column"] for row in of_sheet for fault in row["errors"])
+        letters = {*faulty, *(labels if whole else read & labels.keys())}
+        columns = [(at, labels.get(at, at)) for at in sorted(letters, key=lambda at: (len(at), at))]
+        grids.append({"sheet": sheet, "columns": columns, "rows": [_grid_row(row, columns) for row in of_sheet]})
+    return grids
+
+
+def _grid_row(row: RejectedRow, columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return a row's line, the faults of no cell, and its cells with theirs."""
+    faults = [(fault["column"], fault["message"]) for fault in row["errors"]]
+    whole = [message for column, message in faults if not column]
+    cells = []
+    for at, label in columns:
+        own = [message for column, message in faults if column == at]
+        cell = {"at": at, "label": label, "text": row["cells"].get(at, ""), "faults": own}
+        cells.append(cell | {"name": _name(row, at) if own or whole else ""})
+    return {"line": row["line"], "is_right": not faults, "faults": whole, "cells": cells}
 
 
 def _values_page(
@@ -119,7 +156,7 @@ def _values_page(
         for label, choices in [field_choices_of(value.field, lang)]
         if choices
     ]
-    return _page(request, session, "values.html", refusal, form, values=values, empty=_EMPTY, dry_run=dry_run)
+    return _page(request, session, "values.html", refusal, form, values=values, empty=EMPTY, dry_run=dry_run)
 
 
 def _page(
@@ -142,16 +179,6 @@ def _page(
         back=f"/imports/{path_id(request)}",
         **values,
     )
-
-
-def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
-    column = field_column(field, "sku") or field_column(field, "component")
-    if column is None or not column.field.vocabulary:
-        return field, []
-    vocabulary = column.field.vocabulary
-    codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]]
-    return header(column.table, column.field.name, lang), sorted(codes, key=lambda choice: choice[1].casefold())
 
 
 def _said(form: Form) -> bool | None:
@@ -177,7 +204,7 @@ def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordIn
     while (field := form.get(f"field.{at}")) is not None:
         text, value = form.get(f"text.{at}", ""), form.get(f"value.{at}", "")
         if value and (field, text) in pairs:
-            yield OwnWordInput(field=field, text=text, value=None if value == _EMPTY else value)
+            yield OwnWordInput(field=field, text=text, value=None if value == EMPTY else value)
         at += 1
 
 
@@ -191,6 +218,6 @@ def _edits(form: Form) -> Iterator[Edit]:
             yield Edit(sheet if dot else None, int(line), column, text)
 
 
-def _name(row: JsonMapping, column: str) -> str:
+def _name(row: RejectedRow, column: str) -> str:
     """Return the name of a cell's input."""
     return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")

@@ -6,10 +6,10 @@ back.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,32 +21,36 @@ from api.http.requests import Upload, fingerprint, form_with_file
 from api.http.service import service_of
 from api.http.writing import with_reason
 from api.imports.columns_pages import (
+    EMPTY,
     Table,
     apart,
     asked_for_columns,
     chosen_answers,
     chosen_decimal,
     chosen_mapping,
+    chosen_words,
     field_choices,
     name_of_field,
     open_questions,
     shown_columns,
+    shown_readings,
 )
 from api.imports.submissions import kept_mapping, mapping_name, repeat, stored_import, submit
 from api.pages import forms
-from api.pages.forms import SentForm, offset_of, path_id, write_of
+from api.pages.forms import Form, Sent, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.reading.mapping import merged
-from schemas.imports.inputs import MAX_IMPORT_BYTES
+from schemas.imports.inputs import MAX_IMPORT_BYTES, OwnWordsInput
 from schemas.imports.types import ImportSource, SourceColumn, has_counts, has_not_ended
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused, require
 from services.imports.submissions import Submission
 from services.imports.undo import undo
+from services.imports.words import change_words
 from services.imports.workbook import template
 from services.run import run
 from warehouse.imports import queries, words
@@ -57,6 +61,8 @@ router = APIRouter(prefix="/imports")
 PAGE_SIZE: Final = 50
 _MOST_MAPPINGS: Final = 100
 """Kept mappings that the form offers, the last kept ones."""
+_SentColumns = Annotated[Form, Depends(Sent(most_fields=5_000))]
+"""A form with four inputs for each column of a file, and one for each of its readings."""
 
 
 @router.get("")
@@ -150,6 +156,8 @@ def import_page(
         years=_years(service_of(request).clock.today().year),
         halves=[(half, text(f"half.{half}", lang)) for half in ("1", "2")],
         questions=open_questions(status["source"], lang, beside_columns=status["dry_run"]),
+        readings=shown_readings(status["source"], lang),
+        empty=EMPTY,
         open_count=len(status["source"].get("asked", ())),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
@@ -245,15 +253,19 @@ async def post_upload(request: Request, session: Editor) -> Response:
 
 
 @upload_router.post("/{id}/columns")
-async def post_columns(request: Request, session: Editor, form: SentForm) -> Response:
+async def post_columns(request: Request, session: Editor, form: _SentColumns) -> Response:
     """Read the file of a dry run again with the chosen columns and answers, or import it with them.
 
-    After an import that wrote, only what was held back is written.
+    A reading that is changed is kept as the company's own word before. After an import that wrote, only what was held
+    back is written.
     """
     try:
         write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
         stored = await run_in_threadpool(stored_import, write.service, write.actor.company_id, path_id(request))
         dry_run, archived = form.get("step") != "import", form.get("archived")
+        if own_words := chosen_words(stored.source, form):
+            sent_words = OwnWordsInput(words=own_words)
+            await run_in_threadpool(write.do, partial(change_words, actor=write.actor, sent=sent_words))
         name = form.get("mapping_name", "").strip()
         answer = await repeat(
             request,

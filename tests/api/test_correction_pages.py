@@ -7,6 +7,7 @@ from uuid import uuid4
 import fastexcel
 import pytest
 
+from api.imports.corrections_pages import PAGE_SIZE
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.api.test_upload_pages import EXAMPLE
@@ -16,6 +17,7 @@ FILE = (
     b"Artikelnummer;Bezeichnung;Verpackungsgewicht (g);Verpackungsmaterial\r\n"
     b"A-1;Flasche;12,5;plastic\r\nA-2;Deckel;schwer;plastic\r\nA-3;Glas;120;Wodka\r\nA-4;Becher;3;wodka\r\n"
 )
+HEADERS = FILE.partition(b"A-1")[0]
 
 
 @pytest.fixture
@@ -228,3 +230,53 @@ def test_settled_values_of_an_import_are_its_rejected_rows_alone(caller, browser
     report = led_to(caller, browser.post(f"{address}/values", fields))
     assert report["counts"] == {"total": 4, "created": 2, "updated": 0, "unchanged": 0, "rejected": 2}
     assert {sku["sku_code"]: sku["name"] for sku in caller.get("/skus").json()["data"]}["A-1"] == "Flasche"
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_many_rejected_rows_are_corrected_page_by_page_and_one_import_writes_all(caller, browser, lang):
+    """From the page of the dry run to its grid, over two pages that keep what was typed, to one import."""
+    lines = "".join(f"A-{at};Dose {at};{'schwer' if at else '3'};metal\r\n" for at in range(PAGE_SIZE + 6))
+    answer = caller.post("/imports", content=HEADERS + lines.encode(), params={"filename": "l.csv", "dry_run": 1})
+    run(caller, answer.json()["id"])
+    address = f"/imports/{answer.json()['id']}"
+    assert f'{address}/rejected?lang={lang}">' in browser.get(f"{address}?lang={lang}").text.partition('/columns"')[0]
+    first = browser.get(f"{address}/rejected?lang={lang}").text
+    assert re.search(r"\b5 (rejected rows are|lignes rejetées sont|abgelehnte Zeilen stehen)", first)
+    typed = hidden(first) | dict.fromkeys(inputs(first), "2,5") | {"step": "turn"}
+    second = browser.post(f"{address}/rejected?lang={lang}&offset={PAGE_SIZE}", typed).text
+    assert len(inputs(second)) == 5
+    typed = hidden(second) | dict.fromkeys(inputs(second), "4,5")
+    back = browser.post(f"{address}/rejected?lang={lang}", typed | {"step": "turn"}).text
+    assert set(inputs(back).values()) == {"2,5"}
+    assert 'value="4,5"' in back
+    report = led_to(caller, browser.post(f"{address}/rejected?lang={lang}", typed | {"step": "import"}))
+    assert (report["dry_run"], report["counts"]["created"], report["counts"]["rejected"]) == (False, PAGE_SIZE + 6, 0)
+    weights = {sku["sku_code"]: sku["weight_grams"] for sku in caller.get("/skus?limit=200").json()["data"]}
+    assert (weights["A-0"], weights["A-1"], weights[f"A-{PAGE_SIZE + 5}"]) == (3, 2.5, 4.5)
+
+
+@pytest.mark.parametrize(
+    ("lang", "metal", "plastic"),
+    [("en", "metal", "plastic"), ("fr", "métal", "plastique"), ("de", "Metall", "Kunststoff")],
+)
+def test_a_reading_is_changed_beside_it_and_is_the_companys_own_word(caller, browser, lang, metal, plastic):
+    """From the readings of a dry run, by another one, to the next file that has the same text."""
+    data = HEADERS.replace(b"(g)", b"(g);Rest") + "A-1;Dose;3;;Weißblech\r\nA-2;Glas;9;ja;Glas\r\n".encode()
+    answer = caller.post("/imports", content=data, params={"filename": "l.csv", "dry_run": 1})
+    run(caller, answer.json()["id"])
+    address = f"/imports/{answer.json()['id']}"
+    page = unescape(browser.get(f"{address}?lang={lang}").text)
+    table = page.partition('id="readings"')[2].partition("</table>")[0]
+    row = next(row for row in table.split("<tr>") if "Weißblech" in row)
+    assert row.casefold().count(f">{metal}, tinplate<".casefold()) == 1, row
+    assert f'<option value="plastic">{plastic}</option>'.casefold() in row.casefold()
+    name = re.search(r'<select name="(word\.\d+)"', row)[1]
+    rest = next(row for row in page.split("<tr>") if 'name="sku.D"' in row)
+    assert "ja" in rest
+    assert 'class="hint"' in rest
+    report = led_to(caller, browser.post(f"{address}/columns?lang={lang}", hidden(page) | {name: "plastic"}))
+    assert report["dry_run"]
+    assert {each["text"]: each["value"] for each in report["source"]["readings"]}["Weißblech"] == "plastic"
+    assert [word["value"] for word in caller.get("/words").json()["data"]] == ["plastic"]
+    next_file = caller.get(imported(caller, data)).json()
+    assert {each["text"]: each["value"] for each in next_file["source"]["readings"]}["Weißblech"] == "plastic"
