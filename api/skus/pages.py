@@ -18,7 +18,7 @@ from starlette.responses import Response
 from api.http.errors import SHOWN_IN_FORM, HttpRefusal, VersionConflict, http_refusal
 from api.http.service import Service, service_of
 from api.http.writing import Precondition, Write
-from api.imports.pages import answer_with_id, sentences_of, to_import
+from api.imports.pages import answer_with_id, to_import
 from api.pages.concurrency import limited, run_limited
 from api.pages.forms import (
     TRUTHS,
@@ -226,13 +226,23 @@ def _change_page(request: Request, session: Session, form: Form, *, refusal: Htt
         "change.html",
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
-        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        faults=_faults_of_change(refusal, lang),
         given=form,
         once=str(uuid4()),
         count=count,
         address={**_address(request), **({"id": ids} if ids else {})},
         inputs=[form_skus.change_input(field, lang, records) for field in CHANGED_FIELDS],
     )
+
+
+def _faults_of_change(refusal: HttpRefusal | None, lang: str) -> list[tuple[str, str]]:
+    """Return what is wrong at each input; what is about no field alone stands above the form."""
+    names = {field.name for field in CHANGED_FIELDS}
+    faults = []
+    for issue in (refusal.details or ()) if refusal else ():
+        name = str(issue.get("field") or "").removeprefix("fields.").partition("[")[0]
+        faults.append((name if name in names else "", said(issue["message"], lang)))
+    return faults or ([("", said(str(refusal), lang))] if refusal else [])
 
 
 item_router = APIRouter()
