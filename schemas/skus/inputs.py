@@ -412,7 +412,10 @@ ChangedFieldsInput: type[Strict] = model_of(
 class SkuChangesInput(Strict):
     """A change of many SKUs: what is set, and of which; without `ids` of those that the filters leave."""
 
-    fields: ChangedFieldsInput  # type: ignore[valid-type]  # made of the field table
+    fields: Annotated[
+        ChangedFieldsInput,  # type: ignore[valid-type]  # made of the field table
+        PydanticField(description="What is set, at least one field."),
+    ]
     ids: Annotated[
         list[Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]]
         | None,

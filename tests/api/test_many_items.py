@@ -91,7 +91,8 @@ def test_ticked_items_get_a_supplier_and_a_polymer_where_a_part_lacks_them(calle
     report = unescape(browser.get(dry).text)
     assert "change of 1 item.xlsx" in report, "the other lacks nothing"
     done = browser.post(f"{dry}/columns", hidden(report) | {"step": "import"})
-    run(caller, done.headers["Location"].rpartition("/")[2])
+    written = done.headers["Location"].rpartition("/")[2]
+    run(caller, written)
     after = detail(caller, lacking["id"])["components"]
     filled = [part | {"supplier_id": own} for part in before]
     filled[1]["polymer_or_grade"] = "PP"
@@ -177,3 +178,18 @@ def test_a_file_of_a_person_without_names_is_still_asked_about(caller):
     text = b"sku_code;packaging_level\nA-1;sales\n"
     refused = caller.request("POST", "/imports", content=text, params=sent)
     assert (refused.status_code, "missing_column" in refused.text) == (400, True)
+
+
+def test_what_others_changed_since_it_was_shown_is_not_overwritten(caller, browser):
+    sku = caller.made(sku_code="S-1", name="Bottle", components=[CAP])
+    dry = change(caller, {"fields": {"polymer_or_grade": "PP"}, "dry_run": True}).json()["id"]
+    run(caller, dry)
+    caller.made(sku_code="S-1", name="Bottle", components=[CAP | {"weight_g": 9}])
+    page = browser.get(f"/imports/{dry}").text
+    refused = browser.post(f"/imports/{dry}/columns", hidden(page) | {"step": "import"})
+    assert (refused.status_code, "since it was shown: 1." in refused.text) == (400, True)
+    assert detail(caller, sku["id"])["components"][0]["weight_g"] == 9
+    again = change(caller, {"fields": {"polymer_or_grade": "PP"}}).json()["id"]
+    run(caller, again)
+    part = detail(caller, sku["id"])["components"][0]
+    assert (part["weight_g"], part["polymer_or_grade"]) == (9, "PP")
