@@ -50,6 +50,7 @@ LISTS: Final = (
     "/items?market=FR&grade=not_recyclable",
     "/items?offset={deep}",
     "/items/archived",
+    "/items/change",
     "/imports",
     "/review",
     "/documents",

@@ -188,8 +188,15 @@ async def repeat(
         keep_archived=keeps,
         taken_codes=stored.taken_codes or (),
         answers=answers,
+        shown=stored.id if stored.dry_run and not dry_run and _restates_parts(before) else None,
     )
     return await submit(request, write, sent, render)
+
+
+def _restates_parts(mapping: Mapping[str, object]) -> bool:
+    """Return whether a file has the parts of SKUs that are held, as the service writes them for a change of many."""
+    columns = mapping.get("columns")
+    return isinstance(columns, Mapping) and columns.get("name", "") is None and bool(mapping.get("components"))
 
 
 def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None) -> dict[str, object]:
