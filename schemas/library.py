@@ -20,7 +20,7 @@ from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.pages import Pagination
 from schemas.skus.inputs import Strict, one_of, uuid_text, validator
-from schemas.suppliers import address
+from schemas.suppliers import email_address
 
 
 class LibraryComponent(TypedDict):
@@ -171,7 +171,7 @@ class SupplierInput(Strict):
     """Who supplies parts; the mail address is where questions are sent."""
 
     name: Name
-    email: Annotated[str, AfterValidator(validator(address))] | None = None
+    email: Annotated[str, AfterValidator(validator(email_address))] | None = None
     country: Country | None = None
 
 

@@ -23,6 +23,8 @@ from api.http.service import Service, UnknownColumns, read_apart, service_of
 from api.http.writing import Write
 from api.operate.launching import Launch, launch_of_import
 from pipelines.imports.rejections import Edit
+from pipelines.imports.submissions import Answered, Earlier, Submission, ask_columns, keep_file
+from pipelines.imports.submissions import submit as queue
 from pipelines.readers import requests
 from pipelines.readers.requests import RejectedRows, corrected_file_request, rejected_rows_request
 from pipelines.reading.mapping import Words, merged
@@ -43,8 +45,6 @@ from schemas.messages import Message, from_json, message_of, translate
 from schemas.normalise import quote
 from schemas.pages import Pagination
 from schemas.refusals import Refused, require
-from services.imports.submissions import Answered, Earlier, Submission, ask_columns, keep_file
-from services.imports.submissions import submit as queue
 from warehouse.companies import queries as queries_companies
 from warehouse.imports import queries, words
 from warehouse.imports.queries import StoredUpload

@@ -24,6 +24,7 @@ from api.http.writing import JsonWrite, Write
 from api.imports.submissions import Render, submit
 from api.openapi.document import V1, WRITE_ERRORS, body_of, operation
 from api.skus.listing import FilterParameters, Filters, place_of
+from pipelines.imports.submissions import Submission
 from schemas.bounds import first_hundred
 from schemas.imports.types import ImportAccepted
 from schemas.issues import Issue
@@ -42,7 +43,6 @@ from schemas.skus.inputs import (
     parse_body,
 )
 from schemas.skus.types import SkuPatch, VolumeRow
-from services.imports.submissions import Submission
 from services.imports.workbook import ChangeFile, change_file
 from services.skus import listing
 from services.skus.write import WriteOutcome, patch_of, write_records

@@ -19,6 +19,7 @@ from typing import (
 import orjson
 import xlsxwriter
 
+from pipelines.imports.submissions import csv_of
 from pipelines.reading.grid import (
     PART_HELPERS,
     SKU_HELPERS,
@@ -44,7 +45,6 @@ from schemas.skus.types import Component, Substances
 from schemas.texts import as_cell
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from schemas.words import fold
-from services.imports.submissions import csv_of
 from warehouse.imports import words
 from warehouse.operate.sessions import Connection
 from warehouse.skus import portfolio
