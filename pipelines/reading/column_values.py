@@ -214,6 +214,28 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     return names
 
 
+_MOST_NAMED: Final = 20
+"""Most columns that one sentence names."""
+
+
+def issue_of_several(name: str, columns: Sequence[Column], header: Searched) -> Issue:
+    """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
+    where = ", ".join(f"{quote(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
+    where += ", …" if len(columns) > _MOST_NAMED else ""
+    likely = best_fitting(columns, header)
+    if likely is None:
+        message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
+        return Issue("ambiguous_column", message, name, could_be=[name])
+    message = Message(
+        "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: mapping={mapping}.",
+        where=where,
+        name=name,
+        mapping={"columns": {name: letter(likely.position)}},
+    )
+    message, answer = with_answer(message, of_components=header.table == "component")
+    return Issue("ambiguous_column", message, name, kind="column", could_be=[name], answer=answer)
+
+
 def issues_of_missing(names: Sequence[str], header: Searched, columns: Sequence[Column]) -> list[Issue]:
     """Return why a table without columns of these fields is not read; `columns` are those that it has."""
     taken = [column.position for column in columns]

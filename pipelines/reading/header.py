@@ -19,9 +19,9 @@ import polars as pl
 from pipelines.reading.column_values import (
     ROWS_SEARCHED,
     Searched,
-    best_fitting,
     find_possible_materials,
     form_refusal,
+    issue_of_several,
     issues_of_missing,
     unknown_weights,
     watched_columns,
@@ -62,7 +62,6 @@ from pipelines.reading.grid import (
     with_component_prefix,
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
-from pipelines.reading.questions import with_answer
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -319,8 +318,6 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
     return f"{cell} ({said})" if said else cell
 
 
-_MOST_NAMED: Final = 20
-"""Most columns that one sentence names."""
 _LONGEST_SEEN: Final = 500
 _SHARED_WITH_PRODUCT: Final = frozenset(
     {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
@@ -500,27 +497,9 @@ def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Is
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
-            issues.append(_ambiguous(name, best, header))
+            issues.append(issue_of_several(name, best, header))
         kept.append(best[0])
     return kept
-
-
-def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
-    """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
-    where = ", ".join(f"{quote(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
-    where += ", …" if len(columns) > _MOST_NAMED else ""
-    likely = best_fitting(columns, header)
-    if likely is None:
-        message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
-        return Issue("ambiguous_column", message, name, could_be=[name])
-    message = Message(
-        "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: mapping={mapping}.",
-        where=where,
-        name=name,
-        mapping={"columns": {name: letter(likely.position)}},
-    )
-    message, answer = with_answer(message, of_components=header.table == "component")
-    return Issue("ambiguous_column", message, name, kind="column", could_be=[name], answer=answer)
 
 
 def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Container[str]) -> list[Column]:
