@@ -132,6 +132,8 @@ def test_a_supplier_of_a_row_without_parts_is_not_read_and_not_asked_about(calle
     assert report["source"]["asked"] == []
     assert [column["header"] for column in report["source"]["ignored"]] == ["supplier_name"]
     assert stored(caller)["N-1"]["components"] == []
+    refused = caller.post(f"/imports/{first}/repeat", {"mapping": {"columns": {"supplier_id": "supplier_name"}}})
+    assert [issue["code"] for issue in refused.json()["details"]] == ["invalid_mapping"]
 
 
 def test_one_confirmation_on_the_page_of_an_import_makes_all_records(caller, browser):
