@@ -179,9 +179,8 @@ _USES: Final = {
             OR (packing_site_id IS NOT NULL AND manufacturing_site_id IS NULL)
     ) AS places GROUP BY 1""",
     "supplier": """SELECT used, count(*) FROM (
-        SELECT named[1]::uuid AS used
-        FROM skus, regexp_matches(components::text, '"supplier_id": ?"([0-9a-f-]{36})"', 'g') AS named
-        WHERE strpos(components::text, '"supplier_id"') > 0
+        SELECT left(part, 36)::uuid AS used
+        FROM skus, unnest((string_to_array(components::text, '"supplier_id":"'))[2:]) AS part
         UNION ALL SELECT supplier_id FROM library_components WHERE supplier_id IS NOT NULL
     ) AS parts GROUP BY 1""",
 }

@@ -6,6 +6,7 @@ Both are here so that a process loads one file less. An operator adds records by
 from collections.abc import Sequence
 from functools import partial
 from typing import Final, TypeVar
+from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from starlette.responses import Response
 
 from api.http.answers import json_of, revalidated
 from api.http.auth import Credential, Presented, read_page
-from api.http.parameters import DryRun, Limit, NameLike, Offset
+from api.http.parameters import DryRun, Limit, NameLike, Offset, RecordId
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite
@@ -34,6 +35,7 @@ from schemas.library import (
     SiteInput,
     SiteListResponse,
     SiteResult,
+    SupplierInput,
 )
 from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
@@ -138,6 +140,39 @@ def post_site(received: JsonWrite, dry_run: DryRun) -> Response:
 def post_component(received: JsonWrite, dry_run: DryRun) -> Response:
     """Works like `POST /brands`, by `code`. A component line that names its id takes from it what the line omits."""
     return _added(received, "library_component", LibraryComponentInput, dry_run=dry_run)
+
+
+@router.post("/suppliers", include_in_schema=False)
+def post_supplier(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Works like `POST /brands`: the company has one supplier of a name."""
+    return _added(received, "supplier", SupplierInput, dry_run=dry_run)
+
+
+@router.put("/brands/{id}", include_in_schema=False)
+def put_brand(received: JsonWrite, brand_id: RecordId) -> Response:
+    """Change a brand to these values; what is left out is emptied, and what uses it names it by its new name."""
+    return _changed(received, "brand", brand_id)
+
+
+@router.put("/sites/{id}", include_in_schema=False)
+def put_site(received: JsonWrite, site_id: RecordId) -> Response:
+    """Works like `PUT /brands/{id}`."""
+    return _changed(received, "site", site_id)
+
+
+@router.put("/suppliers/{id}", include_in_schema=False)
+def put_supplier(received: JsonWrite, supplier_id: RecordId) -> Response:
+    """Works like `PUT /brands/{id}`."""
+    return _changed(received, "supplier", supplier_id)
+
+
+def _changed(received: JsonWrite, kind: str, record_id: UUID) -> Response:
+    write, body = received.admitted()
+
+    def put(conn: Connection) -> JsonObject:
+        return change(conn, write.actor, kind, record_id, parse_body(INPUTS[kind], body).model_dump())
+
+    return write.answer(fingerprint(body), put, lambda record: json_of({"data": record}))
 
 
 def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_run: bool) -> Response:

@@ -188,9 +188,16 @@ def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) ->
 
 
 def _without_helpers(sheet: Sheet) -> Sheet:
-    """Return the table without the columns that describe parts, unless the mapping says that they are of the SKU."""
+    """Return the table without the columns that describe parts, unless the mapping says that they are of the SKU.
+
+    Refuse a mapping that gives a supplier to rows without parts.
+    """
     told = [c for c in sheet.columns if choice_for(c, sheet.mapped.quantity) is not None]
-    suppliers = [letter(column.position) for column in sheet.columns if _is_of_parts(column)]
+    suppliers = {letter(column.position): column for column in sheet.columns if _is_of_parts(column)}
+    if any(column.mapped for column in suppliers.values()):
+        raise invalid_mapping(
+            Message("A supplier is of parts, and no row of this table has one; leave supplier_id out.")
+        )
     open_questions = tuple(about for about in sheet.questions if about["column"] not in suppliers)
     unwanted = [c.name for c in sheet.columns if (c.name in _COMPONENT_HELPERS and c not in told) or _is_of_parts(c)]
     return replace(sheet, questions=open_questions).without(unwanted)

@@ -132,6 +132,8 @@ def test_a_supplier_of_a_row_without_parts_is_not_read_and_not_asked_about(calle
     assert report["source"]["asked"] == []
     assert [column["header"] for column in report["source"]["ignored"]] == ["supplier_name"]
     assert stored(caller)["N-1"]["components"] == []
+    refused = caller.post(f"/imports/{first}/repeat", {"mapping": {"columns": {"supplier_id": "supplier_name"}}})
+    assert [issue["code"] for issue in refused.json()["details"]] == ["invalid_mapping"]
 
 
 def test_one_confirmation_on_the_page_of_an_import_makes_all_records(caller, browser):
@@ -141,3 +143,25 @@ def test_one_confirmation_on_the_page_of_an_import_makes_all_records(caller, bro
     assert answer.status_code == 303
     run(caller, answer.headers["Location"].rpartition("/")[2])
     assert (sorted(uses(browser, "supplier")), list(uses(browser, "brand"))) == (["Glas Nord", "Verre SA"], ["Aqua"])
+
+
+def test_a_program_adds_a_supplier_and_changes_records_as_the_pages_do(caller, join):
+    made = caller.post("/suppliers", {"name": "Glas Nord", "email": "q@glas.example", "country": "de"})
+    assert (made.status_code, made.json()["outcome"], made.json()["data"]["country"]) == (201, "created", "DE")
+    path = f"/suppliers/{made.json()['data']['id']}"
+    changed = caller.put(path, {"name": "Glas Süd"})
+    assert (changed.status_code, changed.json()["data"]["name"], changed.json()["data"]["email"]) == (
+        200,
+        "Glas Süd",
+        None,
+    )
+    assert caller.put(path, {"name": "Glas Süd"}).json() == changed.json(), "nothing differs"
+    assert caller.post("/suppliers", {"name": "Ver SA"}).status_code == 201
+    [issue] = caller.put(path, {"name": "ver sa"}).json()["details"]
+    assert (issue["field"], issue["code"]) == ("name", "invalid_format")
+    assert caller.put(path, {"name": "A", "roles": []}).json()["details"][0]["code"] == "unknown_field"
+    assert caller.put(path.replace("suppliers", "brands"), {"name": "A"}).status_code == 404
+    assert join().put(path, {"name": "A"}).status_code == 404
+    assert join(scopes=("read",)).put(path, {"name": "A"}).json()["error"] == "insufficient_scope"
+    actions = [entry["action"] for entry in caller.get("/audit-log").json()["data"]]
+    assert actions.count("supplier.updated") == 1

@@ -47,6 +47,7 @@ FOR_PERSONS: Final = (
     "document",
     "item-documents",
     "suppliers",
+    "library",
     "supplier",
     "supplier-requests",
     "enquiries",
@@ -58,6 +59,7 @@ FOR_PERSONS: Final = (
 )
 """Names of the pages for signed-in persons; the others are for everybody."""
 WITHOUT_PICTURE: Final = (
+    "library",
     "portfolio-records",
     "new",
     "copy",
@@ -190,6 +192,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "document": f"/documents/{doc['id']}",
         "item-documents": f"/items/{item}/documents",
         "suppliers": "/suppliers",
+        "library": "/library",
         "supplier": "/suppliers?name=Pr%C3%A9formes%20du%20Rh%C3%B4ne",
         "supplier-requests": "/supplier-requests?sku=WTR-50",
         "enquiries": "/enquiries",
