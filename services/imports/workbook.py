@@ -409,9 +409,7 @@ def _filled_graphs(
     polymer = parts.get("polymer_or_grade")
     material = None if polymer is None else read_material(polymer, "material_family")
     if polymer is not None and material is None:
-        sentence = Message(
-            "{text} is no known polymer, grade or alloy; write for example PP or PET.", text=quote(polymer)
-        )
+        sentence = Message("{text} is no known polymer or grade; write for example PP or PET.", text=quote(polymer))
         raise Refused([Issue("not_in_vocabulary", sentence, "polymer_or_grade")])
     for row in portfolio.of_codes(conn, codes):
         lines, is_filled = list(component_cells(row)), False

@@ -66,9 +66,9 @@ def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[E
 
 
 def codes(place: Place, search: Search, finding: Finding, *, most: int) -> list[str]:
-    """Return the codes of the whole list, at most so many. Raise `Refused`."""
+    """Return the codes of the whole list, at most so many, in no order. Raise `Refused`."""
     with _prepared(place, search, finding) as (conn, wanted):
-        return [item["sku_code"] for item in skus.rows(conn, wanted, place.clock.now(), most=most)]
+        return skus.codes(conn, wanted, place.clock.now(), most=most)
 
 
 @contextmanager

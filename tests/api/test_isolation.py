@@ -37,6 +37,8 @@ OF_NO_RECORD = {
     "GET /figures/items",
     "GET /items/new",
     "POST /items/new",
+    "GET /items/change",
+    "POST /items/change",
     "GET /account",
     "GET /account/second-factor",
     "POST /account/second-factor",

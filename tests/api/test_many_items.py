@@ -184,7 +184,7 @@ def test_what_others_changed_since_it_was_shown_is_not_overwritten(caller, brows
     sku = caller.made(sku_code="S-1", name="Bottle", components=[CAP])
     dry = change(caller, {"fields": {"polymer_or_grade": "PP"}, "dry_run": True}).json()["id"]
     run(caller, dry)
-    caller.made(sku_code="S-1", name="Bottle", components=[CAP | {"weight_g": 9}])
+    caller.post("/skus", {"sku_code": "S-1", "name": "Bottle", "components": [CAP | {"weight_g": 9}]})
     page = browser.get(f"/imports/{dry}").text
     refused = browser.post(f"/imports/{dry}/columns", hidden(page) | {"step": "import"})
     assert (refused.status_code, "since it was shown: 1." in refused.text) == (400, True)

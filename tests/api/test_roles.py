@@ -57,6 +57,8 @@ ABOVE_VIEWER = {
     "POST /words": "editor",
     "GET /items/new": "editor",
     "POST /items/new": "editor",
+    "GET /items/change": "editor",
+    "POST /items/change": "editor",
     "GET /items/{id}/copy": "editor",
     "GET /items/{id}/edit": "editor",
     "POST /items/{id}/edit": "editor",

@@ -229,6 +229,12 @@ def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Itera
         yield from cast(Iterator[ExportedSku], cursor.execute(query, search.parameters(now)))
 
 
+def codes(conn: Connection, search: Search, now: datetime, *, most: int) -> list[str]:
+    """Return the codes of the SKUs of the whole list, at most so many, in no order."""
+    query = f"WITH {_chosen(search)} SELECT sku_code FROM chosen JOIN skus USING (id) LIMIT {most:d}"
+    return [code for (code,) in conn.execute(query, search.parameters(now))]
+
+
 def _order(search: Search) -> str:
     direction = "DESC" if search.sort.startswith("-") else "ASC"
     return f"skus.key {direction} NULLS LAST, skus.id"
