@@ -30,6 +30,8 @@ from api.operate.program import (
     locale_language,
     show,
 )
+from pipelines.imports import folders
+from pipelines.imports.folders import Folder
 from pipelines.imports.rejections import as_csv, as_workbook, rejected_tables
 from pipelines.reading.mapping import merged
 from schemas.imports.inputs import OwnWordsInput
@@ -42,8 +44,7 @@ from schemas.skus.inputs import Archived, parse_body
 from schemas.suppliers import email_address
 from services.imports import words as words_imports
 from services.imports.workbook import template
-from warehouse.imports import folders, words
-from warehouse.imports.folders import Folder, FolderError
+from warehouse.imports import words
 from warehouse.operate.settings import Settings
 
 _POLL_SECONDS: Final = 1.0
@@ -354,7 +355,7 @@ FolderPath = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder, 
 def list_folders(data_dir: Path | None) -> JsonObject:
     """List the watched folders."""
     with as_operator(data_dir):
-        return {"folders": [_shown(folder) for folder in _folders(Settings.load(data_dir=data_dir).data_dir)]}
+        return {"folders": [_shown(folder) for folder in folders.load(Settings.load(data_dir=data_dir).data_dir)]}
 
 
 @command(folders_app, "add")
@@ -371,44 +372,27 @@ def add_folder(
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         if words.recall(connection, company, mapping) is None:
             raise Refusal(f"The company keeps no mapping under the name {mapping}.")
-    others = _folders(place)
-    try:
-        new = Folder(company, path, mapping, None if mail is None else email_address(mail))
-        folders.check(path, others, place)
-    except (Unfit, FolderError) as fault:
-        raise Refusal(str(fault)) from None
     if not path.is_dir() or not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise Refusal(f"{path} is no folder that this account may read and write.")
-    if any(other.path.exists() and path.samefile(other.path) for other in others):
-        raise Refusal(f"{path} is a watched folder by another name; `pcds folder list` shows those that are.")
-    folders.save(place, [*others, new])
+    try:
+        new = Folder(company, path, mapping, None if mail is None else email_address(mail))
+    except Unfit as unfit:
+        raise Refusal(str(unfit)) from None
+    folders.save(place, [*folders.load(place), new])
     return _shown(new)
 
 
 @command(folders_app, "remove")
 def remove_folder(data_dir: Path | None, *, folder: FolderPath) -> JsonObject:
     """Watch a folder no more; its files stay, those in `taken` as they are."""
-    path, place = folder.resolve(), Settings.load(data_dir=data_dir).data_dir
+    place = Settings.load(data_dir=data_dir).data_dir
     with as_operator(data_dir):
-        others = _folders(place)
-    gone = next((other for other in others if other.path == path), None)
-    if gone is None:
-        raise Refusal(f"{path} is not watched; `pcds folder list` shows those that are.")
-    folders.save(place, [other for other in others if other != gone])
+        watched = {other.path: other for other in folders.load(place)}
+    if (gone := watched.pop(folder.resolve(), None)) is None:
+        raise Refusal(f"{folder} is not watched; `pcds folder list` shows those that are.")
+    folders.save(place, [*watched.values()])
     return _shown(gone)
 
 
-def _folders(data_dir: Path) -> list[Folder]:
-    try:
-        return folders.load(data_dir)
-    except FolderError as fault:
-        raise Refusal(str(fault)) from None
-
-
 def _shown(folder: Folder) -> JsonObject:
-    return {
-        "folder": str(folder.path),
-        "company_id": str(folder.company_id),
-        "mapping_name": folder.mapping_name,
-        "mail": folder.mail_to,
-    }
+    return folder._asdict() | {"path": str(folder.path), "company_id": str(folder.company_id)}

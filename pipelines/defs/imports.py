@@ -40,7 +40,6 @@ from schemas.vocabularies import Outcome
 from warehouse.catalogue import served_markets
 from warehouse.companies.queries import counters
 from warehouse.imports import claims
-from warehouse.imports import folders as watched
 from warehouse.imports.claims import Claim
 from warehouse.imports.queries import status
 from warehouse.operate.objects import NoSuchObject, Objects
@@ -370,22 +369,21 @@ def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows:
 def taken_files(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Submit the files that were taken from the company's watched folders, and put those away whose imports ended."""
     company_id, about = company_of_run(context, resources.postgres)
-    outcomes: Counter[str] = Counter()
-    for folder in watched.load(resources.settings.data_dir):
-        if folder.company_id != company_id:
+    outcomes, faults = Counter[str](), list[str]()
+    for folder in folders.load(resources.settings.data_dir):
+        if folder.company_id != company_id or not folder.path.is_dir():
             continue
-        with resources.postgres.turn(f"folder {folder.id}") as is_ours:
-            work = folders.Work(
-                resources.postgres,
-                resources.object_store,
-                resources.file_readers,
-                resources.clock,
-                resources.settings,
-                folder,
-            )
+        pool, objects, clock = resources.postgres, resources.object_store, resources.clock
+        work = folders.Work(pool, objects, resources.file_readers, clock, resources.settings, folder)
+        with pool.turn(f"folder {folder.id}") as is_ours:
             for taken in folders.under_way(folder) if is_ours else ():
                 proceed()
-                outcomes[work.go_on(taken)] += 1
+                try:
+                    outcomes[work.go_on(taken)] += 1
+                except Exception as fault:  # one file holds up no other
+                    faults.append(f"{taken.folder}: {fault}")
+    if faults:
+        raise dg.Failure(" ".join(faults))
     return {**about, **{f"files_{outcome}": count for outcome, count in outcomes.items()}}
 
 

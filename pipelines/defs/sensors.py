@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 import dagster as dg
 
@@ -29,12 +30,11 @@ from pipelines.due import WantedRun
 from pipelines.engine import tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
-from pipelines.imports.folders import Look, look
+from pipelines.imports import folders
 from warehouse import suppliers
 from warehouse.changes import webhooks
-from warehouse.imports import folders as watched
+from warehouse.companies.queries import slug_of
 from warehouse.imports.claims import open_imports
-from warehouse.imports.folders import Folder, FolderError
 from warehouse.operate.clock import Clock
 
 _POLL_SECONDS: Final = 4
@@ -43,7 +43,6 @@ OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
 WATCH_SECONDS: Final = 15
 """How often watched folders are looked at: a file waits for two looks at least."""
-_NO_FOLDER: Final = "No folder is watched; `pcds folder add` names one."
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 _sensor: Final = partial(
@@ -155,26 +154,26 @@ def watched_folders(
     context: dg.SensorEvaluationContext, postgres: Postgres, settings: ServiceSettings
 ) -> dg.SensorResult:
     """Request one run a company with taken files. The cursor has the files that wait: a file rests over two looks."""
-    now, looks, faults = Clock().now(), dict[Folder, Look](), list[str]()
-    seen = json.loads(context.cursor or "{}")
-    try:
-        folders = watched.load(settings.data_dir)
-    except FolderError as fault:
-        return dg.SensorResult(skip_reason=str(fault))
-    for folder in folders:
+    now, waiting, companies, faults = Clock().now(), dict[str, str](), set[UUID](), list[str]()
+    for folder in folders.load(settings.data_dir):
         try:
-            looks[folder] = look(folder, seen, now.timestamp())
-        except (FolderError, OSError) as fault:
+            waiting |= folders.take(folder, json.loads(context.cursor or "{}"), now.timestamp())
+            if folders.has_work(postgres, folder):
+                companies.add(folder.company_id)
+        except (folders.FolderError, OSError) as fault:
             faults.append(str(fault))
             context.log.warning(str(fault))
-    wanted = due.folder_runs(postgres, looks, now)
+    with postgres.system() as conn:
+        slugs = slug_of(conn, sorted(companies)) if companies else {}
+    wanted = due.messages(
+        suppliers.Due(company_id, slug, f"{now:%Y%m%dT%H%M%S.%f}") for company_id, slug in slugs.items()
+    )
     requests = due.requests_of_companies(context.instance, import_folders.name, wanted)
-    waiting = {file: state for seen_now in looks.values() for file, state in seen_now.waiting.items()}
-    idle = f"No file is to be taken or put away in {len(looks)} folders; {len(waiting)} are left to come to rest."
+    idle = f"No file is to be taken or put away; {len(waiting)} are left to come to rest."
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=due.partition_requests(context.instance, requests),
-        skip_reason=None if requests else " ".join([*faults, idle if folders else _NO_FOLDER]),
+        skip_reason=None if requests else " ".join([*faults, idle]),
         cursor=json.dumps(waiting),
     )
 

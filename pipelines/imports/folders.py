@@ -8,17 +8,15 @@ of it is first noted beside it (`.outcome`), then told in a text, the file moves
 import json
 import os
 import stat
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from errno import ELOOP
+from errno import EACCES, ELOOP
 from hashlib import sha256
+from itertools import combinations
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, cast
-from uuid import UUID, uuid4
+from typing import Final, NamedTuple
+from uuid import UUID, uuid4, uuid5
 
 import structlog
 from uuid_utils import uuid7
@@ -37,42 +35,77 @@ from schemas.imports.types import PolledReport
 from schemas.normalise import Unfit
 from schemas.refusals import Refused
 from warehouse.imports import queries, words
-from warehouse.imports.folders import Folder, FolderError
 from warehouse.operate import whole_files
 from warehouse.operate.clock import Clock
 from warehouse.operate.objects import Objects
 from warehouse.operate.sessions import Pool
-from warehouse.operate.settings import Settings
+from warehouse.operate.settings import Settings, SettingsError
 
-REST_SECONDS: Final = 5.0
+_REST_SECONDS: Final = 5.0
 """How old the last change of a file must be, beside being the same at two looks."""
-MOST_TAKEN: Final = 50
-"""Most files of a folder that are under way; the next ones wait where they are."""
-MOST_SEEN: Final = 500
-"""Most waiting files that are remembered from one look to the next."""
-MAIL_AGAIN_SECONDS: Final = 600.0
-MAIL_GIVEN_UP_SECONDS: Final = 86_400.0
-"""How long after the outcome a mail is tried."""
+_MOST: Final = 50
+"""Most files of a folder that are under way, and ten times as many that are remembered while they wait."""
 _UNFINISHED: Final = (".part", ".tmp", ".filepart")
 """Ends of names under which programs write what they rename when it is whole."""
-_TAKEN, _NOTE = "taken", ".outcome"
 _LISTED: Final = 20
 _LONGEST_NAME: Final = 200
 """Bytes of a name to which more can be added."""
 
-LOOK_SECONDS: Final = 10.0
-"""How long a folder may take to answer."""
-
 log = structlog.get_logger(__name__)
-_looks: Final[dict[Path, Future["Look"]]] = {}
-"""The last look at each folder."""
+
+
+_FILE: Final = "folders.json"
+
+
+class FolderError(SettingsError):
+    """A folder cannot be watched, or the list of folders cannot be read; `str()` is a sentence that says why."""
+
+
+class Folder(NamedTuple):
+    """A watched folder, by its real path, and the name of the company's kept mapping; `mail_to` hears of each file."""
+
+    company_id: UUID
+    path: Path
+    mapping_name: str
+    mail_to: str | None
+
+    @property
+    def id(self) -> UUID:
+        """Return what imports name as their sender."""
+        return uuid5(self.company_id, str(self.path))
+
+
+def load(data_dir: Path) -> list[Folder]:
+    """Return the folders that the operator has given. Raises `FolderError`."""
+    try:
+        rows = json.loads((data_dir / _FILE).read_bytes())
+        return _apart([Folder(UUID(row[0]), Path(row[1]), *row[2:]) for row in rows], data_dir)
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, LookupError):
+        raise FolderError(f"{_FILE} in the data directory cannot be read; `pcds folder` writes it.") from None
+
+
+def save(data_dir: Path, folders: list[Folder]) -> None:
+    """Store the folders in place of the earlier ones. Raises `FolderError`."""
+    data = json.dumps(_apart(folders, data_dir), default=str, indent=1).encode()
+    whole_files.replace(data_dir / _FILE, data, whole_files.PRIVATE)
+
+
+def _apart(folders: list[Folder], data_dir: Path) -> list[Folder]:
+    """Return the folders, none of which is, holds or is in another one or the data directory. Raises `FolderError`."""
+    paths = [data_dir.resolve(), *(folder.path for folder in folders)]
+    for one, other in combinations(paths, 2):
+        if one.is_relative_to(other) or other.is_relative_to(one):
+            raise FolderError(f"{other} is, holds or is in {one}: a file in it would belong to two.")
+    return folders
 
 
 class Taken(NamedTuple):
-    """A file under way: the folder of its import's id, and the file in it; None where it has been put away."""
+    """A file under way: the folder of its import's id, and the file's name; None where it has been put away."""
 
     folder: Path
-    file: Path | None
+    name: str | None
 
     @property
     def import_id(self) -> UUID:
@@ -82,17 +115,7 @@ class Taken(NamedTuple):
     @property
     def note(self) -> Path:
         """Return the file with the outcome."""
-        return self.folder / _NOTE
-
-
-class Outcome(NamedTuple):
-    """What came of a file: the folder for it, its name there, what is said of it, and when it ended, in seconds."""
-
-    folder: Literal["done", "failed"]
-    name: str
-    subject: str
-    text: str
-    at: float
+        return self.folder / ".outcome"
 
 
 def own_folder(folder: Folder, name: str) -> Path:
@@ -103,7 +126,8 @@ def own_folder(folder: Folder, name: str) -> Path:
     inner = folder.path / name
     if not folder.path.is_dir():
         raise FolderError(f"{folder.path} is no folder.")
-    inner.mkdir(exist_ok=True) if not inner.is_symlink() else None
+    if not inner.is_symlink():
+        inner.mkdir(exist_ok=True)
     if inner.resolve() != inner:
         raise FolderError(f"{inner} leads elsewhere; no link is followed.")
     return inner
@@ -114,80 +138,47 @@ def take(folder: Folder, seen: Mapping[str, str], now: float) -> dict[str, str]:
 
     A name is taken once its last file is put away. Raises `FolderError`, and `OSError` where rights are missing.
     """
-    place, waiting = own_folder(folder, _TAKEN), dict[str, str]()
+    place, waiting = own_folder(folder, "taken"), dict[str, str]()
     for left in place.iterdir():
         with suppress(OSError):  # a kill before or after all work leaves an empty folder; others stay
             left.rmdir()
-    busy = {taken.file.name for taken in under_way(folder) if taken.file is not None}
+    busy = {taken.name for taken in under_way(folder)} - {None}
     for name in sorted(os.listdir(folder.path)):  # noqa: PTH208  (names, not paths)
-        if name.startswith(".") or name.lower().endswith(_UNFINISHED) or name in busy:
+        if name.startswith(".") or name.lower().endswith(_UNFINISHED) or name in busy or len(waiting) == 10 * _MOST:
             continue
         file = folder.path / name
-        try:
+        with suppress(FileNotFoundError):
             state = file.lstat()
-        except FileNotFoundError:
-            continue
-        if not (stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode)) or len(waiting) == MOST_SEEN:
-            continue
-        looks = f"{state.st_size}/{state.st_mtime_ns}/{state.st_ino}"
-        if seen.get(str(file)) != looks or 0 <= now - state.st_mtime < REST_SECONDS or len(busy) >= MOST_TAKEN:
-            waiting[str(file)] = looks
-            continue
-        taken = place / str(uuid7())
-        taken.mkdir()
-        file.rename(taken / name)
-        busy.add(name)
+            if not (stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode)):
+                continue
+            looks = f"{state.st_size}/{state.st_mtime_ns}/{state.st_ino}"
+            is_at_rest = seen.get(str(file)) == looks and not 0 <= now - state.st_mtime < _REST_SECONDS
+            if not is_at_rest or len(busy) >= _MOST:
+                waiting[str(file)] = looks
+                continue
+            taken = place / str(uuid7())
+            taken.mkdir()
+            file.rename(taken / name)
+            busy.add(name)
     return waiting
 
 
 def under_way(folder: Folder) -> Iterator[Taken]:
     """Yield the files that are taken and not wholly put away, in their order."""
-    for inner in sorted(own_folder(folder, _TAKEN).iterdir()):
-        with suppress(ValueError, FileNotFoundError):  # a folder of somebody else's, or one that a run has just removed
+    for inner in sorted(own_folder(folder, "taken").iterdir()):
+        with suppress(ValueError, OSError):  # a folder of somebody else's, or one that a run has just removed
             UUID(inner.name)
-            taken = Taken(inner, next((file for file in inner.iterdir() if not file.name.startswith(".")), None))
-            if taken.file is not None or taken.note.exists():
+            names = [name for name in os.listdir(inner) if name != ".outcome"]  # noqa: PTH208  (names, not paths)
+            taken = Taken(inner, min(names, default=None))
+            if names or taken.note.exists():
                 yield taken
 
 
-class Look(NamedTuple):
-    """What a look at a folder has seen: the files that wait (`take`), the imports of those that are taken."""
-
-    waiting: Mapping[str, str]
-    imports: Sequence[UUID]
-    has_due_mails: bool
-
-
-def look(folder: Folder, seen: Mapping[str, str], now: float) -> Look:
-    """Look at a folder and take what has come to rest; raise as `take`, and where the folder does not answer in time.
-
-    A share that hangs keeps its own thread and nobody else: it is not looked at again before it has answered.
-    """
-    if folder.path in _looks and not _looks[folder.path].done():
-        raise FolderError(f"{folder.path} does not answer.")
-    outcome: Future[Look] = Future()
-    _looks[folder.path] = outcome
-
-    def settle() -> None:
-        try:
-            waiting, taken = take(folder, seen, now), list(under_way(folder))
-            imports = [one.import_id for one in taken if one.file is not None]
-            mails = any(_is_mail_due(one, now) for one in taken if one.file is None)
-            outcome.set_result(Look(waiting, imports, mails))
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=settle, name="folder", daemon=True).start()
-    try:
-        return outcome.result(LOOK_SECONDS)
-    except FutureTimeout:
-        raise FolderError(f"{folder.path} does not answer.") from None
-
-
-def _is_mail_due(taken: Taken, now: float) -> bool:
-    with suppress(FileNotFoundError):
-        return not 0 <= now - taken.note.stat().st_mtime < MAIL_AGAIN_SECONDS
-    return False
+def has_work(pool: Pool, folder: Folder) -> bool:
+    """Return whether there is a file to submit, to put away or to mail of."""
+    import_ids = [taken.import_id for taken in under_way(folder)]
+    with pool.company(folder.company_id) as conn:
+        return len(queries.unfinished(conn, import_ids)) < len(import_ids)
 
 
 class Work(NamedTuple):
@@ -201,62 +192,52 @@ class Work(NamedTuple):
     folder: Folder
 
     def go_on(self, taken: Taken) -> str:
-        """Do what is next for a file; return what that was: submitted, waiting, done or failed. Raises `OSError`."""
+        """Do what is next for a file; return what that was: submitted, waiting, done or failed."""
         if not taken.note.exists():
             with self.pool.company(self.folder.company_id) as conn:
                 report = queries.status(conn, taken.import_id, limit=_LISTED, offset=0)
-            if report is not None and report["finished_at"] is None:
+            if report is None:
+                folder, says = self._submit(taken)
+            elif report["finished_at"] is None:
                 return "waiting"
-            outcome = self._submit(taken) if report is None else self._ended(taken, report)
-            if outcome is None:
-                return "submitted"
-            whole_files.replace(taken.note, json.dumps(outcome).encode())
-        outcome = Outcome(*json.loads(taken.note.read_bytes()))
-        if taken.file is not None:
-            place = own_folder(self.folder, outcome.folder)
-            said = outcome.text.encode("utf-8", "replace")
-            whole_files.replace(place / f"{outcome.name}.txt", said)
-            taken.file.rename(place / outcome.name)
-        if self._mailed(taken, outcome):
-            taken.note.unlink()
-            with suppress(OSError):  # a look has removed it
-                taken.folder.rmdir()
-        return outcome.folder
+            else:
+                folder, says = self._ended(report)
+            if folder == "submitted":
+                return folder
+            whole_files.replace(taken.note, json.dumps(self._outcome(taken, folder, says)).encode())
+        folder, name, text = json.loads(taken.note.read_bytes())
+        if taken.name is not None:
+            place = own_folder(self.folder, folder)
+            whole_files.replace(place / f"{name}.txt", text.encode())
+            (taken.folder / taken.name).rename(place / name)
+        self._mail(taken, text)
+        taken.note.unlink()  # the next look removes the folder
+        return str(folder)
 
-    def _submit(self, taken: Taken) -> Outcome | None:
-        """Submit a file as an upload is; return why it became no import, or None where it did."""
+    def _submit(self, taken: Taken) -> tuple[str, list[str]]:
+        """Submit a file as an upload is; return that, or why it became no import."""
+        company_id, name = self.folder.company_id, self.folder.mapping_name
+        sender = Origin("system", str(self.folder.id), f"Folder {self.folder.path.name}", str(uuid4()))
         try:
-            data = _bytes_of(cast(Path, taken.file))
-            filename = own_name(_name(taken))
-        except (FolderError, Unfit) as refused:
-            return self._outcome(taken, "failed", [str(refused)])
-        company_id, now = self.folder.company_id, self.clock.now()
-        name = f"Folder {self.folder.path.name}"
-        actor = Actor(company_id, Origin("system", str(self.folder.id), name, str(uuid4())), now)
-        with self.pool.company(company_id) as conn:
-            mapping = words.recall(conn, company_id, self.folder.mapping_name)
-            own_words = words.for_reading(conn)
-            before = queries.last_written(conn, self.folder.id, filename)
-        if before is not None and before.sha256 == sha256(data).hexdigest():
-            says = f"These bytes were imported already under this name, by import {before.id}; nothing was written."
-            return self._outcome(taken, "done", [says])
-        if mapping is None:
-            says = f"The company keeps no mapping under the name {self.folder.mapping_name}; keep it, or name another."
-            return self._outcome(taken, "failed", [says])
-        sent = Submission(data, filename, dry_run=False, mapping=mapping, mapping_name=self.folder.mapping_name)
-        try:
-            self._queue(actor, sent, taken.import_id, own_words)
-        except ReadingRefused as refused:
-            return self._outcome(taken, "failed", [str(issue.message) for issue in refused.issues])
-        except Refused as refused:
-            return self._outcome(taken, "failed", [str(issue.message) for issue in refused.issues])
-        except PlanLimitReached as reached:
-            return self._outcome(taken, "failed", [str(reached)])
-        return None
+            data, filename = _bytes_of(taken.folder / (taken.name or "")), own_name(_shown(taken.name or ""))
+            with self.pool.company(company_id) as conn:
+                mapping = words.recall(conn, company_id, name)
+                own_words = words.for_reading(conn)
+                before = queries.last_written(conn, self.folder.id, filename)
+            if before is not None and before[1] == sha256(data).hexdigest():
+                says = f"These bytes were imported already under this name, by import {before[0]}; nothing was written."
+                return "done", [says]
+            if mapping is None:
+                raise FolderError(f"The company keeps no mapping under the name {name}; keep it, or name another.")
+            sent = Submission(data, filename, dry_run=False, mapping=mapping, mapping_name=name)
+            self._queue(Actor(company_id, sender, self.clock.now()), sent, taken.import_id, own_words)
+        except (ReadingRefused, Refused) as refused:
+            return "failed", [str(issue.message) for issue in refused.issues]
+        except (FolderError, Unfit, PlanLimitReached) as refused:
+            return "failed", [str(refused)]
+        return "submitted", []
 
-    def _queue(
-        self, actor: Actor, sent: Submission, import_id: UUID, own_words: Mapping[str, dict[str, object]]
-    ) -> None:
+    def _queue(self, actor: Actor, sent: Submission, import_id: UUID, own_words: dict[str, dict[str, object]]) -> None:
         """Read a file and store its import; one whose columns are not known is stored as a dry run that asks."""
         order = requests.reading_request(
             sent.data,
@@ -266,76 +247,65 @@ class Work(NamedTuple):
             words=own_words,
             today=actor.today,
         )
-        read: PackedUpload | ReadingRefused
+        read: PackedUpload | None = None
         try:
             read = self.readers.read(actor.company_id, "company", order)
+            outline, issues = read.source, []
         except ReadingRefused as refused:
             if refused.outline is None:
                 raise
-            read = refused
-        table = read.table if isinstance(read, PackedUpload) else None
+            outline, issues = refused.outline, refused.issues
+        table = None if read is None else read.table
         kept = submissions.keep_file(self.objects, actor.company_id, sent.data, table, import_id=import_id)
         try:
             with self.pool.company(actor.company_id) as conn:
-                if isinstance(read, PackedUpload):
+                if read is not None:
                     submissions.submit(conn, actor, self.objects, kept, sent, upload=read)
-                elif read.outline is not None:
+                else:
                     asks = replace(sent, dry_run=True)
-                    submissions.ask_columns(
-                        conn, actor, self.objects, kept, asks, outline=read.outline, issues=read.issues
-                    )
+                    submissions.ask_columns(conn, actor, self.objects, kept, asks, outline=outline, issues=issues)
         except (Refused, PlanLimitReached):
             kept.remove(self.objects)
             raise
 
-    def _ended(self, taken: Taken, report: PolledReport) -> Outcome:
+    def _ended(self, report: PolledReport) -> tuple[str, list[str]]:
         """Return the outcome of an import that has ended: counts or failure, questions, the first rejected rows."""
-        counts, failure = report["counts"], report["failure"]
+        is_done = report["status"] == "completed"
         says = [f"Import {report['id']}: {self.settings.base_url}/imports/{report['id']}"]
-        if failure is not None:
+        if (failure := report["failure"]) is not None:
             says.append(str(failure["message"]))
-        if report["status"] == "completed":
-            says.append(", ".join(f"{name}: {number}" for name, number in counts.items()))
-        for title, messages in (
-            ("Questions:", [asked["message"] for asked in report["source"].get("asked", ())]),
-            ("Rejected:", [f"line {fault['line']}: {fault['message']}" for fault in report["errors"]]),
-        ):
-            if messages:
-                says += ["", title, *(f"- {text}" for text in messages[:_LISTED])]
-            if len(messages) > _LISTED:
-                says.append(f"- and {len(messages) - _LISTED} more")
-        return self._outcome(taken, "done" if report["status"] == "completed" else "failed", says)
+        if is_done:
+            says.append(", ".join(f"{name}: {number}" for name, number in report["counts"].items()))
+        asked = [f"- {question['message']}" for question in report["source"].get("asked", ())]
+        rejected = [f"- line {fault['line']}: {fault['message']}" for fault in report["errors"]]
+        for title, lines in (("Questions:", asked), ("Rejected:", rejected)):
+            says += ["", title, *lines[:_LISTED]] if lines else []
+            says += [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+        return "done" if is_done else "failed", says
 
-    def _outcome(self, taken: Taken, folder: Literal["done", "failed"], says: list[str]) -> Outcome:
-        name, import_id = cast(Path, taken.file).name, taken.import_id
-        subject = f"{_name(taken)}: {'done' if folder == 'done' else 'not imported'}"
+    def _outcome(self, taken: Taken, folder: str, says: list[str]) -> tuple[str, str, str]:
+        """Return the folder for a file, its name there, and what is said of it."""
+        name = taken.name or ""
+        says = [f"{_shown(name)}: {'done' if folder == 'done' else 'not imported'}", *says, ""]
         if len(os.fsencode(name)) > _LONGEST_NAME:
-            name = f"{import_id}.file"
+            name = f"{taken.import_id}.file"
         elif os.path.lexists(own_folder(self.folder, folder) / name):
-            name = f"{import_id}-{name}"
-        return Outcome(folder, name, subject, "\n".join([subject, *says]) + "\n", Clock().now().timestamp())
+            name = f"{taken.import_id}-{name}"
+        return folder, name, "\n".join(says)
 
-    def _mailed(self, taken: Taken, outcome: Outcome) -> bool:
-        """Return whether no mail is owed any more; a mail that the server does not take is tried again later."""
-        server, now = MailServer.from_settings(self.settings), Clock().now().timestamp()
-        if server is None or self.folder.mail_to is None:
-            return True
-        text = outcome.text.encode("utf-8", "replace").decode()
-        subject = outcome.subject.encode("utf-8", "replace").decode()
-        mail_id = str(taken.import_id)
-        mail = message(server.sender, self.folder.mail_to, subject, text, mail_id=mail_id, reply_to=None)
-        try:
-            server.send(mail)
-        except NotSent as failed:
-            log.warning("mail.not_sent", mail_id=mail_id, fault=failed.fault)
-            os.utime(taken.note, (now, now))
-            return failed.is_final or now - outcome.at > MAIL_GIVEN_UP_SECONDS
-        return True
+    def _mail(self, taken: Taken, text: str) -> None:
+        """Mail what came of a file, once: where the server does not take it, the text beside the file says the same."""
+        server, to, mail_id = MailServer.from_settings(self.settings), self.folder.mail_to, str(taken.import_id)
+        if server is not None and to is not None:
+            try:
+                server.send(message(server.sender, to, text.partition("\n")[0], text, mail_id=mail_id, reply_to=None))
+            except NotSent as failed:
+                log.warning("mail.not_sent", mail_id=mail_id, fault=failed.fault)
 
 
-def _name(taken: Taken) -> str:
-    """Return a file's name as it is shown: bytes that are no UTF-8 are replaced."""
-    return os.fsencode(cast(Path, taken.file).name).decode("utf-8", "replace")
+def _shown(name: str) -> str:
+    """Return a file's name as text: bytes that are no UTF-8 are replaced."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _bytes_of(file: Path) -> bytes:
@@ -344,11 +314,9 @@ def _bytes_of(file: Path) -> bytes:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             data = opened.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        if error.errno == ELOOP:
-            raise FolderError("This is a link to another place; put the file itself into the folder.") from None
-        if isinstance(error, PermissionError | IsADirectoryError):
-            raise FolderError("The service has no right to read this file.") from None
-        raise
+        if error.errno not in {ELOOP, EACCES}:
+            raise
+        raise FolderError("This is a link to another place, or the service has no right to read it.") from None
     if len(data) > MAX_FILE_BYTES:
         raise FolderError(f"The file has more than {MAX_FILE_BYTES} bytes; send it in parts.")
     return data

@@ -121,10 +121,7 @@ def keep_file(
     *,
     import_id: UUID | None = None,
 ) -> KeptFile:
-    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`.
-
-    The import has a new id, where the caller has not chosen one.
-    """
+    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`."""
     kept = KeptFile(company_id, import_id or UUID(str(uuid7())), len(data), hashlib.sha256(data).hexdigest())
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
         upload = beside.submit(objects.put, kept.upload_key, data)  # both wait for the disk
