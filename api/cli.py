@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "supplier": ("library", "APPS"),
     "component": ("library", "APPS"),
     "word": ("imports", "app"),
+    "folder": ("imports", "folders_app"),
     "doc": ("conformity", "app"),
     "catalogue": ("catalogue", "app"),
     "ruleset": ("rules", "app"),

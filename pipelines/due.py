@@ -19,13 +19,16 @@ from pipelines.engine.runs import company_partitions, is_terminated
 from pipelines.engine.tags import PARTITION
 from pipelines.figures import are_behind, are_damaged
 from pipelines.imports import endings
+from pipelines.imports.folders import Look
 from warehouse import exports, rules, suppliers
 from warehouse.changes import webhooks
 from warehouse.companies import queries
 from warehouse.figures import snapshots
 from warehouse.figures.snapshots import Published, Stale
 from warehouse.imports import claims
+from warehouse.imports import queries as imports
 from warehouse.imports.claims import SMALL_ROWS, OpenImport
+from warehouse.imports.folders import Folder
 from warehouse.operate import launches
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
@@ -283,6 +286,27 @@ def messages(companies: Iterable[suppliers.Due | webhooks.Due]) -> dict[str, Wan
     return {
         company.slug: WantedRun(company.work, {tags.COMPANY: str(company.company_id), **tags.FOLLOWED})
         for company in companies
+    }
+
+
+def folder_runs(pool: Pool, looks: Mapping[Folder, Look], now: datetime) -> dict[str, WantedRun]:
+    """Return one run for each company with files that were taken, except those whose imports have not ended."""
+    companies = set[UUID]()
+    for folder, look in looks.items():
+        if look.imports:
+            with pool.company(folder.company_id) as conn:
+                has_work = len(imports.unfinished(conn, look.imports)) < len(look.imports)
+        else:
+            has_work = False
+        if has_work or look.has_due_mails:
+            companies.add(folder.company_id)
+    if not companies:
+        return {}
+    with pool.system() as conn:
+        slugs = queries.slug_of(conn, sorted(companies))
+    state = f"{now:%Y%m%dT%H%M%S.%f}"
+    return {
+        slug: WantedRun(state, {tags.COMPANY: str(company_id), **tags.FOLLOWED}) for company_id, slug in slugs.items()
     }
 
 

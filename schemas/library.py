@@ -1,12 +1,14 @@
 """Models of the lists that SKUs refer to: shared components, sites, brands."""
 
+from collections.abc import Mapping
 from typing import (
     Annotated,
     Any,  # Any: an annotation made from a vocabulary
+    Final,
     Literal,
 )
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
@@ -18,6 +20,7 @@ from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.pages import Pagination
 from schemas.skus.inputs import Strict, one_of, uuid_text, validator
+from schemas.suppliers import email_address
 
 
 class LibraryComponent(TypedDict):
@@ -162,6 +165,18 @@ class SiteInput(Strict):
     roles: Annotated[list[one_of("site_role")], PydanticField(min_length=1, description="What is done there.")]  # type: ignore[valid-type]
     country: Annotated[Country | None, PydanticField(description="ISO 3166-1 alpha-2.")] = None
     city: Annotated[Name | None, PydanticField(description="City of the site.")] = None
+
+
+class SupplierInput(Strict):
+    """Who supplies parts; the mail address is where questions are sent."""
+
+    name: Name
+    email: Annotated[str, AfterValidator(validator(email_address))] | None = None
+    country: Country | None = None
+
+
+INPUTS: Final[Mapping[str, type[BaseModel]]] = {"supplier": SupplierInput, "brand": BrandInput, "site": SiteInput}
+"""The body of each kind of record that people change."""
 
 
 class LibraryComponentInput(Strict):

@@ -136,7 +136,7 @@ def _day(value: str) -> str:
         raise normalise.Unfit("invalid_format", sentence) from None
 
 
-def _address(value: str) -> str:
+def email_address(value: str) -> str:
     """Return the address as it is written in a mail: its domain in ASCII (RFC 5890)."""
     try:
         address = validate_email(value.strip(), check_deliverability=False, allow_smtputf8=False).ascii_email
@@ -173,7 +173,7 @@ class SupplierEnquiryInput(Strict):
     ]
     supplier_email: Annotated[
         str | None,
-        AfterValidator(_optional(validator(_address))),
+        AfterValidator(_optional(validator(email_address))),
         PydanticField(
             json_schema_extra={"format": "email", "maxLength": 254},
             description="Whom the link, reminders and rejections are mailed to, where the service mails "

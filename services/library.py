@@ -1,7 +1,7 @@
-"""Adds what SKUs refer to: a brand, a site, a shared component.
+"""Adds what SKUs refer to, a brand, a site, a supplier, a shared component, and changes all but the last.
 
-A record that is there with the same values is answered as it is. Nothing changes one: SKUs that were written with it
-have taken its values over already.
+A record that is there with the same values is answered as it is. Nothing changes a shared component: SKUs that were
+written with it have taken its values over already.
 """
 
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
-from schemas.refusals import Refused
+from schemas.refusals import Refused, require
 from schemas.words import fold
 from warehouse import library
 from warehouse.audit import ledger
@@ -49,6 +49,29 @@ def add(conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, d
     after = {name: value for name, value in values.items() if value is not None}
     ledger.enter(conn, actor, f"{resource}.created", record_id, before=None, after=after)
     return Added("created", record)
+
+
+def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, values: JsonMapping) -> JsonObject:
+    """Change a brand, a site or a supplier in the caller's transaction, with an entry in the ledger.
+
+    Nothing is stored where nothing differs. Raise `NotThere`, and `Refused` where another record has its name.
+    """
+    before = require(library.find(conn, resource, record_id))
+    refuse_name(conn, resource, values["name"], but=record_id)
+    changed = {name: value for name, value in values.items() if before[name] != value}
+    if not changed:
+        return before
+    record = library.change(conn, resource, record_id, changed, actor.now)
+    was = {name: before[name] for name in changed}
+    ledger.enter(conn, actor, f"{resource}.updated", record_id, before=was, after=changed)
+    return record
+
+
+def refuse_name(conn: Connection, resource: str, name: str, *, but: UUID | None = None) -> None:
+    """Raise `Refused` where a record beside `but` has the name, as imports compare names: files could name neither."""
+    for id_, label, _ in library.labels(conn, resource):
+        if fold(label) == fold(name) and id_ != str(but):
+            raise Refused([Issue("invalid_format", Message("{name} is there already.", name=quote(label)), "name")])
 
 
 def _comparable(value: object) -> object:

@@ -1,7 +1,4 @@
-"""Lists and adds the records that SKUs refer to: brands, sites, suppliers, library components.
-
-Operators add them; callers list them.
-"""
+"""Lists, adds and changes the records that SKUs refer to: brands, sites, suppliers, library components."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -172,6 +169,52 @@ def find_by_name(connection: Connection, resource: str, name: str) -> dict[str, 
     query = f"SELECT {_columns(resource)} FROM {TABLES[resource].name} WHERE {_SORTED_BY[resource]} = %s"
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, [name]).fetchone()
+
+
+_USES: Final = {
+    "brand": "SELECT brand_id AS used, count(*) FROM skus WHERE brand_id IS NOT NULL GROUP BY 1",
+    "site": """SELECT used, count(*) FROM (
+        SELECT manufacturing_site_id AS used FROM skus WHERE manufacturing_site_id IS NOT NULL UNION ALL
+        SELECT packing_site_id FROM skus WHERE packing_site_id <> manufacturing_site_id
+            OR (packing_site_id IS NOT NULL AND manufacturing_site_id IS NULL)
+    ) AS places GROUP BY 1""",
+    "supplier": """SELECT used, count(*) FROM (
+        SELECT named[1]::uuid AS used
+        FROM skus, regexp_matches(components::text, '"supplier_id": ?"([0-9a-f-]{36})"', 'g') AS named
+        WHERE strpos(components::text, '"supplier_id"') > 0
+        UNION ALL SELECT supplier_id FROM library_components WHERE supplier_id IS NOT NULL
+    ) AS parts GROUP BY 1""",
+}
+"""How often each record is used: a brand and a site by SKUs, a supplier by their components and shared ones."""
+
+
+def uses(connection: Connection, resource: str) -> dict[str, int]:
+    """Return how many SKUs, of a supplier how many components, use each record of the company, by its id."""
+    return {str(record_id): number for record_id, number in connection.execute(_USES[resource])}
+
+
+def find(connection: Connection, resource: str, record_id: UUID) -> dict[str, object] | None:
+    """Return and lock a record of the session's company, as the API shows it; None where it has none of this id."""
+    query = f"SELECT {_columns(resource)} FROM {TABLES[resource].name} WHERE id = %s FOR UPDATE"
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, [record_id]).fetchone()
+
+
+def change(
+    connection: Connection, resource: str, record_id: UUID, values: Mapping[str, object], at: datetime
+) -> dict[str, object]:
+    """Store new values of a record of the session's company; return it as the API shows it."""
+    sets = ", ".join(
+        f"{column.name} = %({column.name})s" for column in TABLES[resource].columns if column.name in values
+    )
+    statement = (
+        f"UPDATE {TABLES[resource].name} SET {sets}, updated_at = %(updated_at)s WHERE id = %(id)s "
+        f"RETURNING {_columns(resource)}"
+    )
+    with connection.cursor(row_factory=dict_row) as cursor:
+        changed = cursor.execute(statement, {**values, "id": record_id, "updated_at": at}).fetchone()
+    assert changed is not None, "the record was locked"
+    return changed
 
 
 def holds(connection: Connection, resource: str, record_id: UUID) -> bool:

@@ -4,6 +4,7 @@ The command calls the service like any caller, with a key, and needs no data dir
 writes the report as a file to correct.
 """
 
+import os
 import shlex
 import sys
 import time
@@ -35,11 +36,14 @@ from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import ImportAccepted, ImportRowError, ImportSource, ImportStatusResponse
 from schemas.json_values import JsonObject
 from schemas.messages import LANGUAGES, Message, translate
+from schemas.normalise import Unfit
 from schemas.refusals import Refused
 from schemas.skus.inputs import Archived, parse_body
+from schemas.suppliers import email_address
 from services.imports import words as words_imports
 from services.imports.workbook import template
-from warehouse.imports import words
+from warehouse.imports import folders, words
+from warehouse.imports.folders import Folder, FolderError
 from warehouse.operate.settings import Settings
 
 _POLL_SECONDS: Final = 1.0
@@ -339,3 +343,72 @@ def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -
             words_imports.change_words(connection, operator.actor(company), change)
         except Refused as refused:
             raise Refusal(" ".join(str(issue.message) for issue in refused.issues)) from None
+
+
+folders_app = typer.Typer(help="Folders whose files become imports of a company.", no_args_is_help=True)
+
+FolderPath = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder, as every worker reaches it.")]
+
+
+@command(folders_app, "list")
+def list_folders(data_dir: Path | None) -> JsonObject:
+    """List the watched folders."""
+    with as_operator(data_dir):
+        return {"folders": [_shown(folder) for folder in _folders(Settings.load(data_dir=data_dir).data_dir)]}
+
+
+@command(folders_app, "add")
+def add_folder(
+    data_dir: Path | None,
+    *,
+    folder: FolderPath,
+    company: CompanyId,
+    mapping: Annotated[str, typer.Option("--mapping-name", help="The name of the mapping that the company keeps.")],
+    mail: Annotated[str | None, typer.Option("--mail", help="Who hears by mail what came of each file.")] = None,
+) -> JsonObject:
+    """Watch a folder: each new file becomes an import, read by the kept mapping, and moves to `done` or `failed`."""
+    path, place = folder.resolve(), Settings.load(data_dir=data_dir).data_dir
+    with as_operator(data_dir) as operator, operator.company(company) as connection:
+        if words.recall(connection, company, mapping) is None:
+            raise Refusal(f"The company keeps no mapping under the name {mapping}.")
+    others = _folders(place)
+    try:
+        new = Folder(company, path, mapping, None if mail is None else email_address(mail))
+        folders.check(path, others, place)
+    except (Unfit, FolderError) as fault:
+        raise Refusal(str(fault)) from None
+    if not path.is_dir() or not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise Refusal(f"{path} is no folder that this account may read and write.")
+    if any(other.path.exists() and path.samefile(other.path) for other in others):
+        raise Refusal(f"{path} is a watched folder by another name; `pcds folder list` shows those that are.")
+    folders.save(place, [*others, new])
+    return _shown(new)
+
+
+@command(folders_app, "remove")
+def remove_folder(data_dir: Path | None, *, folder: FolderPath) -> JsonObject:
+    """Watch a folder no more; its files stay, those in `taken` as they are."""
+    path, place = folder.resolve(), Settings.load(data_dir=data_dir).data_dir
+    with as_operator(data_dir):
+        others = _folders(place)
+    gone = next((other for other in others if other.path == path), None)
+    if gone is None:
+        raise Refusal(f"{path} is not watched; `pcds folder list` shows those that are.")
+    folders.save(place, [other for other in others if other != gone])
+    return _shown(gone)
+
+
+def _folders(data_dir: Path) -> list[Folder]:
+    try:
+        return folders.load(data_dir)
+    except FolderError as fault:
+        raise Refusal(str(fault)) from None
+
+
+def _shown(folder: Folder) -> JsonObject:
+    return {
+        "folder": str(folder.path),
+        "company_id": str(folder.company_id),
+        "mapping_name": folder.mapping_name,
+        "mail": folder.mail_to,
+    }

@@ -41,13 +41,13 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, name_of_field, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
+from pipelines.imports.submissions import Submission
 from pipelines.reading.mapping import merged
 from schemas.imports.inputs import MAX_IMPORT_BYTES, OwnWordsInput
 from schemas.imports.types import ImportSource, SourceColumn, has_counts, has_not_ended
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.messages import Message, stored_message
 from schemas.refusals import NotThere, Refused, require
-from services.imports.submissions import Submission
 from services.imports.undo import undo
 from services.imports.words import change_words
 from services.imports.workbook import template

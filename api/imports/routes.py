@@ -56,6 +56,7 @@ from api.imports.submissions import (
 )
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from pipelines.imports.rejections import Edit
+from pipelines.imports.submissions import Submission
 from schemas.imports.inputs import ImportCorrections, ImportRepeat, OwnWordsInput
 from schemas.imports.types import (
     ImportAccepted,
@@ -73,7 +74,6 @@ from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL, Message
 from schemas.refusals import Refused, require
 from schemas.skus.inputs import Archived, ReasonInput, parse_body, validator
-from services.imports.submissions import Submission
 from services.imports.undo import undo
 from services.imports.words import change_words, remove_mapping
 from warehouse.imports import queries, words

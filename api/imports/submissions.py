@@ -23,6 +23,8 @@ from api.http.service import Service, UnknownColumns, read_apart, service_of
 from api.http.writing import Write
 from api.operate.launching import Launch, launch_of_import
 from pipelines.imports.rejections import Edit
+from pipelines.imports.submissions import Answered, Earlier, Submission, ask_columns, keep_file
+from pipelines.imports.submissions import submit as queue
 from pipelines.readers import requests
 from pipelines.readers.requests import RejectedRows, corrected_file_request, rejected_rows_request
 from pipelines.reading.mapping import Words, merged
@@ -43,8 +45,6 @@ from schemas.messages import Message, from_json, message_of, translate
 from schemas.normalise import quote
 from schemas.pages import Pagination
 from schemas.refusals import Refused, require
-from services.imports.submissions import Answered, Earlier, Submission, ask_columns, keep_file
-from services.imports.submissions import submit as queue
 from warehouse.companies import queries as queries_companies
 from warehouse.imports import queries, words
 from warehouse.imports.queries import StoredUpload
@@ -188,8 +188,15 @@ async def repeat(
         keep_archived=keeps,
         taken_codes=stored.taken_codes or (),
         answers=answers,
+        shown=stored.id if stored.dry_run and not dry_run and _restates_parts(before) else None,
     )
     return await submit(request, write, sent, render)
+
+
+def _restates_parts(mapping: Mapping[str, object]) -> bool:
+    """Return whether a file has the parts of SKUs that are held, as the service writes them for a change of many."""
+    columns = mapping.get("columns")
+    return isinstance(columns, Mapping) and columns.get("name", "") is None and bool(mapping.get("components"))
 
 
 def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None) -> dict[str, object]:

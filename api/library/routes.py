@@ -1,6 +1,11 @@
-"""Lists shared components, sites and brands. An operator adds them by `api.library.commands`."""
+"""Lists shared components, sites and brands over REST, and the pages on which people change what SKUs refer to.
 
-from typing import TypeVar
+Both are here so that a process loads one file less. An operator adds records by `api.library.commands`.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 from fastapi import APIRouter
 from pydantic import BaseModel
@@ -11,9 +16,15 @@ from api.http.answers import json_of, revalidated
 from api.http.auth import Credential, Presented, read_page
 from api.http.parameters import DryRun, Limit, NameLike, Offset
 from api.http.requests import fingerprint
+from api.http.service import service_of
 from api.http.writing import JsonWrite
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
+from api.pages.forms import Form, SentForm, faults_with, market_code, offset_of, path_id, texts_of, write_of
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Editor, Session, Viewer
+from schemas.json_values import JsonObject
 from schemas.library import (
+    INPUTS,
     BrandInput,
     BrandListResponse,
     BrandResult,
@@ -24,9 +35,11 @@ from schemas.library import (
     SiteListResponse,
     SiteResult,
 )
+from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
+from schemas.vocabularies import VOCABULARIES
 from services import library as library_services
-from services.library import Added
+from services.library import Added, change, refuse_name
 from warehouse import library
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
@@ -140,3 +153,121 @@ def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_ru
         return json_of(answer, 201 if created else 200)
 
     return write.answer(fingerprint(body), add, render, dry_run=dry_run)
+
+
+pages_router = APIRouter(prefix="/library")
+
+PAGE_SIZE: Final = 100
+
+
+@pages_router.get("")
+def get_records(request: Request, session: Viewer) -> Response:
+    """List the suppliers with their uses, or the kind of record that `kind` names."""
+    kind = request.query_params.get("kind", "")
+    return _records_page(request, session, kind if kind in INPUTS else next(iter(INPUTS)))
+
+
+@pages_router.post("/{kind}")
+def post_record(request: Request, session: Editor, form: SentForm) -> Response:
+    """Add the record of the form; show it again where it is refused."""
+    kind, write = _kind(request), write_of(request, session)
+
+    def add(conn: Connection) -> None:
+        values = _values(form, kind)
+        if library.find_by_name(conn, kind, values["name"]) is None:
+            refuse_name(conn, kind, values["name"])
+        library_services.add(conn, write.actor, kind, values)
+
+    try:
+        write.do(add)
+    except Refused as refused:
+        return _records_page(request, session, kind, form=form, faults=_faults(refused, request))
+    return redirect(link(request, "/library", kind=kind))
+
+
+@pages_router.get("/{kind}/{id}")
+def get_record(request: Request, session: Viewer) -> Response:
+    """Show one record, which an editor can change."""
+    return _record_page(request, session)
+
+
+@pages_router.post("/{kind}/{id}")
+def post_change(request: Request, session: Editor, form: SentForm) -> Response:
+    """Change a record; show the form again where it is refused."""
+    kind, write, record_id = _kind(request), write_of(request, session), path_id(request)
+    try:
+        write.do(lambda conn: change(conn, write.actor, kind, record_id, _values(form, kind)))
+    except Refused as refused:
+        return _record_page(request, session, form=form, faults=_faults(refused, request))
+    return redirect(link(request, "/library", kind=kind))
+
+
+def _kind(request: Request) -> str:
+    """Return the kind of record of the path. Raise `NotThere` where people change none of it."""
+    if (kind := request.path_params["kind"]) not in INPUTS:
+        raise NotThere
+    return str(kind)
+
+
+def _values(form: Form, kind: str) -> JsonObject:
+    """Return what the form gives for every field of the kind, null where it is left empty. Raise `Refused`."""
+    body: JsonObject = {name: form.get(name, "").strip() or None for name in INPUTS[kind].model_fields}
+    body |= {"name": form.get("name", "")}
+    body |= {"country": market_code(form.get("country", "").strip()) or None} if "country" in body else {}
+    body |= {"roles": list(dict.fromkeys(form.getlist("roles")))} if "roles" in body else {}
+    if issues := faults_with(body, partial(parse_body, INPUTS[kind])):
+        raise Refused(issues)
+    return parse_body(INPUTS[kind], body).model_dump()
+
+
+def _faults(refused: Refused, request: Request) -> list[tuple[str, str]]:
+    lang = language_of(request)
+    return [(str(issue.field or "").partition("[")[0], said(issue.message, lang)) for issue in refused.issues]
+
+
+def _records_page(
+    request: Request, session: Session, kind: str, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
+) -> Response:
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        records, uses = library.page(kind, PAGE_SIZE, offset).read(conn), library.uses(conn, kind)
+    return page(
+        request,
+        "library.html",
+        session=session,
+        kind=kind,
+        kinds=tuple(INPUTS),
+        records=records,
+        uses=uses,
+        offset=offset,
+        size=PAGE_SIZE,
+        given=form or Form(),
+        faults=faults,
+        **_choices(request),
+    )
+
+
+def _record_page(
+    request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
+) -> Response:
+    kind = _kind(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        record = require(library.find(conn, kind, path_id(request)))
+        uses = library.uses(conn, kind).get(str(record["id"]), 0)
+    lang = language_of(request)
+    stored = [(name, part) for name in INPUTS[kind].model_fields for part in texts_of(record[name], lang)]
+    return page(
+        request,
+        "library_record.html",
+        session=session,
+        kind=kind,
+        record=record,
+        uses=uses,
+        given=form or Form(stored),
+        faults=faults,
+        **_choices(request),
+    )
+
+
+def _choices(request: Request) -> JsonObject:
+    return {"roles": [(role, text(f"library.role.{role}", language_of(request))) for role in VOCABULARIES["site_role"]]}

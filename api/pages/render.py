@@ -81,7 +81,7 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     "or per what it is, such as per case of 12.": "advice.open_unit",
     "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
     "mapping={mapping}.": "advice.open_column",
-    "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import makes these "
+    "No record has the name {names}; they are not read. Send mapping={mapping} so that the import makes these "
     "records, or correct the names.": "advice.new_records",
     "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is too "
     "small without it: name its material, mapping={mapping}.": "advice.material",
@@ -252,6 +252,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/review", "nav.review", "viewer"),
     ("/documents", "nav.documents", "viewer"),
     ("/suppliers", "nav.suppliers", "viewer"),
+    ("/library", "nav.library", "viewer"),
     ("/statements", "nav.statements", "viewer"),
     ("/connections", "nav.connections", "viewer"),
     ("/company", "nav.company", "administrator"),

@@ -20,6 +20,7 @@ from api.filings import pages as pages_filings
 from api.http.answers import cacheable
 from api.imports import corrections_pages, words_pages
 from api.imports import pages as pages_imports
+from api.library import routes as library
 from api.pages.render import SCRIPT, STYLE
 from api.review import pages as pages_review
 from api.skus import edit
@@ -39,6 +40,7 @@ for pages in (
     pages_conformity.router,
     pages_files.router,
     pages_suppliers.router,
+    library.pages_router,
     pages_figures.router,
     pages_statements.router,
     pages_skus.router,

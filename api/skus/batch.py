@@ -1,28 +1,50 @@
-"""POST /skus/batch: writes many SKUs from one body and accepts or rejects each by itself."""
+"""Writes of many SKUs: POST /skus/batch from one body, which accepts or rejects each by itself; POST /skus/changes.
+
+A change of chosen SKUs is an import that the service writes itself: the file names them by their codes and has the
+columns that change. So it is tried first, runs in chunks, survives its process and is undone as any import is.
+"""
 
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, cast
 
 from fastapi import APIRouter
 from pydantic import Field as PydanticField
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import json_of
+from api.http.auth import Writer
 from api.http.errors import WrongMethod
 from api.http.parameters import DryRunValues, agreed, said_in, truth
-from api.http.requests import fingerprint
-from api.http.writing import JsonWrite
+from api.http.requests import fingerprint, json_body
+from api.http.writing import JsonWrite, Write
+from api.imports.submissions import Render, submit
 from api.openapi.document import V1, WRITE_ERRORS, body_of, operation
+from api.skus.listing import FilterParameters, Filters, place_of
+from pipelines.imports.submissions import Submission
 from schemas.bounds import first_hundred
+from schemas.imports.types import ImportAccepted
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
 from schemas.refusals import Refused
 from schemas.skus.answers import SkuBatchResponse
-from schemas.skus.inputs import MAX_BATCH, SkuBatchInput, inside_volumes, parse_batch_row, parse_body
+from schemas.skus.inputs import (
+    MAX_BATCH,
+    MAX_CHANGED,
+    SkuBatchInput,
+    SkuChangesInput,
+    Strict,
+    inside_volumes,
+    parse_batch_row,
+    parse_body,
+)
 from schemas.skus.types import SkuPatch, VolumeRow
+from services.imports.workbook import ChangeFile, change_file
+from services.skus import listing
 from services.skus.write import WriteOutcome, patch_of, write_records
 from warehouse.catalogue import served_markets
 from warehouse.operate.sessions import Connection
@@ -100,10 +122,77 @@ def _batch_answer(rows: Rows, *, dry_run: bool) -> Response:
     )
 
 
+@router.post(
+    "/changes",
+    **operation(
+        "Change many SKUs at once",
+        body=body_of(SkuChangesInput),
+        answers={202: ImportAccepted},
+        errors=WRITE_ERRORS,
+        preview=True,
+    ),
+)
+async def post_changes(
+    request: Request, key: Writer, *, sent: DryRunValues = None, wanted: FilterParameters
+) -> Response:
+    """Sets the same fields of up to 20 000 SKUs, by an import that the service makes of them.
+
+    The SKUs are those of `ids`, else all that the filters leave. The answer is the import's: its dry run says what
+    would follow for grades, its report names each SKU that was refused, and `POST /imports/{id}/undo` takes it back.
+    A supplier and a polymer are filled in where a part has none.
+    """
+    body = await json_body(request)
+    changes = parse_body(SkuChangesInput, body)
+    dry_run = agreed("dry_run", truth, [*(sent or ()), *said_in(body, "dry_run")]) or False
+    write = await run_in_threadpool(Write.by_key, request, key)
+    return await change(request, write, wanted, changes, lambda _, accepted: json_of(accepted, 202), dry_run=dry_run)
+
+
+async def change(
+    request: Request, write: Write, wanted: Filters, changes: SkuChangesInput, render: Render, *, dry_run: bool
+) -> Response:
+    """Submit the import that changes the chosen SKUs. Raise `Refused` where none is chosen, too many, or a foreign one.
+
+    `render` as in `api.imports.submissions`.
+    """
+    values = {name: str(value) for name, value in wanted.values.items()}
+    digest = fingerprint([values, changes.model_dump(exclude={"dry_run"}, exclude_unset=True)])
+    if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
+        return earlier
+    file = await run_in_threadpool(_change_file, write, wanted, changes)
+    sent = Submission(file.data, file.filename, dry_run, file.mapping, fingerprint=digest, keep_archived=True)
+    return await submit(request, write, sent, render)
+
+
+def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> ChangeFile:
+    fields = cast(Strict, changes.fields).model_dump(exclude_unset=True)
+    ids = None if changes.ids is None else set(changes.ids)
+    if not fields:
+        raise Refused([Issue("required", Message("Choose at least one field to set."), "fields")])
+    if ids is not None and wanted.values:
+        raise Refused([Issue("invalid_format", Message("Send ids or a filter, not both."), "ids")])
+    place = place_of(write.request, write.actor.company_id)
+    search = wanted.search(ids=None if ids is None else f"{{{','.join(ids)}}}")
+    many = ids is not None and len(ids) > MAX_CHANGED
+    codes = [] if many else listing.codes(place, search, wanted.finding(), most=MAX_CHANGED + 1)
+    if many or len(codes) > MAX_CHANGED:
+        sentence = Message("At most {most} items are changed at once; narrow the choice.", most=MAX_CHANGED)
+        raise Refused([Issue("out_of_range", sentence, "ids")])
+    if ids and len(codes) < len(ids):
+        sentence = Message("{count} of these ids are of no SKU that is held.", count=len(ids) - len(codes))
+        raise Refused([Issue("unknown_reference", sentence, "ids")])
+    if not codes:
+        raise Refused([Issue("required", Message("No item is chosen, so nothing would change."), "ids")])
+    with write.service.writes.company(write.actor.company_id) as conn:
+        return change_file(conn, codes, fields)
+
+
+@router.get("/changes", include_in_schema=False)
+@router.put("/changes", include_in_schema=False)
 @router.get("/batch", include_in_schema=False)
 @router.put("/batch", include_in_schema=False)
 def wrong_method() -> Response:
-    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with the id “batch”."""
+    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with such an id."""
     raise WrongMethod(["POST"])
 
 

@@ -87,6 +87,15 @@ def part_inputs(key: str, lang: str, records: Mapping[str, Sequence[tuple[str, s
     return [input_of(f"parts.{key}.{field.name}", "component", field, lang, records) for field in fields_of_form]
 
 
+def change_input(field: Field, lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> Input:
+    """Return the input of a field of `schemas.skus.inputs.CHANGED_FIELDS`; `records` as in `input_of`."""
+    if field.name in SUBSTANCES:
+        return replace(substance_inputs("", lang)[0], name=field.name, label=text(f"substance.{field.name}", lang))
+    of_part = field.name not in SKU
+    asked = input_of(field.name, "component" if of_part else "sku", field, lang, records)
+    return replace(asked, hint=text(f"change.{field.name}", lang)) if of_part else asked
+
+
 def declarations(prefix: str, lang: str) -> list[tuple[str, list[Input]]]:
     """Return the inputs of the substances of the item (`prefix` is empty) or of a part, by substance."""
     prefixes = [(name, f"{prefix}substances.{name}") for name in SUBSTANCES]

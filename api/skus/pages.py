@@ -15,16 +15,28 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.errors import VersionConflict
+from api.http.errors import SHOWN_IN_FORM, HttpRefusal, VersionConflict, http_refusal
 from api.http.service import Service, service_of
 from api.http.writing import Precondition, Write
+from api.imports.pages import answer_with_id, to_import
 from api.pages.concurrency import limited, run_limited
-from api.pages.forms import TRUTHS, Form, SentForm, offset_of, path_id, version_of, write_of
+from api.pages.forms import (
+    TRUTHS,
+    Form,
+    SentForm,
+    faults_with,
+    offset_of,
+    path_id,
+    value_sent,
+    version_of,
+    write_of,
+)
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
 from api.skus import words
+from api.skus.batch import change
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
 from api.skus.writing import answer_archive, answer_return
@@ -38,6 +50,7 @@ from schemas.json_values import Json
 from schemas.messages import translate, word
 from schemas.pages import Page
 from schemas.refusals import Refused, require
+from schemas.skus.inputs import CHANGED_FIELDS, SkuChangesInput, parse_body
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
@@ -161,6 +174,75 @@ def _finding_in_words(filters: Filters, rules: RuleSet, lang: str) -> tuple[str 
     bans = [translated_reason(ban.code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == flag]
     feature = f"{rule_text(rule.rule_id, rule.feature, (rules,), lang)} ({rule.rule_id})" if rule else None
     return bans[0] if bans else flag, feature
+
+
+_RECORDS: Final = {"brands": "brand", "suppliers": "supplier"}
+"""The resource of each table that a change may refer to."""
+_MOST_RECORDS: Final = 500
+
+
+@router.get("/items/change")
+@limited("portfolio")
+def get_change(request: Request, session: Editor) -> Response:
+    """Show what can be set of the items that the address chooses: those that are ticked, else those of the filter."""
+    return _change_page(request, session, Form([]))
+
+
+@router.post("/items/change")
+async def post_change(request: Request, session: Editor, form: SentForm) -> Response:
+    """Try the change as a dry run of its import, whose page shows what would follow and imports it."""
+    write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
+    try:
+        changes, wanted = await run_in_threadpool(_changes, request, session, form)
+        return to_import(request, await change(request, write, wanted, changes, answer_with_id, dry_run=True))
+    except SHOWN_IN_FORM as refused:
+        return await run_in_threadpool(_change_page, request, session, form, refusal=http_refusal(refused))
+
+
+def _changes(request: Request, session: Session, form: Form) -> tuple[SkuChangesInput, Filters]:
+    """Return what the form asks for. Raise `Refused`, also for a filter of the address that cannot be read."""
+    lang, ids = language_of(request), request.query_params.getlist("id")
+    sent = {field.name: value_sent(form, field.name, field.kind, lang) for field in CHANGED_FIELDS}
+    body = {"fields": {name: value for name, value in sent.items() if value not in (None, [])}}
+    filters, faults = read_filters(request, session.company_id)
+    if faults := [*faults, *faults_with(body, partial(parse_body, SkuChangesInput))]:
+        raise Refused(faults)
+    return parse_body(SkuChangesInput, body | {"ids": ids or None}), Filters({}) if ids else filters
+
+
+def _change_page(request: Request, session: Session, form: Form, *, refusal: HttpRefusal | None = None) -> Response:
+    service, lang, ids = service_of(request), language_of(request), request.query_params.getlist("id")
+    filters, faults = read_filters(request, session.company_id)
+    if faults:
+        raise PageRefused(400, "items.no_such_filter")
+    count = len(ids)
+    if not ids:
+        place = place_of(request, session.company_id)
+        count = listing.page(place, filters.search(), filters.finding(), limit=1, offset=0)["pagination"]["total"]
+    with service.writes.company(session.company_id) as conn:
+        records = {table: first_names(conn, resource, _MOST_RECORDS) for table, resource in _RECORDS.items()}
+    return page(
+        request,
+        "change.html",
+        session=session,
+        status=200 if refusal is None else refusal.response("").status_code,
+        faults=_faults_of_change(refusal, lang),
+        given=form,
+        once=str(uuid4()),
+        count=count,
+        address={**_address(request), **({"id": ids} if ids else {})},
+        inputs=[form_skus.change_input(field, lang, records) for field in CHANGED_FIELDS],
+    )
+
+
+def _faults_of_change(refusal: HttpRefusal | None, lang: str) -> list[tuple[str, str]]:
+    """Return what is wrong at each input; what is about no field alone stands above the form."""
+    names = {field.name for field in CHANGED_FIELDS}
+    faults = []
+    for issue in (refusal.details or ()) if refusal else ():
+        name = str(issue.get("field") or "").removeprefix("fields.").partition("[")[0]
+        faults.append((name if name in names else "", said(issue["message"], lang)))
+    return faults or ([("", said(str(refusal), lang))] if refusal else [])
 
 
 item_router = APIRouter()

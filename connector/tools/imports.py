@@ -12,6 +12,7 @@ from pydantic import Field
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, refusal, uuid_of
+from pipelines.imports import submissions
 from pipelines.readers.pool import QueueFull
 from pipelines.readers.requests import ReadRequest
 from pipelines.reading.grid import ReadingRefused
@@ -21,7 +22,6 @@ from pipelines.reading.upload import Upload
 from schemas.actors import Actor
 from schemas.imports.types import ImportPreview, PolledReport, RecentImport
 from schemas.issues import Issue
-from services.imports import submissions
 from warehouse.catalogue import served_markets
 from warehouse.imports import queries, words
 

@@ -7,6 +7,7 @@ another way is in `pipelines.imports.endings`.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,16 +19,17 @@ import dagster as dg
 
 from pipelines.checks import factory as checks
 from pipelines.checks.factory import Frames
-from pipelines.defs import spec
+from pipelines.defs import op, spec
 from pipelines.engine import steps, tags
 from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import company_of, company_partitions, is_terminated
-from pipelines.imports import endings, process, report
+from pipelines.engine.runs import company_of, company_of_run, company_partitions, is_terminated
+from pipelines.imports import endings, folders, process, report
 from pipelines.imports.process import RunTotals, rows_due
 from pipelines.imports.report import Work
 from pipelines.metadata import imports as metadata
 from pipelines.metadata.tables import PREVIEW_ROWS
+from pipelines.operate import Proceed
 from pipelines.readers import requests
 from pipelines.readers.requests import ReadingStopped
 from pipelines.reading.rows import TypedRows
@@ -38,6 +40,7 @@ from schemas.vocabularies import Outcome
 from warehouse.catalogue import served_markets
 from warehouse.companies.queries import counters
 from warehouse.imports import claims
+from warehouse.imports import folders as watched
 from warehouse.imports.claims import Claim
 from warehouse.imports.queries import status
 from warehouse.operate.objects import NoSuchObject, Objects
@@ -361,3 +364,32 @@ def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows:
         failure = process.plan_limit_issue(reached)
         process.fail(pool, taken.claim, taken.work, clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
+
+
+@op("postgres", "object_store", "file_readers", "clock", "settings")
+def taken_files(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
+    """Submit the files that were taken from the company's watched folders, and put those away whose imports ended."""
+    company_id, about = company_of_run(context, resources.postgres)
+    outcomes: Counter[str] = Counter()
+    for folder in watched.load(resources.settings.data_dir):
+        if folder.company_id != company_id:
+            continue
+        with resources.postgres.turn(f"folder {folder.id}") as is_ours:
+            work = folders.Work(
+                resources.postgres,
+                resources.object_store,
+                resources.file_readers,
+                resources.clock,
+                resources.settings,
+                folder,
+            )
+            for taken in folders.under_way(folder) if is_ours else ():
+                proceed()
+                outcomes[work.go_on(taken)] += 1
+    return {**about, **{f"files_{outcome}": count for outcome, count in outcomes.items()}}
+
+
+import_folders: Final = dg.GraphDefinition("import_folders", node_defs=[taken_files]).to_job(
+    description="A company's files from watched folders: each becomes an import, and is put away when that has ended.",
+    partitions_def=company_partitions,
+)

@@ -1,4 +1,4 @@
-"""Watches the database for work that is left, of all subjects: the three sensors.
+"""Watches the database for work that is left, of all subjects: three sensors; a fourth watches folders for files.
 
 A sensor looks at the current state, never at its own earlier requests: so nothing is forgotten when a process is
 killed, and nothing is requested twice. `pipelines.due` says what is due; a tick that finds nothing says so.
@@ -9,6 +9,7 @@ have an import. While the machine lacks the place for it, an import waits: the m
 the next. An import whose last run a person has terminated is ended instead (`pipelines.imports.endings`).
 """
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
@@ -20,7 +21,7 @@ from pipelines.checks.catalogue import OLDER_RULES
 from pipelines.checks.factory import Stored
 from pipelines.defs.catalogue import BY_SCHEDULE, VERSION, read_rule_set, refresh_catalogue, rule_set
 from pipelines.defs.figures import publish_portfolio
-from pipelines.defs.imports import import_file
+from pipelines.defs.imports import import_file, import_folders
 from pipelines.defs.operate import keep_house
 from pipelines.defs.outgoing import export_portfolio, send_mails, send_webhooks
 from pipelines.defs.rules import regrade_portfolios, regraded_skus
@@ -28,14 +29,21 @@ from pipelines.due import WantedRun
 from pipelines.engine import tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
+from pipelines.imports.folders import Look, look
 from warehouse import suppliers
 from warehouse.changes import webhooks
+from warehouse.imports import folders as watched
 from warehouse.imports.claims import open_imports
+from warehouse.imports.folders import Folder, FolderError
+from warehouse.operate.clock import Clock
 
 _POLL_SECONDS: Final = 4
 """Less than the five seconds of the daemon's loop, which would otherwise miss every second tick."""
 OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
+WATCH_SECONDS: Final = 15
+"""How often watched folders are looked at: a file waits for two looks at least."""
+_NO_FOLDER: Final = "No folder is watched; `pcds folder add` names one."
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 _sensor: Final = partial(
@@ -134,6 +142,40 @@ def overdue_work(
         run_requests=requests,
         dynamic_partitions_requests=due.partition_requests(instance, requests),
         skip_reason=None if requests else f"Nothing is overdue; {version} grades, as Dagster knows.",
+    )
+
+
+@_sensor(
+    job=import_folders,
+    minimum_interval_seconds=WATCH_SECONDS,
+    description="Takes files out of the folders that the operator gave to companies, once they have come to rest, and "
+    "requests the runs that import them and put them away.",
+)
+def watched_folders(
+    context: dg.SensorEvaluationContext, postgres: Postgres, settings: ServiceSettings
+) -> dg.SensorResult:
+    """Request one run a company with taken files. The cursor has the files that wait: a file rests over two looks."""
+    now, looks, faults = Clock().now(), dict[Folder, Look](), list[str]()
+    seen = json.loads(context.cursor or "{}")
+    try:
+        folders = watched.load(settings.data_dir)
+    except FolderError as fault:
+        return dg.SensorResult(skip_reason=str(fault))
+    for folder in folders:
+        try:
+            looks[folder] = look(folder, seen, now.timestamp())
+        except (FolderError, OSError) as fault:
+            faults.append(str(fault))
+            context.log.warning(str(fault))
+    wanted = due.folder_runs(postgres, looks, now)
+    requests = due.requests_of_companies(context.instance, import_folders.name, wanted)
+    waiting = {file: state for seen_now in looks.values() for file, state in seen_now.waiting.items()}
+    idle = f"No file is to be taken or put away in {len(looks)} folders; {len(waiting)} are left to come to rest."
+    return dg.SensorResult(
+        run_requests=requests,
+        dynamic_partitions_requests=due.partition_requests(context.instance, requests),
+        skip_reason=None if requests else " ".join([*faults, idle if folders else _NO_FOLDER]),
+        cursor=json.dumps(waiting),
     )
 
 

@@ -371,10 +371,10 @@ def _records(work: Work) -> Iterator[_Named]:
     records: dict[str, _Named] = {}
     for words in (work.source.get("words", {}), parts.get("words", {}) if parts else {}):
         for field, names in words.items():
-            own = field.removeprefix("component_")
-            if (resource := CREATED.get(own)) is None:
+            own = next((name for name in CREATED if f"_{field}".endswith(f"_{name}")), None)  # in any group
+            if own is None:
                 continue
             for name, record_id in names.items():
-                record = records.setdefault(str(record_id), _Named(str(record_id), name, resource, []))
+                record = records.setdefault(str(record_id), _Named(str(record_id), name, CREATED[own], []))
                 record.roles.extend(role for role in _ROLES.get(own, ()) if role not in record.roles)
     yield from records.values()

@@ -75,7 +75,7 @@ from pipelines.reading.units import (
 )
 from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of
-from schemas.fields import SKU_CODE
+from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
@@ -465,19 +465,23 @@ def _needed_columns(
         message, kind = message_of(question["message"]), question["kind"]
         issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=question["answer"]))
     of_missing = issues_of_missing([name for name in missing if name not in doubtful], header, columns)
-    issues += [] if _changes_units(missing, columns, of_missing) else of_missing
+    issues += [] if _changes_held(missing, columns, of_missing, mapped) else of_missing
     if issues:
         raise ReadingRefused(issues)
     return columns
 
 
-def _changes_units(missing: Sequence[str], columns: Sequence[Column], issues: Sequence[Issue]) -> bool:
-    """Return whether a table is of units by code alone: it names no SKU, and no column of it looks like a name.
+def _changes_held(
+    missing: Sequence[str], columns: Sequence[Column], issues: Sequence[Issue], mapped: SheetMapping
+) -> bool:
+    """Return whether a table changes SKUs that are held, by code alone, and names none.
 
-    A row of a code that is not held yet is rejected: a new SKU needs a name.
+    The mapping says so with `{"columns": {"name": null}}`, as for the tables that the service makes of chosen items; or
+    it is of units, and no column of it looks like a name. A row of a code that is not held yet is rejected.
     """
-    has_likely_name = any(issue.answer for issue in issues)
-    return missing == ["name"] and not has_likely_name and any(column.field == VOLUME for column in columns)
+    says_so = any(column.field == NAME for column in mapped.off)
+    is_of_units = any(column.field == VOLUME for column in columns) and not any(issue.answer for issue in issues)
+    return missing == [NAME.name] and (says_so or is_of_units)
 
 
 def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:

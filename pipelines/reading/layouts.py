@@ -21,11 +21,13 @@ from pipelines.reading.columns import COMPONENT_FIELDS
 from pipelines.reading.grid import (
     CLEARED,
     LINES_OF_SHEET,
+    SUPPLIER,
     WEIGHT_HELPERS,
     Column,
     LineFault,
     fields_of,
     invalid_mapping,
+    letter,
 )
 from pipelines.reading.lines import MOST_LISTED, SAME_PART
 from pipelines.reading.questions import question
@@ -116,7 +118,7 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     table = sheet.table.with_columns(as_codes(pl.col("sku_code")))
     parts = [column for column in sheet.columns if column.table == "component"]
     filled = replace(sheet, table=_fill_codes(table, _TYPE if parts else "material", keys=["sku_code", "name"]))
-    helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]
+    helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS or _is_of_parts(column)]
     if not parts:
         repeated = _component_lines(filled.table, sheet.columns)
         return (_without_helpers(sheet), None) if repeated is None else _split_repeated(filled, repeated, helpers)
@@ -136,7 +138,7 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     shared = "weight_unit" not in names and any(
         c.field.name == "weight_g" for c in weights_of_shared_unit([*sheet.columns, *parts])
     )
-    helpers = [c for c in helpers if "weight_g" in names and (not is_shared(c) or shared)]
+    helpers = [c for c in helpers if _is_of_parts(c) or ("weight_g" in names and (not is_shared(c) or shared))]
     own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in moved]
     table = sheet.table.with_columns(grouped=pl.lit(value=True))
     unit = next((column for column in sheet.columns if column.table == "sku" and is_shared(column)), None)
@@ -167,7 +169,7 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
         cleared |= {word.name} if (formats > 1).any() else set()
     cells = [pl.when(~repeated).then(pl.col(name)) for name in sorted(cleared & set(sheet.table.columns))]
     table = sheet.table.with_columns(*cells, grouped=repeated)
-    return _split(replace(sheet, table=table), list(sheet.columns), of_lines)
+    return _split(replace(sheet, table=table), [c for c in sheet.columns if not _is_of_parts(c)], of_lines)
 
 
 def with_codes_filled(parts: Sheet) -> Sheet:
@@ -188,7 +190,15 @@ def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) ->
 def _without_helpers(sheet: Sheet) -> Sheet:
     """Return the table without the columns that describe parts, unless the mapping says that they are of the SKU."""
     told = [c for c in sheet.columns if choice_for(c, sheet.mapped.quantity) is not None]
-    return sheet.without([c.name for c in sheet.columns if c.name in _COMPONENT_HELPERS and c not in told])
+    suppliers = [letter(column.position) for column in sheet.columns if _is_of_parts(column)]
+    open_questions = tuple(about for about in sheet.questions if about["column"] not in suppliers)
+    unwanted = [c.name for c in sheet.columns if (c.name in _COMPONENT_HELPERS and c not in told) or _is_of_parts(c)]
+    return replace(sheet, questions=open_questions).without(unwanted)
+
+
+def _is_of_parts(column: Column) -> bool:
+    """Return whether a column of the SKUs names the supplier of the parts of each row."""
+    return column.table == "sku" and column.field == SUPPLIER
 
 
 def lines_are_parts(sheet: Sheet) -> bool:
@@ -244,8 +254,9 @@ def _split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
         sheet = sheet.with_copies((shared.name, column) for column in copies)
     weighed = any(column.name == "weight_grams" for column in weights_of_shared_unit(sheet.columns))
     whole = not copies or weighed or (shared is not None and shared.constant is not None)
-    own = [c for c in sheet.columns if c.group is None and (whole or not is_shared(c))]
-    parts = [_key(sheet.columns), *(column for column in sheet.columns if column.group is not None)]
+    own = [c for c in sheet.columns if c.group is None and (whole or not is_shared(c)) and not _is_of_parts(c)]
+    suppliers = [column for column in sheet.columns if _is_of_parts(column)]
+    parts = [_key(sheet.columns), *(c for c in sheet.columns if c.group is not None), *suppliers]
     codes = sheet.table["sku_code"].str.strip_chars()
     return sheet.select(own), _of_parts(sheet.select(parts, codes.is_not_null() & codes.is_first_distinct()))
 

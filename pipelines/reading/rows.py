@@ -20,6 +20,7 @@ from pipelines.reading.grid import (
     LINES_OF_SHEET,
     PART_HELPERS,
     SKU_HELPERS,
+    SUPPLIER,
     VOLUME_YEAR,
     WEIGHT_HELPERS,
     Column,
@@ -278,6 +279,7 @@ _NO_GRAPHS: Final = _Graphs(
 def _read_graphs(typed: TypedSheet) -> _Graphs:
     """Return the graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
     groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
+    groups = [group for group in groups if group is not None] or groups  # beside groups: the row's supplier
     code, lines = typed.values["sku_code"], typed.sheet.table["line"]
     pieces: list[pl.DataFrame] = []
     for start in range(0, max(len(code), 1), _LINES_AT_A_TIME):
@@ -359,8 +361,11 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     parts = [
         _member(column.field.name, values[column.field.name], are_lists=column.field.kind == "codes")
         for column in columns
-        if column.field not in PART_HELPERS and column.field.name not in (*COLUMNS, "component_type")
+        if column.field not in (*PART_HELPERS, SUPPLIER) and column.field.name not in (*COLUMNS, "component_type")
     ]
+    of_row = [c.name for c in typed.sheet.columns if c.field == SUPPLIER and c.group in (None, group)]
+    if of_row:  # the part's own column is before the row's
+        parts.append(_member(SUPPLIER.name, reduce(pl.Series.fill_null, (typed.values[name] for name in of_row))))
     if (substances := _substance_members(values)) is not None:
         parts.append(substances)
     height = len(typed.values["sku_code"])

@@ -98,10 +98,12 @@ def with_new_names(
         names = _unknown_names(unescaped(cells[column.name]), column, mapped.values)
         if not names:
             continue
+        if ids is None and not column.exact:
+            rewritings.append(Rewriting(column, dict.fromkeys(map(fold, names)), {}))
         if ids is None:
             some = ", ".join(quote(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
             message = Message(
-                "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import "
+                "No record has the name {names}; they are not read. Send mapping={mapping} so that the import "
                 "makes these records, or correct the names.",
                 names=some,
                 mapping={"create": True},

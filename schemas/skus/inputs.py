@@ -38,7 +38,7 @@ from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
 from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS
-from schemas.fields import COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU_FIELDS, Field
+from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue, more
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
@@ -387,6 +387,41 @@ def path(location: tuple[int | str, ...]) -> str | None:
     for part in location:
         dotted += f"[{part}]" if isinstance(part, int) else f".{part}" if dotted else part
     return dotted or None
+
+
+MAX_CHANGED: Final = 20_000
+"""Most SKUs of one change of chosen SKUs."""
+_CHANGED: Final = (
+    *(SKU[name] for name in ("packaging_level", "use_contexts", "markets", "brand_id")),
+    Field("pfas", "code", "The status of the packaging's PFAS.", vocabulary="substance_status"),
+    Field("heavy_metals", "code", "The status of the packaging's heavy metals.", vocabulary="substance_status"),
+    replace(COMPONENT["supplier_id"], meaning="The supplier of each part that names none."),
+    replace(
+        COMPONENT["polymer_or_grade"],
+        meaning="Polymer, paper grade, alloy … of each part of that material that names none.",
+        min_length=1,
+    ),
+)
+CHANGED_FIELDS: Final = tuple(replace(field, nullable=False) for field in _CHANGED)
+"""What is set of many SKUs at once."""
+ChangedFieldsInput: type[Strict] = model_of(
+    "ChangedFieldsInput", CHANGED_FIELDS, "Fields to set of many SKUs; an omitted one stays as it is."
+)
+
+
+class SkuChangesInput(Strict):
+    """A change of many SKUs: what is set, and of which; without `ids` of those that the filters leave."""
+
+    fields: Annotated[
+        ChangedFieldsInput,  # type: ignore[valid-type]  # made of the field table
+        PydanticField(description="What is set, at least one field."),
+    ]
+    ids: Annotated[
+        list[Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]]
+        | None,
+        PydanticField(description=f"The SKUs to change, 1 to {MAX_CHANGED}. Not beside a filter."),
+    ] = None
+    dry_run: bool = False
 
 
 MAX_BATCH: Final = 1000

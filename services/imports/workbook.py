@@ -1,9 +1,12 @@
-"""Writes the template as an .xlsx with the same bytes each time, so that nobody needs to fetch it again."""
+"""Writes the files that an import reads back: the template, the whole portfolio, and a change of chosen SKUs.
+
+The template has the same bytes each time, so that nobody needs to fetch it again.
+"""
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -16,24 +19,33 @@ from typing import (
 import orjson
 import xlsxwriter
 
+from pipelines.imports.submissions import csv_of
 from pipelines.reading.grid import (
     PART_HELPERS,
+    SKU_HELPERS,
     SUBSTANCE_DETAILS,
     VOLUME,
     VOLUME_YEAR,
-    WEIGHT_HELPERS,
     Table,
     fields_of,
 )
+from pipelines.reading.mapping import Words
 from pipelines.reading.sheet import MOST_ROWS
-from pipelines.reading.values import EMPTY_LIST
+from pipelines.reading.values import EMPTY_LIST, LIST_SEPARATOR
+from pipelines.reading.words import read_material
 from pipelines.writing.json_fields import LEGACY, PARTS, array_values
 from pipelines.writing.workbooks import Sheet, Workbook
-from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
-from schemas.messages import header, meaning, word
+from schemas.fields import COMPONENT_FIELDS, NAME, SKU_CODE, SKU_FIELDS, Field
+from schemas.issues import Issue
+from schemas.json_values import JsonObject
+from schemas.messages import Message, header, meaning, word
+from schemas.normalise import quote
+from schemas.refusals import Refused
 from schemas.skus.types import Component, Substances
 from schemas.texts import as_cell
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+from schemas.words import fold
+from warehouse.imports import words
 from warehouse.operate.sessions import Connection
 from warehouse.skus import portfolio
 from warehouse.skus.queries import StoredSku
@@ -59,7 +71,8 @@ class Column:
 
 def columns(table: Table, lang: str) -> list[Column]:
     """Return the columns of a sheet in the order of the field table, without deprecated, rare and helping ones."""
-    unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, *SUBSTANCE_DETAILS, VOLUME_YEAR)}
+    helpers = SKU_HELPERS if table == "sku" else PART_HELPERS
+    unwanted = {field.name for field in (*helpers, *SUBSTANCE_DETAILS)}
     fields = [field for field in fields_of(table).values() if not field.deprecated and field.name not in unwanted]
     own_columns = [
         Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields
@@ -338,3 +351,89 @@ def _line(places: dict[str, int], cells: Cells) -> Iterator[tuple[int, Cell]]:
     """Yield the cells with their places. A workbook's numbers have 16 digits; a text has all of them."""
     for name, cell in cells.items():
         yield places[name], cell if isinstance(cell, str) or float(f"{cell:.16G}") == cell else repr(cell)
+
+
+_OF_PART: Final = ("supplier_id", "polymer_or_grade")
+_NOTHING_LACKS: Final = Message("No part of these items lacks what you set, so nothing would change.")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFile:
+    """A file that changes chosen SKUs, its name, and the mapping with which an import reads it as it was meant."""
+
+    data: bytes
+    filename: str
+    mapping: JsonObject
+
+
+def change_file(conn: Connection, codes: Sequence[str], fields: Mapping[str, Any]) -> ChangeFile:
+    """Return the file that sets the fields (`schemas.skus.inputs.CHANGED_FIELDS`) of the SKUs of these codes.
+
+    A field of a part is filled in where a part has none; no line of a file changes a part alone, so the graph of its
+    SKU is written whole. Raise `Refused` where the polymer is not known, and where nothing would change.
+    """
+    entries = {f"{substance}_status": fields[substance] for substance in SUBSTANCES if substance in fields}
+    cells = _fields("sku", fields) | entries
+    parts = {name: fields[name] for name in _OF_PART if name in fields}
+    graphs = dict(_filled_graphs(conn, codes, parts)) if parts else {}
+    changed = codes if cells else list(graphs)
+    if not changed:
+        raise Refused([Issue("required", _NOTHING_LACKS, "fields")])
+    rows: list[Cells] = [{SKU_CODE.name: _text(code), **cells} for code in changed]
+    lines = [line for graph in graphs.values() for line in graph]
+    own_words = words.for_reading(conn)
+    mapping = _mapping_of(rows, own_words)
+    mapping["columns"] = {SKU_CODE.name: SKU_CODE.name, NAME.name: None}
+    filename = f"change of {len(changed)} item{'s' if len(changed) > 1 else ''}"
+    if not lines:
+        return ChangeFile(csv_of(rows).encode(), f"{filename}.csv", mapping)
+    target = io.BytesIO()
+    sheets: list[tuple[str, Table, list[Cells]]] = [(_SKUS, "sku", rows), (_COMPONENTS, "component", lines)]
+    with Workbook(target, {"constant_memory": True}) as book:
+        for name, table, records in sheets:
+            places = _places(table, {column for record in records for column in record})
+            sheet = Sheet(book, name, list(places))
+            for record in records:
+                sheet.add(_line(places, record))
+    mapping |= {"sheet": _SKUS, "components": {"sheet": _COMPONENTS, **_mapping_of(lines, own_words)}}
+    return ChangeFile(target.getvalue(), f"{filename}.xlsx", mapping)
+
+
+def _filled_graphs(
+    conn: Connection, codes: Sequence[str], parts: Mapping[str, str]
+) -> Iterator[tuple[str, list[Cells]]]:
+    """Yield code and lines of each SKU with a part that lacks one of the fields, filled in.
+
+    A polymer or grade is filled in where the part is of its material family.
+    """
+    polymer = parts.get("polymer_or_grade")
+    material = None if polymer is None else read_material(polymer, "material_family")
+    if polymer is not None and material is None:
+        sentence = Message(
+            "{text} is no known polymer, grade or alloy; write for example PP or PET.", text=quote(polymer)
+        )
+        raise Refused([Issue("not_in_vocabulary", sentence, "polymer_or_grade")])
+    for row in portfolio.of_codes(conn, codes):
+        lines, is_filled = list(component_cells(row)), False
+        for line in lines:
+            for name, value in parts.items():
+                is_meant = name != "polymer_or_grade" or (material and line.get("material_family") == material.family)
+                if name not in line and is_meant:
+                    line[name], is_filled = _text(value), True
+        if is_filled:
+            yield row["sku_code"], lines
+
+
+def _mapping_of(rows: Sequence[Cells], own_words: Words) -> JsonObject:
+    """Return the mapping by which a sheet is read line by line, and each text as what it says.
+
+    Else a code like “total” would end the table, and the company's own words would change what was set.
+    """
+    texts: dict[str, dict[str, str]] = {}
+    for name in own_words.keys() & {name for row in rows for name in row}:
+        own = {fold(text) for text in own_words[name]}
+        cells = {cell for row in rows if isinstance(cell := row.get(name), str)}
+        parts = {fold(part): part for cell in cells for part in (cell, *LIST_SEPARATOR.split(cell))}
+        if literal := {part: part for folded, part in parts.items() if folded in own}:
+            texts[name] = literal
+    return {"header_row": 1, "lines": {f"2-{len(rows) + 1}": "read"}, **({"values": texts} if texts else {})}

@@ -65,6 +65,12 @@ def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[E
         yield skus.rows(conn, wanted, place.clock.now(), most=MOST_EXPORTED)
 
 
+def codes(place: Place, search: Search, finding: Finding, *, most: int) -> list[str]:
+    """Return the codes of the whole list, at most so many. Raise `Refused`."""
+    with _prepared(place, search, finding) as (conn, wanted):
+        return [item["sku_code"] for item in skus.rows(conn, wanted, place.clock.now(), most=most)]
+
+
 @contextmanager
 def _prepared(place: Place, search: Search, finding: Finding) -> Iterator[tuple[Connection, Search]]:
     """Open a transaction of the company, with the search narrowed to the items that have the finding."""

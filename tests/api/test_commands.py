@@ -2,15 +2,18 @@
 
 import stat
 from importlib.metadata import version
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from api import cli
 from api.operate.prepare import banner, prepare_demo
+from api.operate.program import as_operator
 from compliance import catalogue
 from tests.commands import called, started
 from warehouse.accounts import keys as keys_accounts
+from warehouse.imports import words
 from warehouse.operate.revisions import head
 from warehouse.operate.settings import Settings
 
@@ -282,6 +285,30 @@ def test_a_companys_own_words_are_added_listed_and_removed(pcds):
     )
     pcds.json("word", "remove", "--company", company, "--field", "material", "--text", "WEISSBLECH")
     assert pcds.json("word", "list", "--company", company)["words"] == []
+
+
+def test_a_folder_is_watched_for_one_company_by_a_kept_mapping(pcds, tmp_path):
+    one, two = (pcds.json("company", "add", "--name", name, "--plan", "starter")["id"] for name in ("F1", "F2"))
+    inbox, of = tmp_path / "inbox", ("--mapping-name", "ERP", "--company")
+    inbox.mkdir()
+    assert "no mapping under the name ERP" in pcds.refused(1, "folder", "add", inbox, *of, one)
+    with as_operator(pcds.data_dir) as operator:
+        for company in (one, two):
+            with operator.company(UUID(company)) as connection:
+                words.keep_mapping(connection, UUID(company), "ERP", {"decimal": ","}, operator.clock.now())
+    assert "email" in pcds.refused(1, "folder", "add", inbox, *of, one, "--mail", "nobody")
+    assert "no folder" in pcds.refused(1, "folder", "add", tmp_path / "gone", *of, one)
+    assert "belong to two" in pcds.refused(1, "folder", "add", pcds.data_dir / "objects", *of, one)
+    added = pcds.json("folder", "add", inbox, *of, one, "--mail", "erp@brand.example")
+    assert added == {"folder": str(inbox), "company_id": one, "mapping_name": "ERP", "mail": "erp@brand.example"}
+    link = tmp_path / "link"
+    link.symlink_to(inbox)
+    for path in (inbox, link, tmp_path, inbox / "done"):
+        assert "belong to two" in pcds.refused(1, "folder", "add", path, *of, two)
+    assert pcds.json("folder", "list") == {"folders": [added]}
+    assert "not watched" in pcds.refused(1, "folder", "remove", tmp_path)
+    assert pcds.json("folder", "remove", inbox) == added
+    assert pcds.json("folder", "list") == {"folders": []}
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ OF_NOBODY = {
     "GET /reference/template.xlsx",
     "GET /pages/style.css",
     "GET /pages/live.js",
+    "GET /password/forgotten",
+    "POST /password/forgotten",
     "GET /sign-in",
     "POST /sign-in",
     "POST /sign-out",

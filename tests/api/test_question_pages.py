@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.imports import submissions
 from pipelines.reading import questions as asking
 from schemas.actors import Actor, Origin
 from schemas.messages import Message
-from services.imports import submissions
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, service_behind
 from tests.api.test_import_answers import ASKING, imported, stored

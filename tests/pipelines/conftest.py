@@ -16,11 +16,11 @@ import xlsxwriter
 from pipelines.definitions import defs
 from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.runs import partition_of
+from pipelines.imports import submissions
 from pipelines.readers.pool import Readers
 from pipelines.reading.upload import PackedUpload, read_upload
 from pipelines.writing.write import PlanLimitReached
 from schemas.actors import Actor, Origin
-from services.imports import submissions
 from tests.pipelines.stocked import Stocked, stock
 from warehouse.imports import queries
 from warehouse.operate.clock import StoppedClock

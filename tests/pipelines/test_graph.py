@@ -174,6 +174,7 @@ def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
             *("export_portfolio", "send_mails", "send_webhooks"),
         },
         "overdue_work": {"publish_portfolio", "read_rule_set", "refresh_catalogue", "keep_house"},
+        "watched_folders": {"import_folders"},
     }
     assert {sensor.default_status for sensor in sensors.values()} == {dg.DefaultSensorStatus.RUNNING}
     schedules = {

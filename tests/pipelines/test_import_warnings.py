@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.imports import report
-from services.imports.submissions import FILENAME
+from pipelines.imports.submissions import FILENAME
 from tests.pipelines.conftest import Desk, Workbook
 from tests.pipelines.test_preview import previewed
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pipelines.imports import submissions
 from pipelines.reading.grid import ReadingRefused
 from schemas.actors import Actor
-from services.imports import submissions
 from tests.pipelines.conftest import ORIGIN, Desk
 from warehouse.catalogue import served_markets
 

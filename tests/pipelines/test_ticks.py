@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.defs.sensors import due_companies, overdue_work, queued_imports
+from pipelines.defs.sensors import due_companies, overdue_work, queued_imports, watched_folders
 from pipelines.due import WantedRun
 from pipelines.engine.runs import partition_of
 from tests.pipelines.conftest import Desk
@@ -25,7 +25,9 @@ def idle(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     follow(overdue_work, desk.instance, desk.resources, only=of_job("read_rule_set", "refresh_catalogue", "keep_house"))
 
 
-@pytest.mark.parametrize("sensor", [queued_imports, due_companies, overdue_work], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "sensor", [queued_imports, due_companies, overdue_work, watched_folders], ids=lambda each: each.name
+)
 def test_a_tick_that_finds_nothing_says_so(desk: Desk, sensor: dg.SensorDefinition) -> None:
     looked = tick(sensor, desk.instance, desk.resources)
     assert not looked.run_requests

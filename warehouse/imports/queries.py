@@ -146,6 +146,30 @@ def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Seque
         return cursor.execute(query, (import_id,)).fetchone()
 
 
+class Written(NamedTuple):
+    """An import that wrote: its id, and the SHA-256 of its file, hexadecimal."""
+
+    id: UUID
+    sha256: str
+
+
+_LAST_OF_NAME: Final = """
+SELECT id, sha256, status = 'completed' AND undone_at IS NULL AS stands FROM imports
+WHERE key_id = %s AND filename = %s ORDER BY created_at DESC, id DESC LIMIT 1"""
+
+
+def last_written(connection: Connection, sender_id: UUID, filename: str) -> Written | None:
+    """Return the last import of a sender's file of this name; None where it did not complete, or was undone."""
+    row = connection.execute(_LAST_OF_NAME, (sender_id, filename)).fetchone()
+    return Written(row[0], row[1]) if row is not None and row[2] else None
+
+
+def unfinished(connection: Connection, import_ids: Sequence[UUID]) -> set[UUID]:
+    """Return those of the imports that have not ended."""
+    query = "SELECT id FROM imports WHERE id = ANY(%s) AND finished_at IS NULL"
+    return {row[0] for row in connection.execute(query, (list(import_ids),))}
+
+
 def take_undo_turn(connection: Connection, company_id: UUID) -> bool:
     """Return whether nobody else undoes an import of the company; nobody else begins to until the commit."""
     return connection.execute(_TURN, [str(company_id)]).fetchone() == (True,)

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from connector.tools.imports import read_apart
+from pipelines.imports.submissions import Submission, keep_file, submit
 from pipelines.readers import requests
 from schemas.actors import Actor, Origin
 from schemas.filings import DeclarationInput
@@ -15,7 +16,6 @@ from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.suppliers import SupplierEnquiryInput
 from services import suppliers as operations
 from services.filings import filing
-from services.imports.submissions import Submission, keep_file, submit
 from services.skus.write import write_records, write_volumes
 from tests.api import portfolios
 from tests.connector.assistants import Assistant

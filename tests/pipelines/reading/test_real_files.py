@@ -52,9 +52,10 @@ def test_a_retailer_s_list_of_components_by_the_barcode(mapping: dict[str, objec
     wraps = {"Film / Enveloppage / Feuille / Housse": "body", "Sac / Sachet / Flowpack": "body"}
     data = (REAL / "off/packagings-mousquetaires.xlsx.csv").read_bytes()
     upload, rows = read(data, mapping)
-    assert [column["text"] for column in upload.source["asked"]] == [*wraps, "Coupe / Coupelle"]  # decisions §13
+    brand, *words = [column["text"] for column in upload.source["asked"]]
+    assert (brand, words) == ("MONIQUE RANOU", [*wraps, "Coupe / Coupelle"])  # decisions §13
     upload, rows = read(data, {**mapping, "values": {"component_type": {**wraps, "Coupe / Coupelle": "body"}}})
-    assert upload.source["asked"] == []
+    assert [column["answer"] for column in upload.source["asked"]] == [{"create": True}]
     assert (upload.source["layout"], upload.rows) == ("long", 50)
     assert (rows.values.height, rows.rejected) == (18, 0)
     croquettes = rows.values.filter(rows.values["sku_code"] == "3250390021544")["components"][0]

@@ -30,8 +30,8 @@ def supplier_form() -> Sent:
         "french supplier form",
         book({"Notice": [["Comment remplir la fiche"], ["1. Une ligne par article"]], "Fiche": rows,
               "Listes": [["Matériau"], ["Verre"], ["Acier"]]}, hidden=["Listes"]),
-        {"A": "sku_code", "B": "name", "C": "gtin", "E": "packaging_format", "F": "material", "G": "weight_grams",
-         "H": "recycled_content_percent", "I": "food_contact"},
+        {"A": "sku_code", "B": "name", "C": "gtin", "D": "brand_id", "E": "packaging_format", "F": "material",
+         "G": "weight_grams", "H": "recycled_content_percent", "I": "food_contact"},
         {
             "CL-1042": {"name": "Sardines à l'huile d'olive 115 g", "gtin": SARDINES, "packaging_format": "Boîte",
                         "material": "metal", "weight_grams": 24.3, "recycled_content_percent": 45,
@@ -41,6 +41,7 @@ def supplier_form() -> Sent:
             "CL-1050": {"name": "Soupe de poisson 75 cl", "packaging_format": "Bocal", "material": "glass",
                         "weight_grams": 342.5, "food_contact": True},
         },
+        unsaid={"D": ["create"]},
     )  # fmt: skip
 
 

@@ -34,7 +34,8 @@ from pipelines.writing.refuse import warnings_of
 from schemas.actors import Actor
 from schemas.imports.types import ImportAccepted, ImportPreview, ImportRowError, ImportSource
 from schemas.issues import Issue
-from schemas.messages import templates
+from schemas.messages import Message, templates
+from schemas.refusals import Refused
 from warehouse.audit import ledger
 from warehouse.imports import queries, words
 from warehouse.operate.objects import Objects
@@ -62,7 +63,8 @@ class Submission:
     With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
     a person can say what they are. `fingerprint` is the SHA-256 of everything that was sent. With `keep_archived` rows
     of archived SKUs are rejected instead of bringing them back. `taken_codes` are those that no row may have. `answers`
-    is the import that wrote the file already, with the mapping of then: only what it held back is written.
+    is the import that wrote the file already, with the mapping of then: only what it held back is written. Of a file
+    that restates the parts of SKUs, `shown` is the dry run that was seen: nobody may have changed them since.
     """
 
     data: bytes
@@ -76,6 +78,7 @@ class Submission:
     keep_archived: bool = False
     taken_codes: Sequence[str] = ()
     answers: Earlier | None = None
+    shown: UUID | None = None
 
 
 class Answered(NamedTuple):
@@ -110,10 +113,19 @@ class KeptFile(NamedTuple):
 
 
 def keep_file(
-    objects: Objects, company_id: UUID, data: bytes, table: bytes | None = None, answers: Answered | None = None
+    objects: Objects,
+    company_id: UUID,
+    data: bytes,
+    table: bytes | None = None,
+    answers: Answered | None = None,
+    *,
+    import_id: UUID | None = None,
 ) -> KeptFile:
-    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`."""
-    kept = KeptFile(company_id, UUID(str(uuid7())), len(data), hashlib.sha256(data).hexdigest())
+    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`.
+
+    The import has a new id, where the caller has not chosen one.
+    """
+    kept = KeptFile(company_id, import_id or UUID(str(uuid7())), len(data), hashlib.sha256(data).hexdigest())
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
         upload = beside.submit(objects.put, kept.upload_key, data)  # both wait for the disk
         if table is not None:
@@ -138,8 +150,15 @@ def submit(
 
     `upload` is a reader's result for the file (`pipelines.readers`), read as `sent` says. Raises
     `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
-    for a dry run).
+    for a dry run), and `Refused` where SKUs have changed since they were shown.
     """
+    if sent.shown is not None and (changed := queries.changed_since(conn, upload.codes, sent.shown)):
+        sentence = Message(
+            "Somebody has changed items of this file since it was shown: {count}. Choose the items and set it again, "
+            "so that nothing of theirs is lost.",
+            count=len(changed),
+        )
+        raise Refused([Issue("version_conflict", sentence, "sku_code")])
     if sent.keeps_mapping and sent.mapping is not None and sent.mapping_name is not None and not sent.dry_run:
         words.keep_mapping(conn, actor.company_id, sent.mapping_name, sent.mapping, actor.now)
     if not sent.dry_run:

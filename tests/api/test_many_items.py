@@ -1,0 +1,195 @@
+"""Many items at once: a change of chosen items is an import that the service writes, tried first and undone once."""
+
+import re
+from html import unescape
+from uuid import uuid4
+
+import pytest
+
+from schemas.imports.types import ImportAccepted
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import BODY, run
+from tests.api.published import published
+
+CAP = {"component_type": "cap", "material_family": "plastic", "weight_g": 2.5, "substances": {
+    "pfas": {"status": "absent", "evidence": "a;b"}}}  # fmt: skip
+LABEL = {"component_type": "label", "material_family": "paper", "weight_g": 1}
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
+    return browser
+
+
+def supplier(caller, pool):
+    identity = str(uuid4())
+    with pool.company(caller.company) as conn:
+        conn.execute(
+            "INSERT INTO suppliers (id, company_id, name, created_at, updated_at) VALUES (%s, %s, %s, now(), now())",
+            (identity, caller.company, "Nord GmbH"),
+        )
+    return identity
+
+
+def detail(caller, sku_id):
+    return caller.get(f"/skus/{sku_id}").json()["data"]
+
+
+def change(caller, body, query="", **headers):
+    return caller.post(f"/skus/changes{query}", body, headers=headers)
+
+
+def test_a_filter_is_changed_on_the_page_shown_first_and_undone_once(caller, browser):
+    caller.made(sku_code="total", name="Tray 1", markets=["FR"], material="paper")
+    caller.made(sku_code="007", name="Tray 2", markets=["FR"], material="paper", packaging_level="sales")
+    other = caller.made(sku_code="GLASS", name="Jar", material="glass")
+    page = unescape(browser.get("/items?material=paper").text)
+    [address] = [link for link in re.findall(r'href="([^"]+)"', page) if link.startswith("/items/change")]
+    page = unescape(browser.get(address).text)
+    assert "Items chosen: 2" in page
+    form = hidden(page) | {"packaging_level": "transport", "markets": "Germany, FR", "use_contexts": "food"}
+    refused = browser.post(address, hidden(page))
+    assert refused.status_code == 400
+    assert "Choose at least one field to set." in refused.text
+    tried = browser.post(address, form)
+    assert tried.status_code == 303, re.findall(r'<div class="fault".*?</div>', tried.text, re.DOTALL)
+    dry = tried.headers["Location"]
+    run(caller, dry.rpartition("/")[2])
+    report = unescape(browser.get(dry).text)
+    assert "change of 2 items.csv" in report
+    assert caller.get(f"/imports/{dry.rpartition('/')[2]}").json()["counts"]["updated"] == 2
+    assert {sku["packaging_level"] for sku in caller.get("/skus").json()["data"]} == {None, "sales"}, "nothing yet"
+    done = browser.post(f"{dry}/columns", hidden(report) | {"step": "import"})
+    assert done.status_code == 303, done.text
+    written = done.headers["Location"].rpartition("/")[2]
+    run(caller, written)
+    found = {sku["sku_code"]: sku for sku in caller.get("/skus").json()["data"]}
+    assert [found[code]["packaging_level"] for code in ("total", "007")] == ["transport"] * 2
+    assert [found[code]["name"] for code in ("total", "007")] == ["Tray 1", "Tray 2"]
+    assert found["total"]["markets"] == ["DE", "FR"]
+    assert detail(caller, found["007"]["id"])["use_contexts"] == ["food"]
+    assert detail(caller, other["id"])["version"] == 1
+    undo = browser.get(f"/imports/{written}/undo").text
+    assert browser.post(f"/imports/{written}/undo", hidden(undo)).status_code == 303
+    found = {sku["sku_code"]: sku for sku in caller.get("/skus").json()["data"]}
+    assert (found["total"]["packaging_level"], found["007"]["packaging_level"]) == (None, "sales")
+
+
+def test_ticked_items_get_a_supplier_and_a_polymer_where_a_part_lacks_them(caller, browser, pool):
+    own = supplier(caller, pool)
+    lacking = caller.made(sku_code="A-1", name="Bottle", components=[BODY, CAP, LABEL])
+    whole = caller.made(sku_code="A-2", name="Jar", components=[BODY | {"supplier_id": own}])
+    apart = caller.made(sku_code="A-3", name="Apart", components=[CAP])
+    before = detail(caller, lacking["id"])["components"]
+    assert f'name="id" value="{lacking["id"]}"' in browser.get("/items").text
+    address = f"/items/change?id={lacking['id']}&id={whole['id']}"
+    form = hidden(browser.get(address).text) | {"supplier_id": own, "polymer_or_grade": "PP"}
+    dry = browser.post(address, form).headers["Location"]
+    run(caller, dry.rpartition("/")[2])
+    report = unescape(browser.get(dry).text)
+    assert "change of 1 item.xlsx" in report, "the other lacks nothing"
+    done = browser.post(f"{dry}/columns", hidden(report) | {"step": "import"})
+    written = done.headers["Location"].rpartition("/")[2]
+    run(caller, written)
+    after = detail(caller, lacking["id"])["components"]
+    filled = [part | {"supplier_id": own} for part in before]
+    filled[1]["polymer_or_grade"] = "PP"
+    ignored = ("substances",)
+    assert [{k: v for k, v in part.items() if k not in ignored} for part in after] == [
+        {k: v for k, v in part.items() if k not in ignored} for part in filled
+    ]
+    assert after[1]["substances"] == before[1]["substances"]
+    assert detail(caller, apart["id"])["version"] == 1
+
+
+def test_a_program_does_the_same(caller):
+    first, second = (caller.made(sku_code=f"R-{at}", name="Box", markets=["DE"]) for at in range(2))
+    fields = {"packaging_level": "primary", "pfas": "absent", "heavy_metals": "absent"}
+    dry = change(caller, {"fields": fields, "ids": [first["id"]], "dry_run": True})
+    assert dry.status_code == 202, dry.text
+    published(ImportAccepted, dry.json())
+    assert (dry.json()["dry_run"], dry.json()["rows"]) == (True, 1)
+    run(caller, dry.json()["id"])
+    assert caller.get(f"/imports/{dry.json()['id']}").json()["preview"]["grades"]
+    key = str(uuid4())
+    one, again = (change(caller, {"fields": fields}, "?market=DE", **{"Idempotency-Key": key}) for _ in range(2))
+    assert one.json()["id"] == again.json()["id"]
+    assert one.json()["rows"] == 2
+    run(caller, one.json()["id"])
+    for sku in (first, second):
+        found = detail(caller, sku["id"])
+        assert (found["packaging_level"], found["substances"]["pfas"]["status"]) == ("sales", "absent")
+    undone = caller.post(f"/imports/{one.json()['id']}/undo", {}).json()
+    assert undone["counts"]["restored"] == 2
+    assert detail(caller, first["id"])["packaging_level"] is None
+
+
+def test_the_companys_own_words_do_not_change_what_is_set(caller):
+    sku = caller.made(sku_code="W-1", name="Box")
+    words = [{"field": "packaging_level", "text": "transport", "value": "sales"}]
+    assert caller.put("/words", {"words": words}).status_code == 200
+    answer = change(caller, {"fields": {"packaging_level": "transport"}})
+    run(caller, answer.json()["id"])
+    assert detail(caller, sku["id"])["packaging_level"] == "transport"
+
+
+LEVEL = {"packaging_level": "sales"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"fields": {}}, "Choose at least one field"),
+        ({"fields": LEVEL, "ids": []}, "No item is chosen"),
+        ({"fields": LEVEL, "ids": [str(uuid4()) for _ in range(20_001)]}, "At most 20000 items"),
+        ({"fields": {"markets": None}}, "cannot be cleared"),
+        ({"fields": {"polymer_or_grade": "unobtainium"}}, "no known polymer"),
+        ({"fields": {"polymer_or_grade": "PP"}}, "nothing would change"),
+    ],
+)
+def test_what_cannot_be_changed_is_refused_with_a_sentence(caller, body, said):
+    caller.made(sku_code="N-1", name="Box")
+    answer = change(caller, body)
+    assert answer.status_code == 400, answer.text[:500]
+    assert said in answer.text
+
+
+def test_another_companys_ids_and_a_filter_beside_ids_are_refused(caller, join):
+    own, foreign = caller.made(sku_code="O-1", name="Box"), join().made(sku_code="O-1", name="Box")
+    answer = change(caller, {"fields": LEVEL, "ids": [own["id"], foreign["id"]]})
+    assert (answer.status_code, "1 of these ids" in answer.text) == (400, True)
+    answer = change(caller, {"fields": LEVEL, "ids": [own["id"]]}, "?market=DE")
+    assert (answer.status_code, "not both" in answer.text) == (400, True)
+    assert detail(caller, own["id"])["version"] == 1
+
+
+def test_a_viewer_is_refused(caller, pool):
+    caller.made(sku_code="V-1", name="Box")
+    viewer = Browser(caller.http, caller.address)
+    assert viewer.sign_in(added(pool, caller.company, "viewer")).status_code == 303
+    assert "/items/change" not in viewer.get("/items").text
+    assert viewer.get("/items/change").status_code == 403
+
+
+def test_a_file_of_a_person_without_names_is_still_asked_about(caller):
+    sent = {"filename": "list.csv", "dry_run": "true"}
+    text = b"sku_code;packaging_level\nA-1;sales\n"
+    refused = caller.request("POST", "/imports", content=text, params=sent)
+    assert (refused.status_code, "missing_column" in refused.text) == (400, True)
+
+
+def test_what_others_changed_since_it_was_shown_is_not_overwritten(caller, browser):
+    sku = caller.made(sku_code="S-1", name="Bottle", components=[CAP])
+    dry = change(caller, {"fields": {"polymer_or_grade": "PP"}, "dry_run": True}).json()["id"]
+    run(caller, dry)
+    caller.made(sku_code="S-1", name="Bottle", components=[CAP | {"weight_g": 9}])
+    page = browser.get(f"/imports/{dry}").text
+    refused = browser.post(f"/imports/{dry}/columns", hidden(page) | {"step": "import"})
+    assert (refused.status_code, "since it was shown: 1." in refused.text) == (400, True)
+    assert detail(caller, sku["id"])["components"][0]["weight_g"] == 9
+    again = change(caller, {"fields": {"polymer_or_grade": "PP"}}).json()["id"]
+    run(caller, again)
+    part = detail(caller, sku["id"])["components"][0]
+    assert (part["weight_g"], part["polymer_or_grade"]) == (9, "PP")
