@@ -231,7 +231,7 @@ def shown_readings(source: ImportSource, lang: str) -> list[ShownReading]:
     beside = [(code, word("truth", code, lang)) for code in ("true", "false")]
     beside += [(code, word("colour", code, lang)) for code in VOCABULARIES["colour"]]
     beside.append(("metallised", header("component", "metallised", lang)))
-    shown = []
+    readings = []
     for at, reading in enumerate(source.get("readings", ())):
         label, choices = fields[reading["field"]]
         words = dict([*beside, *choices])
@@ -239,10 +239,10 @@ def shown_readings(source: ImportSource, lang: str) -> list[ShownReading]:
             words |= {code: format_word(code, lang) for code in reading["value"].split(", ")[1:]}
         value = ", ".join(words.get(code, code) for code in reading["value"].split(", "))
         can_change = choices if _is_whole(reading) else []
-        shown.append(
+        readings.append(
             ShownReading(f"word.{at}", reading["column"], label, reading["text"], value, reading["rows"], can_change)
         )
-    return shown
+    return readings
 
 
 def chosen_words(source: ImportSource, form: Mapping[str, str]) -> list[OwnWordInput]:

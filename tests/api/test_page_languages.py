@@ -37,6 +37,7 @@ NOT_WALKED = {
     *(
         "/",
         "/sign-in",
+        "/password/forgotten",
         "/pages/style.css",
         "/pages/live.js",
         "/items/export",
