@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from api.pages.render import text
+from api.pages.render import name_of_field, text
 from compliance import grading
 from compliance.ruleset import RuleSet
 from schemas.fields import COMPONENT, SKU, Field
 from schemas.json_values import JsonMapping
-from schemas.messages import LANGUAGES, format_word, header, number, word
+from schemas.messages import LANGUAGES, format_word, number, word
 from schemas.skus.types import Component, PartFacts
 from schemas.vocabularies import CONTENTS
 from services.review.compare import Change, leaves
@@ -22,6 +22,9 @@ _MISSING_FACTS: Final = "Not assessed, because facts are missing: "
 """The beginning of a grade's reason that ends in paths (`compliance.grading.trace`)."""
 _PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
+_LINE: Final = re.compile(r"components\[(\d+)\]")
+_PLACE: Final = re.compile(r"\[\d+\]$")
+"""The place in a list behind a field: of `markets[0]`."""
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
 _VOCABULARIES: Final = {
     "status": "substance_status",
@@ -123,6 +126,9 @@ def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[s
 
 def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
     """Return the meaning of a path in words, and the vocabulary of its value."""
+    if match := _LINE.fullmatch(path):
+        return f"{int(match[1]) + 1}. {text('item.part', lang)}", None
+    path = _PLACE.sub("", path)
     table, fields, name, prefix = "sku", SKU, path, ""
     if path in COMPONENT and path not in SKU:  # of a SKU without components: a fact of its one body
         table, fields = "component", COMPONENT
@@ -144,7 +150,7 @@ def field_in_words(table: str, name: str, field: Field | None, lang: str) -> str
         substance = text(f"substance.{match[1]}", lang)
         return f"{substance}: {text(f'substance_part.{match[2]}', lang)}" if match[2] else substance
     unit = f" ({text(f'unit.{field.unit}', lang)})" if field and field.unit in _UNITS else ""
-    return header(table, name, lang) + unit
+    return name_of_field(table, name, lang) + unit
 
 
 def value_in_words(stored: object, vocabulary: str | None, lang: str) -> str:

@@ -5,13 +5,12 @@ sheet; the value is the field, empty for none. What the person left as it was st
 column was not known, the form also asks for the line of the headers.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal  # Any: pieces of a mapping
 
 from api.imports.submissions import sheets_mapping
-from api.pages.render import rows, text
+from api.pages.render import name_of_field, rows, text
 from pipelines.reading.columns import field_column
 from pipelines.reading.grid import LONGEST_HEADER, VOLUME, fields_of
 from pipelines.reading.mapping import merged
@@ -26,10 +25,6 @@ from schemas.vocabularies import VOCABULARIES
 from schemas.words import market_named
 
 Table = Literal["sku", "component"]
-_READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
-"""Fields without a header of their own: files have them, records do not."""
-_OF_PART: Final = re.compile(r"component_(?:(\d+)_)?(\w+)")
-_VOLUME: Final = re.compile(r"annual_volume_([a-z]{2}(?:_[a-z0-9]{1,3})??)(?:_(\d{4})(?:_h([12]))?)?")
 _COLUMNS_UNKNOWN: Final = ("missing_column", "ambiguous_column", "invalid_mapping")
 """Why a file was refused that has an outline; a file that was accepted fails for other reasons."""
 _MOST_UNREAD: Final = 20
@@ -99,23 +94,6 @@ def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[
     needed = ("sku_code", "component_type" if column.table == "component" else "name")
     first = [(field, choices.pop(field)) for field in needed if field in choices]
     return [*first, *sorted(choices.items(), key=lambda choice: choice[1].casefold())]
-
-
-def name_of_field(table: Table, field: str, lang: str) -> str:
-    """Return the header of a field; one that only imports read is named by the pages.
-
-    A line of several components numbers their fields: `component_2_weight_g` is the weight of the second.
-    """
-    match = _OF_PART.fullmatch(field)
-    if match and field not in {*fields_of("sku"), *fields_of("component")}:
-        part = f"{match[1]}. {text('item.part', lang)}" if match[1] else text("item.part", lang)
-        return f"{part}: {name_of_field('component', match[2], lang)}"
-    if match := _VOLUME.fullmatch(field):
-        half = text(f"half.{match[3]}", lang) if match[3] else ""
-        period = ", ".join(part_text for part_text in (match[2], half) if part_text)
-        market = match[1].upper().replace("_", "-")
-        return text("imports.field.annual_volume", lang, market=market, period=period).strip()
-    return text(f"imports.field.{field}", lang) if field in _READ_ONLY else header(table, field, lang)
 
 
 def chosen_mapping(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
@@ -228,8 +206,8 @@ def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]
     """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
     column = field_column(field, "sku") or field_column(field, "component")
     if column is None:
-        return field, []
-    label, vocabulary = name_of_field(column.table, column.field.name, lang), column.field.vocabulary
+        return name_of_field("sku", field, lang), []
+    label, vocabulary = name_of_field(column.table, field, lang), column.field.vocabulary
     codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]] if vocabulary else []
     return label, sorted(codes, key=lambda choice: choice[1].casefold())
 
@@ -253,7 +231,7 @@ def shown_readings(source: ImportSource, lang: str) -> list[ShownReading]:
     beside = [(code, word("truth", code, lang)) for code in ("true", "false")]
     beside += [(code, word("colour", code, lang)) for code in VOCABULARIES["colour"]]
     beside.append(("metallised", header("component", "metallised", lang)))
-    shown = []
+    readings = []
     for at, reading in enumerate(source.get("readings", ())):
         label, choices = fields[reading["field"]]
         words = dict([*beside, *choices])
@@ -261,10 +239,10 @@ def shown_readings(source: ImportSource, lang: str) -> list[ShownReading]:
             words |= {code: format_word(code, lang) for code in reading["value"].split(", ")[1:]}
         value = ", ".join(words.get(code, code) for code in reading["value"].split(", "))
         can_change = choices if _is_whole(reading) else []
-        shown.append(
+        readings.append(
             ShownReading(f"word.{at}", reading["column"], label, reading["text"], value, reading["rows"], can_change)
         )
-    return shown
+    return readings
 
 
 def chosen_words(source: ImportSource, form: Mapping[str, str]) -> list[OwnWordInput]:

@@ -30,7 +30,6 @@ from api.imports.columns_pages import (
     chosen_mapping,
     chosen_words,
     field_choices,
-    name_of_field,
     open_questions,
     shown_columns,
     shown_readings,
@@ -39,7 +38,7 @@ from api.imports.submissions import kept_mapping, mapping_name, repeat, stored_i
 from api.pages import forms
 from api.pages.forms import Form, Sent, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import language_of, link, name_of_field, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.staff.sessions import address_of_import_runs, member_of
 from pipelines.imports.submissions import Submission

@@ -16,13 +16,12 @@ from starlette.responses import Response
 
 from api.http.service import service_of
 from api.pages.forms import NONE, Form, Input, SentForm, input_of, offset_of, texts_of, value_of, write_of
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import language_of, link, name_of_field, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from pipelines.reading.columns import field_column
 from pipelines.reading.grid import Column, Table, fields_of
 from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import KeptMapping
-from schemas.messages import header
 from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import parse_body
 from schemas.words import fold
@@ -117,7 +116,7 @@ def _columns() -> Mapping[str, Column]:
 
 def _name(field: str, lang: str) -> str:
     column = _columns().get(field)
-    return field if column is None else header(column.table, column.field.name, lang)
+    return name_of_field("sku" if column is None else column.table, field, lang)
 
 
 def _input(field: str, lang: str) -> Input:

@@ -141,6 +141,20 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     "Send a number.": "advice.number",
     "Send a whole number.": "advice.whole_number",
     "This field must be there.": "advice.required",
+    "{sku_code} is not counted ({reason}); missing: {fields}.": "advice.not_counted",
+    "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send a table "
+    "with one row of headers and a line for each product, as in GET /reference/template.xlsx.": "advice.a_form",
+    "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send a table "
+    "with one row of headers and a line for each product, as in GET /reference/template.xlsx. Its blocks are packaging "
+    "of several levels ({titles}); give each a line and a sku_code of its own.": "advice.a_form_of_levels",
+    "What was placed stays in the figures and declarations of those years: {placed}. Clear units that were never "
+    "placed with PUT /skus/{sku_id}/volumes and units_placed null.": "advice.placed",
+    "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
+    "or the value for the second.": "advice.not_detected",
+    "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.": "advice.not_served",
+    "There is no jurisdiction {market}; GET /jurisdictions lists them.": "advice.not_served",
+    "The UK file names the organisation: send uk.organisation_id.": "advice.organisation",
+    ISSUE_CODES["invalid_mapping"].meaning: "advice.no_such_choice",
     "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).": "advice.market",
 }
 """Messages whose advice is for programs, with the text that says what to do on the pages; the gaps are the same."""
@@ -151,10 +165,20 @@ _GAPS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "declared": lambda media_type, _: _KINDS.get(media_type, media_type),
     "found": lambda media_type, _: _KINDS.get(media_type, media_type),
     "limit": lambda limit, _: limit // 1_000_000,
+    "reason": lambda reason, lang: text(f"figures.reason.{reason}", lang),
 }
 """What fills a gap of those texts in place of a program's code, media type or bytes."""
 _CODES: Final = sorted((name for name in {**SKU, **COMPONENT} if "_" in name), key=len, reverse=True)
-_UNQUOTED: Final = re.compile(rf"(?<![\w“.`])({'|'.join(_CODES)})(?![\w”.`])")
+_READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
+"""Fields without a header of their own: files have them, records do not."""
+_OF_PART: Final = re.compile(r"component_(?:(\d+)_)?(\w+)")
+_RATING: Final = re.compile(r"ram:(\w+)")
+_VOLUME: Final = re.compile(r"annual_volume_([a-z]{2}(?:_[a-z0-9]{1,3})??)(?:_(\d{4})(?:_h([12]))?)?")
+_UNQUOTED: Final = re.compile(
+    rf"(?<![\w“.`])((?:component_(?:\d+_)?)?(?:{'|'.join(_CODES)})|annual_volume(?:_[a-z0-9_]+)?|ram:[a-z_]+"
+    r"|[a-z_]+(?=\[\d+\]))(?:\[\d+\])?(?!\w|[”`\[]|\.\w)"
+)
+"""Names of fields in a sentence, with the place in a list behind some; those in quotation marks are of the file."""
 _LISTS: Final = sorted(
     ((", ".join(codes), name) for name, codes in VOCABULARIES.items() if len(codes) > 1),
     key=lambda pair: len(pair[0]),
@@ -189,8 +213,32 @@ def in_words(sentence: str, lang: str) -> str:
     return _UNQUOTED.sub(lambda match: _name(match[1], lang), sentence)
 
 
+def name_of_field(table: str, field: str, lang: str) -> str:
+    """Return the header of a field; one that only imports and filings have is named by the pages.
+
+    A line of several components numbers their fields: `component_2_weight_g` is the weight of the second.
+    """
+    if (title := header(table, field, lang)) != field:
+        return title
+    if field == "components":
+        return text("item.parts", lang)
+    if field in _READ_ONLY:
+        return text(f"imports.field.{field}", lang)
+    if match := _VOLUME.fullmatch(field):
+        half = text(f"half.{match[3]}", lang) if match[3] else ""
+        period = ", ".join(part_text for part_text in (match[2], half) if part_text)
+        market = match[1].upper().replace("_", "-")
+        return text("imports.field.annual_volume", lang, market=market, period=period).strip()
+    if match := _RATING.fullmatch(field):
+        return f"{text('fact.ram', lang)}: {word('component_type', match[1], lang)}"
+    if match := _OF_PART.fullmatch(field):
+        part = f"{match[1]}. {text('item.part', lang)}" if match[1] else text("item.part", lang)
+        return f"{part}: {name_of_field('component', match[2], lang)}"
+    return title
+
+
 def _name(field: str, lang: str) -> str:
-    return header("sku" if field in SKU else "component", field, lang)
+    return name_of_field("component" if field in COMPONENT and field not in SKU else "sku", field, lang)
 
 
 STYLE: Final = "/pages/style.css"

@@ -7,16 +7,18 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import orjson
 import pytest
 from fastapi.routing import APIRoute
 
+from api.audit.words import path_in_words
 from api.pages import render
 from api.pages.routes import router
 from compliance import ruleset
 from compliance.tables import RULES, rows
 from schemas import messages as messages_schemas
 from schemas.fields import COMPONENT, SKU
-from schemas.messages import catalogue, header, word
+from schemas.messages import Message, catalogue, header, word
 from schemas.vocabularies import VOCABULARIES
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
@@ -24,7 +26,7 @@ from tests.api.portfolios import counted, run, sent, weighed
 from tests.api.test_draft_pages import filed as drafted
 from tests.api.test_issuing_pages import SIGNED
 from tests.api.test_review_pages import filed
-from tests.api.walking import FOREIGN, SEARCH, addresses, english, walk
+from tests.api.walking import CODE, FOREIGN, SEARCH, Told, addresses, english, walk
 
 
 def speaks(address):
@@ -35,6 +37,7 @@ NOT_WALKED = {
     *(
         "/",
         "/sign-in",
+        "/password/forgotten",
         "/pages/style.css",
         "/pages/live.js",
         "/items/export",
@@ -247,3 +250,50 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
             form = hidden(browser.get(path).text)
             browser.post(path, form | {"decision": "reject", "note": "Xn"})
     assert found == {}
+
+
+VOLUMES = """Artikelnummer;Bezeichnung;annual_volume_de_2026;markets;sold;Material
+A;Kiste;viele;DE;100;Karton
+B;Kiste;12;Nirgendwo;200;Nixium
+C;Kiste;1500;FR, Nirgendwo;300;Glas
+"""
+
+
+@pytest.mark.parametrize(
+    ("lang", "units"),
+    [("en", "Units placed: DE 2026"), ("fr", "Unités mises sur le marché : DE 2026"),
+     ("de", "In Verkehr gebrachte Einheiten: DE 2026")],
+)  # fmt: skip
+def test_a_person_reads_the_words_of_fields_from_the_file_to_the_item(caller, pool, lang, units):
+    mapping = {"columns": {"annual_volume_de_2026": "annual_volume_de_2026", "annual_volume_gb_2026_h1": "sold"}}
+    kept = {"dry_run": "1", "filename": "l.csv", "mapping": orjson.dumps(mapping).decode(), "mapping_name": "Xn"}
+    addresses = []
+    for options in (kept, {name: kept[name] for name in ("filename", "mapping")}):
+        answer = caller.post("/imports", content=VOLUMES.encode(), params=options)
+        assert answer.status_code == 202, answer.text
+        run(caller, answer.json()["id"])
+        addresses.append(f"/imports/{answer.json()['id']}")
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    begin = [f"{address}{path}?lang={lang}" for address in addresses for path in ("", "/rejected", "/values")]
+    begin += [f"{path}?lang={lang}" for path in ("/words", "/items", "/review", "/portfolio", "/declarations")]
+    told = {address: " ".join(Told(browser.get(address).text).texts) for address in begin}
+    sent = ("annual_volume_de_2026",)  # the header that the sender wrote
+    raw = {address: {*CODE.findall(text), *re.findall(r"\w+\[\d+\]|\bUUID\b", text)} - {*sent}
+           for address, text in told.items()}  # fmt: skip
+    assert {address: names for address, names in raw.items() if names} == {}
+    for address in addresses:
+        assert units in told[f"{address}?lang={lang}"], told
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_names_for_programs_are_words_in_paths_and_sentences(lang):
+    for path in ("markets[0]", "annual_volume_gb_2026_h1", "component_2_weight_g", "components[2]", "ram:body"):
+        name = path_in_words(path, lang)
+        assert not re.search(r"[\[_]|ram:", name), name
+        if "components" not in path:
+            assert render.in_words(f"x {path}.", lang) == f"x {name}.".replace(" (g)", "")
+    left_out = Message("{sku_code} is not counted ({reason}); missing: {fields}.", sku_code="A_1",
+                       reason="rating_missing", fields="ram:body, packaging_format")  # fmt: skip
+    assert not re.search(r"rating_missing|ram:|packaging_format", render.said(left_out, lang))
+    assert "A_1" in render.said(left_out, lang)

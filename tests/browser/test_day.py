@@ -60,7 +60,7 @@ def _rejected(page: Page) -> int:
 
 def _correct(page: Page) -> None:
     """Type what the page says would be right."""
-    cells = page.locator("main section.card input")
+    cells = page.locator("main td input")
     typed = 0
     for place in range(cells.count()):
         if right := RIGHT.get(cells.nth(place).input_value()):
