@@ -290,7 +290,7 @@ def test_a_companys_own_words_are_added_listed_and_removed(pcds):
 def test_a_folder_is_watched_for_one_company_by_a_kept_mapping(pcds, tmp_path):
     one, two = (pcds.json("company", "add", "--name", name, "--plan", "starter")["id"] for name in ("F1", "F2"))
     inbox, of = tmp_path / "inbox", ("--mapping-name", "ERP", "--company")
-    inbox.mkdir()
+    (inbox / "done").mkdir(parents=True)
     assert "no mapping under the name ERP" in pcds.refused(1, "folder", "add", inbox, *of, one)
     with as_operator(pcds.data_dir) as operator:
         for company in (one, two):
