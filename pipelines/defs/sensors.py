@@ -165,9 +165,7 @@ def watched_folders(
             context.log.warning(str(fault))
     with postgres.system() as conn:
         slugs = slug_of(conn, sorted(companies)) if companies else {}
-    wanted = due.messages(
-        suppliers.Due(company_id, slug, f"{now:%Y%m%dT%H%M%S.%f}") for company_id, slug in slugs.items()
-    )
+    wanted = due.messages(suppliers.Due(company_id, slug, now.isoformat()) for company_id, slug in slugs.items())
     requests = due.requests_of_companies(context.instance, import_folders.name, wanted)
     idle = f"No file is to be taken or put away; {len(waiting)} are left to come to rest."
     return dg.SensorResult(

@@ -124,8 +124,6 @@ def own_folder(folder: Folder, name: str) -> Path:
     Neither may lead elsewhere: whoever may write there could have our files written anywhere.
     """
     inner = folder.path / name
-    if not folder.path.is_dir():
-        raise FolderError(f"{folder.path} is no folder.")
     if not inner.is_symlink():
         inner.mkdir(exist_ok=True)
     if inner.resolve() != inner:
@@ -176,9 +174,9 @@ def under_way(folder: Folder) -> Iterator[Taken]:
 
 def has_work(pool: Pool, folder: Folder) -> bool:
     """Return whether there is a file to submit, to put away or to mail of."""
-    import_ids = [taken.import_id for taken in under_way(folder)]
     with pool.company(folder.company_id) as conn:
-        return len(queries.unfinished(conn, import_ids)) < len(import_ids)
+        reports = (queries.status(conn, taken.import_id, limit=1, offset=0) for taken in under_way(folder))
+        return any(report is None or report["finished_at"] is not None for report in reports)
 
 
 class Work(NamedTuple):

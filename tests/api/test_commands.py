@@ -290,7 +290,7 @@ def test_a_companys_own_words_are_added_listed_and_removed(pcds):
 def test_a_folder_is_watched_for_one_company_by_a_kept_mapping(pcds, tmp_path):
     one, two = (pcds.json("company", "add", "--name", name, "--plan", "starter")["id"] for name in ("F1", "F2"))
     inbox, of = tmp_path / "inbox", ("--mapping-name", "ERP", "--company")
-    inbox.mkdir()
+    (inbox / "done").mkdir(parents=True)
     assert "no mapping under the name ERP" in pcds.refused(1, "folder", "add", inbox, *of, one)
     with as_operator(pcds.data_dir) as operator:
         for company in (one, two):
@@ -298,7 +298,7 @@ def test_a_folder_is_watched_for_one_company_by_a_kept_mapping(pcds, tmp_path):
                 words.keep_mapping(connection, UUID(company), "ERP", {"decimal": ","}, operator.clock.now())
     assert "email" in pcds.refused(1, "folder", "add", inbox, *of, one, "--mail", "nobody")
     assert "no folder" in pcds.refused(1, "folder", "add", tmp_path / "gone", *of, one)
-    assert "belong to two" in pcds.refused(1, "folder", "add", pcds.data_dir / "objects", *of, one)
+    assert "belong to two" in pcds.refused(1, "folder", "add", pcds.data_dir, *of, one)
     added = pcds.json("folder", "add", inbox, *of, one, "--mail", "erp@brand.example")
     assert added == {"company_id": one, "path": str(inbox), "mapping_name": "ERP", "mail_to": "erp@brand.example"}
     link = tmp_path / "link"

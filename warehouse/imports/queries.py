@@ -157,12 +157,6 @@ def last_written(connection: Connection, sender_id: UUID, filename: str) -> tupl
     return (row[0], row[1]) if row is not None and row[2] else None
 
 
-def unfinished(connection: Connection, import_ids: Sequence[UUID]) -> set[UUID]:
-    """Return those of the imports that have not ended."""
-    query = "SELECT id FROM imports WHERE id = ANY(%s) AND finished_at IS NULL"
-    return {row[0] for row in connection.execute(query, (list(import_ids),))}
-
-
 def take_undo_turn(connection: Connection, company_id: UUID) -> bool:
     """Return whether nobody else undoes an import of the company; nobody else begins to until the commit."""
     return connection.execute(_TURN, [str(company_id)]).fetchone() == (True,)
