@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Annotated, Final, NamedTuple, cast
+from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import Field as PydanticField
@@ -47,6 +48,7 @@ from services.imports.workbook import ChangeFile, change_file
 from services.skus import listing
 from services.skus.write import WriteOutcome, patch_of, write_records
 from warehouse.catalogue import served_markets
+from warehouse.library import names
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -171,6 +173,11 @@ def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> Cha
         raise Refused([Issue("required", Message("Choose at least one field to set."), "fields")])
     if ids is not None and wanted.values:
         raise Refused([Issue("invalid_format", Message("Send ids or a filter, not both."), "ids")])
+    with write.service.writes.company(write.actor.company_id) as conn:
+        for name, resource in (("brand_id", "brand"), ("supplier_id", "supplier")):
+            if name in fields and not names(conn, resource, {UUID(fields[name])}):
+                sentence = Message("{id} is not one of the company's {list}.", id=fields[name], list=f"{resource}s")
+                raise Refused([Issue("unknown_reference", sentence, f"fields.{name}")])
     place = place_of(write.request, write.actor.company_id)
     search = wanted.search(ids=None if ids is None else f"{{{','.join(ids)}}}")
     many = ids is not None and len(ids) > MAX_CHANGED

@@ -229,9 +229,11 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, call, ow
             assert own.is_success, (name, at, own.text)
             issues = foreign.json().get("details") or foreign.json()["results"][0]["errors"]
             assert [issue["code"] for issue in issues] == ["unknown_reference"], (name, at)
+            tried.append((name, at))
+            if own.status_code == 202:  # an import, whose report says what became of each row
+                continue
             row = good(own).get("results", [good(own)])[0]
             assert row["outcome"] in ("created", "updated", "unchanged"), (name, at, row)
-            tried.append((name, at))
     assert len(tried) >= 15
     assert {at[-1] for _, at in tried} == set(KINDS)
 
