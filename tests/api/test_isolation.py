@@ -51,7 +51,7 @@ OF_NO_RECORD = {
     "POST /keys/test",
 }
 """Routes of a signed-in person that name no record."""
-FORMS = {"POST /supplier-requests", "POST /declarations"}
+FORMS = {"POST /library/{kind}", "POST /supplier-requests", "POST /declarations"}
 """Routes that name a record in their form."""
 OF_NOBODY = {
     "GET /",
@@ -210,6 +210,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller, of_recor
             "data"
         ]["id"],
         "people": re.search(r"/people/([0-9a-f-]{36})", owner.browser.get("/people").text)[1],
+        "library": caller.post("/brands", {"name": "Theirs"}).json()["data"]["id"],
         "webhooks": caller.post("/webhooks", {"url": "https://erp.example/x"}).json()["data"]["id"],
         "keys": re.search(r"/keys/([0-9a-f-]{36})/revoke", owner.browser.get("/keys").text)[1],
     }
@@ -220,7 +221,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller, of_recor
         room = "kept" if "/kept/" in path else path.split("/")[1]
         file_id = technical_file if room == "items" else file
         path = path.replace("{file_id}", file_id).replace("{connection_id}", connection)
-        path = path.replace("{id}", drafted if "draft" in path else ids[room])
+        path = path.replace("{id}", drafted if "draft" in path else ids[room]).replace("{kind}", "brand")
         if method == "POST":
             assert (
                 stranger.browser.post(

@@ -55,6 +55,8 @@ ABOVE_VIEWER = {
     "POST /imports/{id}/rejected": "editor",
     "POST /imports/{id}/values": "editor",
     "POST /words": "editor",
+    "POST /library/{kind}": "editor",
+    "POST /library/{kind}/{id}": "editor",
     "GET /items/new": "editor",
     "POST /items/new": "editor",
     "GET /items/change": "editor",
