@@ -47,7 +47,8 @@ def refused(data: bytes, mapping: Mapping) -> list[tuple[str, str | None, str]]:
     return [(issue.code, issue.field, issue.message) for issue in caught.value.issues]
 
 
-SKU_FIELDS = [name for name in fields_of("sku") if name not in ("sku_code", "name")]
+SKU_FIELDS = [name for name in fields_of("sku") if name not in ("sku_code", "name", "supplier_id")]
+"""Those that a mapping gives to any row; a supplier is of parts alone."""
 VOLUMES = ["annual_volume_fr", "annual_volume_de_2026", "annual_volume_gb_2026_h1"]
 
 
@@ -67,6 +68,13 @@ def test_a_mapped_column_reads_as_one_with_the_fields_own_name(name: str) -> Non
     assert source["mapped"] == told_as
     assert bool(told_as) != bool(source["ignored"])  # a count of parts means nothing where no line is a part
     assert rows_read.errors.is_empty()
+
+
+def test_a_mapped_supplier_needs_rows_with_parts() -> None:
+    data = delimited([["sku_code", "name", "Zyx"], ["A", "a", "Préformes"]])
+    [(code, field, message)] = refused(data, {"columns": {"supplier_id": "Zyx"}})
+    assert (code, field) == ("invalid_mapping", "mapping")
+    assert message.startswith("A supplier is of parts")
 
 
 PART_FIELDS = [name for name in fields_of("component") if name not in ("sku_code", "component_type", "material_family")]
