@@ -29,6 +29,7 @@ _COLUMNS_UNKNOWN: Final = ("missing_column", "ambiguous_column", "invalid_mappin
 """Why a file was refused that has an outline; a file that was accepted fails for other reasons."""
 _MOST_UNREAD: Final = 20
 """Columns that are not read and stand between the others all the same."""
+_NAMES: Final = ("sku_code", "name", "gtin")
 _WITHOUT: Final = ""
 """The choice of no field."""
 EMPTY: Final = "-"
@@ -50,8 +51,10 @@ class ShownColumn:
 
     @property
     def may_be_units(self) -> bool:
-        """Return whether units placed may stand in the column: its samples have digits."""
-        return self.table == "sku" and any(character.isdecimal() for text in self.samples for character in text)
+        """Return whether units placed may stand in the column: its samples have digits, and it is no code or name."""
+        if self.table != "sku" or self.field in _NAMES:
+            return False
+        return any(character.isdecimal() for text in self.samples for character in text)
 
     @property
     def input(self) -> str:

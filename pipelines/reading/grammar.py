@@ -456,11 +456,19 @@ def roles_of_word(token: str) -> frozenset[str] | None:
     roles = words("header_word")
     if token in roles:
         return frozenset({roles[token]})
+    if len(token) > _longest_compound():  # each cut copies the word
+        return None
     for cut in range(_SHORTEST_PART, len(token) - _SHORTEST_PART + 1):
         first, second = roles.get(token[:cut]) or roles.get(token[:cut].removesuffix("s")), roles.get(token[cut:])
         if first is not None and second is not None and {first, second} != {_NOTHING}:  # `Leder` is no article twice
             return frozenset({first, second})
     return None
+
+
+@cache
+def _longest_compound() -> int:
+    """Return the length of two of the longest words with a letter between them."""
+    return 2 * max(map(len, words("header_word"))) + 1
 
 
 @lru_cache(maxsize=MOST_KEPT)

@@ -243,9 +243,8 @@ def test_an_unknown_word_gets_its_meaning_and_the_import_is_undone(desk: Desk, h
     expect(hand.page.locator(".fault")).to_be_visible()
     hand.fill(rows="Notiz\tFoo\n1\t2")
     hand.press("imports.send.read")
-    fields = hand.main.locator("select")
-    fields.nth(0).select_option("sku_code")
-    fields.nth(1).select_option("name")
+    for column, field in (("A", "sku_code"), ("B", "name")):
+        hand.main.locator(f'select[name="sku.{column}"]').select_option(field)
     hand.press("imports.confirm.again")
     hand.wait_for_end()
     assert hand.main.get_by_role("button", name=hand.say("imports.confirm.import")).count() == 1
