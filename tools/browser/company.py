@@ -53,6 +53,10 @@ class Company:
         """Put to the interface."""
         self._sent("PUT", f"/api/v1{path}", json=body)
 
+    def brand(self, name: str) -> str:
+        """Add a brand; return its id."""
+        return str(self._sent("POST", "/api/v1/brands", json={"name": name})["data"]["id"])
+
     def archive(self, fields: dict[str, Any]) -> None:
         """Write an item with these fields, and archive it."""
         self._sent("POST", f"/api/v1/skus/{self.item(fields)}/archive", json={})

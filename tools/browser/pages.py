@@ -47,7 +47,6 @@ FOR_PERSONS: Final = (
     "document",
     "item-documents",
     "suppliers",
-    "library",
     "supplier",
     "supplier-requests",
     "enquiries",
@@ -60,6 +59,10 @@ FOR_PERSONS: Final = (
 """Names of the pages for signed-in persons; the others are for everybody."""
 WITHOUT_PICTURE: Final = (
     "library",
+    "library-record",
+    "change",
+    "statement",
+    "forgotten",
     "portfolio-records",
     "new",
     "copy",
@@ -145,6 +148,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
     }
     read = {name: _read(company, page, rows) for name, rows in sent_rows.items()}
     _make_test_key(company, page)
+    brand = company.brand("Quellwasser")
     count()
     kept = company.declare("DE", 2026)
     return {
@@ -193,6 +197,9 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "item-documents": f"/items/{item}/documents",
         "suppliers": "/suppliers",
         "library": "/library",
+        "library-record": f"/library/brand/{brand}",
+        "change": f"/items/change?id={item}",
+        "forgotten": "/password/forgotten",
         "supplier": "/suppliers?name=Pr%C3%A9formes%20du%20Rh%C3%B4ne",
         "supplier-requests": "/supplier-requests?sku=WTR-50",
         "enquiries": "/enquiries",
