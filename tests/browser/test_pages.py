@@ -21,7 +21,6 @@ NO_PAGES = {
     "/",  # leads to the portfolio
     "/pages/style.css",
     "/pages/live.js",
-    "/password/{token}",  # as /password, without the old one
     "/items/export",
     "/items/{id}/files/{file_id}",
     "/imports/template.xlsx",
