@@ -66,6 +66,7 @@ def rich(caller, pool):
     asked.answer({"component_id": asked.components[0], "weight_g": 21})
     again = ask(caller, pool, sku_code="BOTTLE-2")
     ask(caller, pool)
+    assert caller.post("/brands", {"name": "Xb"}).status_code == 201
     placed = ("FR", "DE", "GB", "AT", "ES", "CZ", "US-CO", "CA-AB")
     volumes = [{"market": market, "year": 2025, "units_placed": 1_500_000} for market in placed]
     for sku in (asked, again):
