@@ -302,7 +302,7 @@ def test_a_folder_of_ours_that_leads_elsewhere_is_refused(watched: Watched, tmp_
     elsewhere.mkdir()
     (watched.path / name).symlink_to(elsewhere)
     watched.put("x.csv")
-    for _ in range(3):
+    for _ in range(6):
         watched.look()
         for import_id, _, status, _ in watched.imports():
             if status == "queued":
