@@ -2,11 +2,14 @@
 
 import io
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
+import dagster as dg
 import pytest
+import sqlalchemy
 
 from pipelines.engine.instance import shared_instance
 from tests.conftest import migrated
@@ -35,6 +38,33 @@ def test_a_run_leaves_the_logging_of_its_process_as_it_is(
         logger.removeHandler(handler)
     assert "still heard" in written.getvalue()
     assert logging.getLogger().handlers, "pytest's own, and the service's in a worker"
+
+
+def test_a_query_is_one_statement_once_dagster_has_looked_for_its_tables(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in dagster_home.environment(settings, database):
+        monkeypatch.setenv(variable, "")
+    statements: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    def counted(query: Callable[[], object]) -> int:
+        query()  # looks for tables and columns
+        statements.clear()
+        query()
+        return len(statements)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", note)
+    try:
+        with shared_instance(settings, database) as instance:
+            asset = [dg.AssetKey("portfolio_snapshot")]
+            assert counted(lambda: instance.get_run_records(limit=1)) == 1
+            assert counted(instance.all_instigator_state) == 1
+            assert counted(lambda: instance.get_asset_records(asset)) == 1
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", note)
 
 
 def test_a_check_that_fails_for_one_company_is_a_number_for_alerts(

@@ -25,6 +25,7 @@ from schemas.figures import (
 from schemas.vocabularies import VOCABULARIES
 from warehouse.figures.reader import Now, Row, reader
 from warehouse.figures.snapshots import Snapshot
+from warehouse.figures.source import ARCHIVED
 from warehouse.figures.stored import StoredFigures
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
@@ -176,15 +177,11 @@ def _facts(code: str, now: Now) -> JurisdictionFacts:
     }
 
 
-_BY_IMPORT: Final = """
-SELECT import_id, count(*) FROM skus WHERE import_id IS NOT NULL GROUP BY import_id ORDER BY count(*) DESC, import_id
-"""
-
-
 def imports(snapshot: Snapshot) -> dict[UUID, int]:
     """Count SKUs by the import that wrote them last, most first; SKUs last written singly are in none."""
-    with reader(snapshot) as snapshot_reader:
-        return {UUID(import_id): skus for import_id, skus in snapshot_reader.rows(_BY_IMPORT)}
+    written = pl.scan_parquet(snapshot.skus).filter(~pl.col(ARCHIVED), pl.col("import_id").is_not_null())
+    counted = written.group_by("import_id").len("skus").sort("skus", "import_id", descending=[True, False])
+    return {UUID(import_id): skus for import_id, skus in counted.collect().iter_rows()}
 
 
 _ROWS: Final = f"""
