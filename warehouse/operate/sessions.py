@@ -53,6 +53,8 @@ _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
 
 _LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakKeyDictionary()
 """What each open transaction has put off until its commit."""
+_SESSION: Final = {"autocommit": True, "prepare_threshold": 1}
+"""A statement is prepared when it comes again on its connection: to plan one of a request takes 2 ms or more."""
 
 
 def _in_utc(url: str) -> str:
@@ -115,7 +117,7 @@ class Pool:
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on the encoding
+            kwargs={**_SESSION, "client_encoding": "utf8"},  # digests depend on the encoding
         )
 
     def __enter__(self) -> Self:
@@ -350,7 +352,7 @@ class AsyncPool:
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True},
+            kwargs=_SESSION,
         )
 
     def stats(self) -> Mapping[str, int]:
