@@ -53,8 +53,6 @@ _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
 
 _LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakKeyDictionary()
 """What each open transaction has put off until its commit."""
-_SESSION: Final = {"autocommit": True, "prepare_threshold": 1}
-"""A statement is prepared when it comes again on its connection: to plan one of a request takes 2 ms or more."""
 
 
 def _in_utc(url: str) -> str:
@@ -117,7 +115,7 @@ class Pool:
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={**_SESSION, "client_encoding": "utf8"},  # digests depend on the encoding
+            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on the encoding
         )
 
     def __enter__(self) -> Self:
@@ -352,7 +350,7 @@ class AsyncPool:
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs=_SESSION,
+            kwargs={"autocommit": True},
         )
 
     def stats(self) -> Mapping[str, int]:
