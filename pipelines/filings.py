@@ -1,17 +1,19 @@
-"""Computes what a company declares: the figures of one market, year and half, from the company's snapshot.
+"""Computes what a company declares, the figures of one market, year and half, from its snapshot; and what is due when.
 
 Two declarations of one snapshot, rule-set and catalogue are equal to the byte. `forms` makes the bytes.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
+from uuid import UUID
 
 import polars as pl
 
-from compliance.catalogue import Jurisdiction
+from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
 from compliance.filings import document
 from compliance.filings.document import Source, halves_there, of_latest_years, of_market, totals_by_period
 from compliance.filings.uk.rows import (
@@ -30,13 +32,15 @@ from compliance.rollup.parts import SKU_COLUMNS, Portfolio
 from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, market_of, recorded_halves, volume_rows
 from compliance.rollup.tonnes import QUESTION_SCHEMA, STANDING_SCHEMA, TONNES_SCHEMA, Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
-from pipelines.figures import TONNES, Catalogue, blocks
+from pipelines.figures import TONNES, Catalogue, blocks, loaded_catalogue
 from schemas.issues import Issue
 from schemas.json_values import instant_text
 from schemas.messages import message_of
 from schemas.refusals import Refused
 from warehouse.figures.snapshots import Snapshot
-from warehouse.figures.stored import Basis, StoredFigures
+from warehouse.figures.stored import Basis, StoredFigures, periods
+from warehouse.filings import latest
+from warehouse.operate.sessions import Connection
 
 YEAR: Final = 0
 """The value of half that means the calendar year."""
@@ -216,3 +220,173 @@ def tonnes_of_latest_years(figures: Figures, this_year: int) -> float:
     latest = of_latest_years(figures.tonnes, this_year)
     whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
     return float(written_tonnes(sum(whole["grams"], Decimal(0))))
+
+
+HALF_RHYTHM: Final = "half-yearly"
+_SECOND_HALF_BEGINS: Final = 7
+
+State = Literal["overdue", "open", "coming", "kept"]
+"""Overdue where each day that a source states has passed; open where the period has ended, coming where it has not."""
+_ORDER: Final[tuple[State, ...]] = ("overdue", "open", "coming", "kept")
+
+
+class Due(NamedTuple):
+    """A period of a market; `rhythms` is empty where the tables have none, `kept` the newest declaration of it."""
+
+    market: str
+    year: int
+    half: int
+    rhythms: tuple[str, ...]
+    kept: UUID | None
+    source_url: str | None
+    days: tuple["Day", ...]
+    state: State
+
+
+class Day(NamedTuple):
+    """A day that a source states for a period."""
+
+    on: date
+    stated: DueDay
+
+    def days_left(self, today: date) -> int:
+        """Return how many days are left for the duty, 0 on the last one; negative where it is late."""
+        return (self.on - today).days - (self.stated.bound == "before")
+
+
+def due(
+    entries: Mapping[str, Jurisdiction],
+    placed: Iterable[tuple[str, int]],
+    kept: Mapping[tuple[str, int, int], UUID],
+    today: date,
+) -> list[Due]:
+    """Return what is due of the markets and years with tonnes (`placed`): overdue first, each by its first day.
+
+    Of periods with a kept declaration only the last one is listed, of those that have not ended the running one.
+    """
+    years: dict[str, set[int]] = {}
+    for market, year in placed:
+        years.setdefault(market, set()).add(year)
+    rows = [
+        row
+        for market, of_market in years.items()
+        for row in _of_market(entries.get(market), market, of_market, kept, today)
+    ]
+
+    def order(row: Due) -> tuple[int, date, str, int, int]:
+        first_day = row.days[0].on if row.days else date.max
+        return _ORDER.index(row.state), first_day, row.market, -row.year, -row.half
+
+    return sorted(rows, key=order)
+
+
+def _of_market(
+    entry: Jurisdiction | None,
+    market: str,
+    years: Collection[int],
+    kept: Mapping[tuple[str, int, int], UUID],
+    today: date,
+) -> Iterator[Due]:
+    rhythms = entry.reporting_period if entry else ()
+    by_half = tuple(rhythm for rhythm in rhythms if rhythm == HALF_RHYTHM and market in HALF_YEARLY)
+    by_year = tuple(rhythm for rhythm in rhythms if rhythm not in by_half)
+    source = entry.source_url if entry else None
+    for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
+        if not of_rhythm and (halves == (1, 2) or by_half):
+            continue
+        comes = {today.year} if today.year - 1 in years else set()  # the report of a market that had tonnes last year
+        reported = sorted({year for year in years if year <= today.year} | comes)
+        reports = [(year, half) for year in reported for half in halves]
+        last_kept = max((report for report in reports if (market, *report) in kept), default=None)
+        running = next((report for report in sorted(reports) if not _has_ended(*report, today)), None)
+        for year, half in reports:
+            declaration = kept.get((market, year, half))
+            stated = (
+                due_day
+                for due_day in due_days().get(market, ())
+                if due_day.half == half and year >= (due_day.first_year or 0)
+            )
+            days = tuple(sorted((Day(due_day.after(year), due_day) for due_day in stated), key=lambda day: day.on))
+            own = [day for day in days if day.stated.duty not in OTHER_DUTIES]
+            state: State = "open"
+            if declaration is not None:
+                state = "kept"
+            elif not _has_ended(year, half, today):
+                state = "coming"
+            elif own and all(day.days_left(today) < 0 for day in own):
+                state = "overdue"
+            if (state == "kept" and (year, half) != last_kept) or (state == "coming" and (year, half) != running):
+                continue
+            yield Due(market, year, half, of_rhythm, declaration, source, days, state)
+
+
+def _has_ended(year: int, half: int, today: date) -> bool:
+    """Return whether a year, or its half, is over."""
+    return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)
+
+
+NEXT_DAYS: Final = 90
+"""How many days ahead a duty is among the next ones."""
+
+Urgency = Literal["overdue", "next", "later"]
+
+
+class Deadline(NamedTuple):
+    """A day by or before which a duty of a market and period is due; `days_left` is negative once it is late."""
+
+    urgency: Urgency
+    on: date
+    market: str
+    year: int
+    half: int
+    stated: DueDay
+    days_left: int
+
+
+def deadlines(conn: Connection, figures: StoredFigures | None, today: date) -> list[Deadline]:
+    """Return the duties of the session's company that are not met, by day and market: what is overdue comes first.
+
+    Every duty counts for which the tables state a day, of each market and period with tonnes. A kept declaration of the
+    period meets it. Of a report that no declaration here meets (`OTHER_DUTIES`) nobody can say that it is late: it is
+    listed up to its day. What the company's tonnes exclude for certain is not listed.
+    """
+    if figures is None:
+        return []
+    placed = {(market, year) for market, year, _ in periods(figures)}
+    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
+    rows, excluded = due(entries, placed, latest(conn), today), _excluded(figures, today)
+    listed = [
+        Deadline(_urgency(left), day.on, row.market, row.year, row.half, day.stated, left)
+        for row in rows
+        for day in row.days
+        if (left := day.days_left(today)) >= 0 or day.stated.duty not in OTHER_DUTIES
+        if row.state != "kept" or day.stated.duty in OTHER_DUTIES
+        if (row.market, row.year, day.stated.duty) not in excluded
+    ]
+    return sorted(listed, key=lambda deadline: (deadline.on, deadline.market, deadline.year, deadline.half))
+
+
+def _urgency(days_left: int) -> Urgency:
+    if days_left < 0:
+        return "overdue"
+    return "next" if days_left <= NEXT_DAYS else "later"
+
+
+def _excluded(figures: StoredFigures, today: date) -> set[tuple[str, int, str]]:
+    """Return market, year and duty where the tonnes say that it is not the company's.
+
+    The simplified report is not for who is above its limit; an ended year whose tonnes are all below the limits has
+    no declaration of completeness and no report of a half.
+    """
+    verdict, ended = pl.coalesce("group_verdict", "verdict"), pl.col("year") < today.year
+    is_below = ended & (verdict == "below") & pl.col("reason").is_null()
+    duty = (
+        pl.when((pl.col("obligation") == "simplified_declaration") & (verdict == "above"))
+        .then(pl.lit("simplified_report"))
+        .when(is_below & (pl.col("obligation") == "completeness_declaration"))
+        .then(pl.lit("completeness_declaration"))
+        .when(is_below & (pl.col("obligation") == "declare"))
+        .then(pl.lit("half_report"))
+    )
+    rows = pl.scan_parquet(figures.obligations).select("market", "year", duty.alias("duty")).drop_nulls()
+    return set(rows.collect().iter_rows())

@@ -24,6 +24,7 @@ from api.pages.forms import Form, SentForm, market_code, offset_of, path_id, unr
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from pipelines.figures import loaded_catalogue
+from pipelines.filings import due
 from schemas.filings import FORMATS, UK_FORMAT, Declaration, parse_declaration
 from schemas.json_values import JsonObject
 from schemas.messages import word
@@ -147,7 +148,7 @@ def _list_page(
     with service.writes.company(session.company_id) as conn:
         listed = filings.page(PAGE_SIZE, offset).read(conn)
         entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
-        calendar = filing.due(entries, placed, filings.latest(conn), service.clock.today())
+        calendar = due(entries, placed, filings.latest(conn), service.clock.today())
     return page(
         request,
         "declarations.html",

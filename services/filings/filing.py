@@ -6,18 +6,17 @@ and `keep`, in this order.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 import polars as pl
 from uuid_utils import uuid7
 
-from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
 from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
@@ -273,106 +272,3 @@ def _left_out(refused: FileRefused) -> Iterator[Issue]:
 
 def _producer(uk: UkProducer | None) -> dict[str, str] | None:
     return None if uk is None else {name: getattr(uk, name) for name in _PRODUCER}
-
-
-HALF_RHYTHM: Final = "half-yearly"
-_SECOND_HALF_BEGINS: Final = 7
-
-State = Literal["overdue", "open", "coming", "kept"]
-"""Overdue where each day that a source states has passed; open where the period has ended, coming where it has not."""
-_ORDER: Final[tuple[State, ...]] = ("overdue", "open", "coming", "kept")
-
-
-class Due(NamedTuple):
-    """A period of a market; `rhythms` is empty where the tables have none, `kept` the newest declaration of it."""
-
-    market: str
-    year: int
-    half: int
-    rhythms: tuple[str, ...]
-    kept: UUID | None
-    source_url: str | None
-    days: tuple["Day", ...]
-    state: State
-
-
-class Day(NamedTuple):
-    """A day that a source states for a period."""
-
-    on: date
-    stated: DueDay
-
-    def has_passed(self, today: date) -> bool:
-        """Return whether the duty is late on a day."""
-        return self.on < today or (self.on == today and self.stated.bound == "before")
-
-
-def due(
-    entries: Mapping[str, Jurisdiction],
-    placed: Iterable[tuple[str, int]],
-    kept: Mapping[tuple[str, int, int], UUID],
-    today: date,
-) -> list[Due]:
-    """Return what is due of the markets and years with tonnes (`placed`): overdue first, each by its first day.
-
-    Of periods with a kept declaration only the last one is listed, of those that have not ended the running one.
-    """
-    years: dict[str, set[int]] = {}
-    for market, year in placed:
-        years.setdefault(market, set()).add(year)
-    rows = [
-        row
-        for market, of_market in years.items()
-        for row in _of_market(entries.get(market), market, of_market, kept, today)
-    ]
-
-    def order(row: Due) -> tuple[int, date, str, int, int]:
-        first_day = row.days[0].on if row.days else date.max
-        return _ORDER.index(row.state), first_day, row.market, -row.year, -row.half
-
-    return sorted(rows, key=order)
-
-
-def _of_market(
-    entry: Jurisdiction | None,
-    market: str,
-    years: Collection[int],
-    kept: Mapping[tuple[str, int, int], UUID],
-    today: date,
-) -> Iterator[Due]:
-    rhythms = entry.reporting_period if entry else ()
-    by_half = tuple(rhythm for rhythm in rhythms if rhythm == HALF_RHYTHM and market in HALF_YEARLY)
-    by_year = tuple(rhythm for rhythm in rhythms if rhythm not in by_half)
-    source = entry.source_url if entry else None
-    for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
-        if not of_rhythm and (halves == (1, 2) or by_half):
-            continue
-        comes = {today.year} if today.year - 1 in years else set()  # the report of a market that had tonnes last year
-        reported = sorted({year for year in years if year <= today.year} | comes)
-        periods = [(year, half) for year in reported for half in halves]
-        last_kept = max((period for period in periods if (market, *period) in kept), default=None)
-        running = next((period for period in sorted(periods) if not _has_ended(*period, today)), None)
-        for year, half in periods:
-            declaration = kept.get((market, year, half))
-            stated = (
-                due_day
-                for due_day in due_days().get(market, ())
-                if due_day.half == half and year >= (due_day.first_year or 0)
-            )
-            days = tuple(sorted((Day(due_day.after(year), due_day) for due_day in stated), key=lambda day: day.on))
-            own = [day for day in days if day.stated.duty not in OTHER_DUTIES]
-            state: State = "open"
-            if declaration is not None:
-                state = "kept"
-            elif not _has_ended(year, half, today):
-                state = "coming"
-            elif own and all(day.has_passed(today) for day in own):
-                state = "overdue"
-            if (state == "kept" and (year, half) != last_kept) or (state == "coming" and (year, half) != running):
-                continue
-            yield Due(market, year, half, of_rhythm, declaration, source, days, state)
-
-
-def _has_ended(year: int, half: int, today: date) -> bool:
-    """Return whether a year, or its half, is over."""
-    return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)

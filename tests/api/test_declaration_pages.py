@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from compliance.catalogue import Jurisdiction
+from pipelines.filings import due
 from schemas.messages import LANGUAGES
-from services.filings.filing import due
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, weighed
 
