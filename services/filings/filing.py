@@ -6,7 +6,7 @@ and `keep`, in this order.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -17,19 +17,28 @@ from uuid import UUID
 import polars as pl
 from uuid_utils import uuid7
 
+from compliance.filings.document import CategoryScope
 from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Filing, Inputs, declared_market
 from schemas.actors import Actor
-from schemas.filings import UK_FORMAT, Declaration, DeclarationInput, UkProducer
+from schemas.filings import (
+    MAX_STATEMENTS,
+    UK_FORMAT,
+    Declaration,
+    DeclarationInput,
+    StatedDrinks,
+    StatedRating,
+    UkProducer,
+)
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, instant_text
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from services.filings import files
-from services.filings.files import MISSING, UNCOUNTED, DeclarationRequest, companion_path
+from services.filings.files import MISSING, UNCOUNTED, Asked, DeclarationRequest, companion_path
 from warehouse import filings
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
@@ -79,6 +88,8 @@ class Made:
     record: JsonMapping
     content: Content
     uncounted: Sequence[JsonMapping]
+    scopes: Sequence[CategoryScope]
+    rows: Sequence[Mapping[str, str]]
 
 
 def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets) -> Prepared:
@@ -165,7 +176,53 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
             "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
         )
         raise Refused([Issue("not_declarable", message, "sha256")])
-    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
+    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED], made.scopes, made.rows)
+
+
+def asked(conn: Connection, inputs: Inputs, wanted: DeclarationInput) -> Asked:
+    """Return what the UK file asks its producer beside what is stated; nothing of another form."""
+    return files.asked_of_producer(inputs, _statements(wanted), conn) if wanted.uk else Asked()
+
+
+Stated = tuple[Mapping[tuple[str, str], str], Mapping[str, bool]]
+"""Ratings by SKU code and component type, and by SKU code whether it is a drinks container."""
+
+
+def stated_before(conn: Connection, corrects: str | None) -> Stated:
+    """Return what the producer stated in a declaration, or in its newest correction."""
+    first = filings.by_id(conn, UUID(corrects)) if corrects else None
+    newest = None if first is None else (first["corrected_by"] or [first["id"]])[-1]
+    ratings, drinks = filings.stated_in(conn, newest) if newest else ((), ())
+    return (
+        {(row["sku_code"], row["component_type"]): row["rating"] for row in ratings},
+        {row["sku_code"]: row["drinks_container"] for row in drinks},
+    )
+
+
+def completed(wanted: DeclarationInput, before: Stated, *, left_open: Collection[tuple[str, str]]) -> DeclarationInput:
+    """Return the wanted declaration with what `before` states and it does not; `left_open` are parts without a rating.
+
+    Raise `Refused` for more ratings than a declaration may have.
+    """
+    if wanted.uk is None:
+        return wanted
+    ratings = {(row.sku_code, row.component_type) for row in wanted.uk.ratings}
+    answered = {row.sku_code for row in wanted.uk.drinks}
+    more = [
+        StatedRating(sku_code=code, component_type=kind, rating=value)
+        for (code, kind), value in before[0].items()
+        if (code, kind) not in ratings and (code, kind) not in left_open
+    ]
+    drinks = [
+        StatedDrinks(sku_code=code, drinks_container=answer)
+        for code, answer in before[1].items()
+        if code not in answered
+    ]
+    if len(ratings) + len(more) > MAX_STATEMENTS:
+        message = Message("A declaration has at most {most} ratings.", most=MAX_STATEMENTS)
+        raise Refused([Issue("not_declarable", message, "uk.ratings")])
+    stated = {"ratings": [*wanted.uk.ratings, *more], "drinks": [*wanted.uk.drinks, *drinks]}
+    return wanted.model_copy(update={"uk": wanted.uk.model_copy(update=stated)})
 
 
 def keep(conn: Connection, actor: Actor, made: Made) -> UUID:

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from pipelines.filings import deadlines
-from tests.api.portfolios import counted, weighed
+from tests.api.portfolios import counted, service_behind, weighed
 from tests.api.test_declaration_pages import JAR, placed
 from warehouse.figures import stored
 
@@ -18,7 +18,7 @@ def due_days(caller, pool):
     weighed(caller)
 
     def on(day):
-        figures = stored.current(caller.service.settings.data_dir, caller.company)
+        figures = stored.current(service_behind(caller).settings.data_dir, caller.company)
         with pool.company(caller.company) as conn:
             return deadlines(conn, figures, day)
 
