@@ -6,8 +6,9 @@ Two declarations of one snapshot, rule-set and catalogue are equal to the byte. 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 from uuid import UUID
 
@@ -33,14 +34,21 @@ from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, mar
 from compliance.rollup.tonnes import QUESTION_SCHEMA, STANDING_SCHEMA, TONNES_SCHEMA, Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
 from pipelines.figures import TONNES, Catalogue, blocks, loaded_catalogue
+from pipelines.operate import Proceed
 from schemas.issues import Issue
 from schemas.json_values import instant_text
-from schemas.messages import message_of
+from schemas.messages import Message, day, message_of, translate, word
 from schemas.refusals import Refused
+from schemas.suppliers import MailText
+from warehouse import suppliers
+from warehouse.accounts import people
+from warehouse.companies.queries import every_company
 from warehouse.figures.snapshots import Snapshot
-from warehouse.figures.stored import Basis, StoredFigures, periods
+from warehouse.figures.stored import Basis, StoredFigures, current, periods
 from warehouse.filings import latest
-from warehouse.operate.sessions import Connection
+from warehouse.operate.clock import Clock
+from warehouse.operate.sessions import Connection, Pool
+from warehouse.suppliers import Mail
 
 YEAR: Final = 0
 """The value of half that means the calendar year."""
@@ -342,6 +350,18 @@ class Deadline(NamedTuple):
     stated: DueDay
     days_left: int
 
+    @property
+    def is_declared(self) -> bool:
+        """Whether a declaration of the period meets it."""
+        return self.stated.duty not in OTHER_DUTIES
+
+
+def calendar(conn: Connection, figures: StoredFigures | None, today: date) -> list[Due]:
+    """Return what is due of the session's company, as `due` does; nothing where it has no figures."""
+    placed = {(market, year) for market, year, _ in periods(figures)} if figures else set()
+    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries} if placed else {}
+    return due(entries, placed, latest(conn), today)
+
 
 def deadlines(conn: Connection, figures: StoredFigures | None, today: date) -> list[Deadline]:
     """Return the duties of the session's company that are not met, by day and market: what is overdue comes first.
@@ -352,18 +372,79 @@ def deadlines(conn: Connection, figures: StoredFigures | None, today: date) -> l
     """
     if figures is None:
         return []
-    placed = {(market, year) for market, year, _ in periods(figures)}
-    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
-    rows, excluded = due(entries, placed, latest(conn), today), _excluded(figures, today)
+    excluded = _excluded(figures, today)
     listed = [
         Deadline(_urgency(left), day.on, row.market, row.year, row.half, day.stated, left)
-        for row in rows
+        for row in calendar(conn, figures, today)
         for day in row.days
         if (left := day.days_left(today)) >= 0 or day.stated.duty not in OTHER_DUTIES
         if row.state != "kept" or day.stated.duty in OTHER_DUTIES
         if (row.market, row.year, day.stated.duty) not in excluded
     ]
     return sorted(listed, key=lambda deadline: (deadline.on, deadline.market, deadline.year, deadline.half))
+
+
+LEADS: Final = {"due_day": 1, "due_week": 7, "due_month": 30}
+"""The kinds of mails about a day, by how many days before its last one each is sent, the nearest first."""
+
+
+def lead_of(days_left: int) -> str | None:
+    """Return the kind of mail that is sent so many days before; None where none is, or the day has passed."""
+    return next((kind for kind, days in LEADS.items() if 0 <= days_left <= days), None)
+
+
+def plan_mails(pool: Pool, data_dir: Path, clock: Clock, proceed: Proceed) -> int:
+    """Store a mail of each day that comes up for each person who wants it: a month, a week and a day before.
+
+    Each is stored once, also where this runs again. A run that was missed is made up for by the nearest kind alone.
+    """
+    stored = 0
+    for company_id in every_company(pool):
+        proceed()
+        with pool.company(company_id) as conn:
+            if not people.wants_due_mails(conn):
+                continue
+            figures, now = current(data_dir, company_id), clock.now()
+            rows = deadlines(conn, figures, now.date())
+            days = {(row.on, kind) for row in rows if (kind := lead_of(row.days_left))}
+            stored += sum(suppliers.add_due_mails(conn, company_id, on, kind, now) for on, kind in sorted(days))
+    return stored
+
+
+def due_mail(
+    conn: Connection, figures: StoredFigures | None, mail: Mail, *, company: str, base_url: str, now: datetime
+) -> MailText | None:
+    """Return the mail that tells a person what is due on a day; None where it is not needed any more.
+
+    It is not needed where all of it is met, the person wants none, or a nearer mail is due by now.
+    """
+    lang = people.due_mail_language(conn, mail.user_id) if mail.user_id else None
+    rows = [row for row in deadlines(conn, figures, now.date()) if row.on == mail.due_on]
+    if lang is None or not rows or lead_of(rows[0].days_left) != mail.kind:
+        return None
+    lines = [
+        f"- {word('market', row.market, lang)}, {_period(row, lang)}: {word('due_duty', row.stated.duty, lang)}"
+        for row in rows
+    ]
+    gaps = {"company": company, "day": day(rows[0].on, lang)}
+    address = f"{base_url}{{}}?lang={lang}".format
+    paragraphs = (
+        translate(Message("{company} has duties that are due on {day}:", **gaps), lang),
+        "\n".join(lines),
+        translate(Message("Each with its source: {address}", address=address("/declarations/due")), lang),
+        translate(Message("To end these mails: {address}", address=address("/account")), lang),
+    )
+    return {
+        "subject": translate(Message("{company}: due on {day}", **gaps), lang),
+        "text": "\n\n".join(paragraphs) + "\n",
+    }
+
+
+def _period(row: Deadline, lang: str) -> str:
+    if not row.half:
+        return str(row.year)
+    template = "first half of {year}" if row.half == 1 else "second half of {year}"
+    return translate(Message(template, year=str(row.year)), lang)
 
 
 def _urgency(days_left: int) -> Urgency:

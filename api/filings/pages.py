@@ -1,4 +1,4 @@
-"""Pages on which people make a declaration: choose, see it checked, keep it, download it, correct it; what is due.
+"""Pages on which people make a declaration: choose, see it checked, keep it, download it, correct it; what is due when.
 
 The form is the body of POST /declarations: checking is its dry run, keeping sends the SHA-256 of what was shown.
 """
@@ -19,12 +19,11 @@ from api.http.answers import file_answer
 from api.http.errors import HttpRefusal, http_refusal
 from api.http.requests import fingerprint
 from api.http.service import service_of
-from api.pages.concurrency import run_limited
+from api.pages.concurrency import limited, run_limited
 from api.pages.forms import Form, SentForm, market_code, offset_of, path_id, unread_values, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
-from pipelines.figures import loaded_catalogue
-from pipelines.filings import due
+from pipelines.filings import NEXT_DAYS, calendar, deadlines
 from schemas.filings import FORMATS, RATINGS, UK_FORMAT, Declaration, DeclarationInput, parse_declaration
 from schemas.json_values import JsonObject
 from schemas.messages import word
@@ -62,6 +61,18 @@ _ANSWERS: Final = {"Y": True, "N": False}
 def get_declarations(request: Request, session: Viewer) -> Response:
     """Show the form, what is due, and what is kept; with `corrects` the form is filled in from that declaration."""
     return _list_page(request, session)
+
+
+@router.get("/due")
+@limited("portfolio")
+def get_due(request: Request, session: Viewer) -> Response:
+    """Show what is due by day: overdue, next and later; and the periods for which no source states a day."""
+    service = service_of(request)
+    stored, today = stored_figures.current(service.settings.data_dir, session.company_id), service.clock.today()
+    with service.writes.company(session.company_id) as conn:
+        listed = deadlines(conn, stored, today)
+        undated = [row for row in calendar(conn, stored, today) if not row.days and row.state != "kept"]
+    return page(request, "due.html", session=session, deadlines=listed, undated=undated, most_days=NEXT_DAYS)
 
 
 @router.post("")
@@ -204,8 +215,6 @@ def _list_page(
     markets = sorted({market for market, _ in placed})
     with service.writes.company(session.company_id) as conn:
         listed = filings.page(PAGE_SIZE, offset).read(conn)
-        entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
-        calendar = due(entries, placed, filings.latest(conn), service.clock.today())
     return page(
         request,
         "declarations.html",
@@ -221,7 +230,6 @@ def _list_page(
             name: [(code, text(f"declarations.{key}.{code}", lang)) for code in codes]
             for name, (key, codes) in _CHOICES.items()
         },
-        calendar=calendar,
         found=listed["data"],
         total=listed["pagination"]["total"],
         offset=offset,
@@ -245,7 +253,14 @@ def _prefilled_form(request: Request, session: Session) -> Form:
         raise NotThere from None
     period = {"market": declaration["market"], "year": str(declaration["year"]), "half": str(declaration["half"])}
     first = {"format": declaration["format"], "corrects": str(declaration["corrects"] or declaration["id"])}
-    return Form({"proposals": "yes", **period, **first, **{name: str(value) for name, value in (declaration["producer"] or {}).items()}})
+    return Form(
+        {
+            "proposals": "yes",
+            **period,
+            **first,
+            **{name: str(value) for name, value in (declaration["producer"] or {}).items()},
+        }
+    )
 
 
 def _body_of(form: Form) -> JsonObject:

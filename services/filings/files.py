@@ -447,10 +447,7 @@ def asked_of_producer(inputs: Inputs, statements: Statements, connection: Connec
     records = {row["sku_code"]: detail.record(row) for row in stored_skus.of_codes(connection, codes_asked)}
     scheme = rating.of_market(MARKET, statements.year)
     asked = [
-        part
-        for code, types in kinds
-        if code in records
-        for part in _rated_parts(records[code], types, scheme, inputs)
+        part for code, types in kinds if code in records for part in _rated_parts(records[code], types, scheme, inputs)
     ]
     asked.sort(key=lambda part: (part.rating is not None, not part.is_unverified))
     return Asked(asked, [(code, records[code]["name"]) for code in drinks if code in records])

@@ -142,7 +142,7 @@ def test_a_fault_of_the_uk_file_names_its_field(declared, browser):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
-    page = browser.get(f"/declarations?lang={lang}").text
+    page = browser.get(f"/declarations/due?lang={lang}").text
     days = {"en": "by 15 May 2026", "fr": "au plus tard le 15 mai 2026", "de": "spätestens am 15. Mai 2026"}
     sure = {"en": "official page", "fr": "page officielle", "de": "amtliche Seite"}
     assert days[lang] in page
@@ -151,7 +151,7 @@ def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_an_open_row_of_the_calendar_leads_to_its_form(declared, browser, lang):
-    page = unescape(browser.get(f"/declarations?lang={lang}").text)
+    page = unescape(browser.get(f"/declarations/due?lang={lang}").text)
     leads = re.search(r'href="(/declarations\?[^"#]*market=(\w+)[^"#]*)#market"', page)
     assert leads, "a period is open"
     form = browser.get(leads[1]).text

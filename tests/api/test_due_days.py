@@ -1,12 +1,16 @@
 """What is due: each duty that the tables date, by day and market, until a kept declaration meets it."""
 
+import re
 from datetime import date
+from html import unescape
 
 import pytest
 
 from pipelines.filings import deadlines
+from schemas.messages import word
+from tests.api.people import hidden
 from tests.api.portfolios import counted, service_behind, weighed
-from tests.api.test_declaration_pages import JAR, placed
+from tests.api.test_declaration_pages import JAR, browser, placed  # noqa: F401  (a fixture)
 from warehouse.figures import stored
 
 
@@ -67,3 +71,32 @@ def test_a_report_that_no_declaration_meets_is_listed_up_to_its_day(due_days):
 def test_nothing_is_due_without_figures(caller, pool):
     with pool.company(caller.company) as conn:
         assert deadlines(conn, None, date(2026, 3, 5)) == []
+
+
+@pytest.mark.parametrize(("lang", "overdue"), [("en", "Overdue"), ("fr", "En retard"), ("de", "Überfällig")])
+def test_the_page_has_each_day_with_market_source_and_the_way_to_file(caller, due_days, browser, lang, overdue):
+    page = unescape(browser.get(f"/declarations/due?lang={lang}").text)
+    assert f'<h2 id="overdue">{overdue}</h2>' in page
+    assert page.index('id="overdue"') < page.index('id="later"')
+    assert re.search(r'href="/declarations\?[^"]*market=DE&year=2025[^"]*#market"', page)
+    assert word("due_duty", "completeness_declaration", lang) in page
+
+
+def test_a_kept_declaration_meets_what_is_due(caller, due_days, browser):
+    def listed():
+        return [row for row in due_days(date(2026, 3, 5)) if (row.market, row.year) == ("DE", 2025) and row.is_declared]
+
+    assert listed()
+    body = {"market": "DE", "year": 2025, "format": "csv"}
+    assert caller.post("/declarations", body).status_code == 201
+    assert not listed()
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_a_person_chooses_to_be_mailed_and_ends_it(browser, lang):
+    form = hidden(browser.get(f"/account?lang={lang}").text)
+    for chosen in ("fr", "", "xx"):
+        answer = browser.post("/account/mails", form | {"due_mails": chosen})
+        assert answer.status_code == 303
+        page = browser.get(f"/account?lang={lang}").text
+        assert ('<option value="fr" selected>' in page) == (chosen == "fr")

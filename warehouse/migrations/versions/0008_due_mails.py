@@ -1,0 +1,38 @@
+"""Lets people be mailed what is due: their choice in `users`, and mails to them in the table of mails to suppliers.
+
+A mail to a person is of a day and a lead, once: it has no enquiry. Every statement takes a lock for an instant.
+"""
+
+from alembic import op
+
+revision = "0008"
+down_revision = "0003"
+
+_USERS = """
+ALTER TABLE users ADD COLUMN IF NOT EXISTS due_mail_language text;
+COMMENT ON COLUMN users.due_mail_language IS 'in which language the person is mailed what is due; null is not at all';
+GRANT UPDATE (due_mail_language) ON users TO pcds_app
+"""
+_MAILS = """
+ALTER TABLE supplier_mails ALTER COLUMN enquiry_id DROP NOT NULL;
+ALTER TABLE supplier_mails ADD COLUMN IF NOT EXISTS user_id uuid;
+ALTER TABLE supplier_mails ADD COLUMN IF NOT EXISTS due_on date;
+COMMENT ON COLUMN supplier_mails.kind IS
+    'asked, reminder or rejected, or due_month, due_week, due_day; its text is made when it is sent';
+COMMENT ON COLUMN supplier_mails.state IS
+    'waiting, sending (of a mail to a person, which is handed over once), sent, not_needed or failed';
+COMMENT ON COLUMN supplier_mails.enquiry_id IS 'null of a mail to a person';
+COMMENT ON COLUMN supplier_mails.user_id IS 'the person whom a mail of what is due goes to';
+COMMENT ON COLUMN supplier_mails.due_on IS 'the day that it is about'
+"""
+_ONCE = """
+CREATE UNIQUE INDEX IF NOT EXISTS uq_supplier_mails_due ON supplier_mails (user_id, due_on, kind)
+    WHERE user_id IS NOT NULL
+"""
+
+
+def upgrade() -> None:
+    """Lock one table of requests at a time: with a request's two they could form a deadlock."""
+    for statements in (_USERS, _MAILS, _ONCE):
+        with op.get_context().autocommit_block():
+            op.get_bind().exec_driver_sql(statements)
