@@ -4,7 +4,7 @@
 case nothing was written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -23,10 +23,13 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from compliance.annex_v import translated_reason
 from schemas import texts
+from schemas.conformity import POINT, SIGNATORY
 from schemas.files import visible
 from schemas.issues import Issue
 from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
+from services.conformity import documents
+from services.conformity.issuing import suggested as suggestions
 from services.files import key_of
 from services.review import compare, decide, entries
 from warehouse import review
@@ -99,6 +102,10 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
     def decide_on(conn: Connection) -> Entry:
         if form["decision"] == "reject":
             return decide.reject(conn, write.actor, entry_id, rulesets=rulesets, reason=reason, note=note)
+        fields = {**form, "languages": " ".join(form.getlist("languages"))}
+        if also := form.getlist("also"):
+            of_draft = documents.load_draft(conn, entry_id)
+            documents.issue_alike(conn, write.actor, of_draft, also, fields, rulesets=rulesets, reason=reason)
         return decide.accept(
             conn,
             write.actor,
@@ -107,7 +114,7 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
             reason=reason,
             seen_version=int(version[:9]) if version else None,
             parts_compared=form.get("parts_compared") == "yes",
-            issued_with={**form, "languages": " ".join(form.getlist("languages"))},
+            issued_with=fields,
         )
 
     try:
@@ -130,6 +137,9 @@ def _entry_page(
         attached = review.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issuing_form = issuing.form_of_entry(request, session, conn, entry)
+        is_issued_here = issuing_form is not None and entry.state == "open"
+        suggested = suggestions(conn, entry) if is_issued_here else {}
+        alike = documents.alike(conn, entry) if is_issued_here else []
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible
@@ -147,7 +157,9 @@ def _entry_page(
         facts=words.fact_names(lang),
         rows=words.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
-        given=form,
+        given=form or Form(suggested),
+        alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
+        unfilled=_unfilled(form or suggested, issuing_form, lang) if is_issued_here else [],
         issue=issuing_form,
         further=[
             (language, text(f"lang.{language}", lang)) for language in (issuing_form.further if issuing_form else ())
@@ -161,6 +173,13 @@ def _entry_page(
         ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
+
+
+def _unfilled(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:
+    """Return the inputs of an issuing form that nobody has filled in yet, by name and label."""
+    points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in form.points] if form else []
+    signed = [(name, text(f"issuing.{name}", lang)) for name in SIGNATORY if name != "on_behalf_of"]
+    return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
 
 
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> compare.Comparison | None:

@@ -1,6 +1,7 @@
-"""Lets people be mailed what is due: their choice in `users`, and mails to them in the table of mails to suppliers.
+"""Lets people be mailed what is due, and companies keep what their declarations of conformity state each time.
 
-A mail to a person is of a day and a lead, once: it has no enquiry. Every statement takes a lock for an instant.
+Mails to people are in the table of mails to suppliers: each is of a day and a lead, once, and has no enquiry. Every
+statement takes a lock for an instant.
 """
 
 from alembic import op
@@ -29,10 +30,18 @@ _ONCE = """
 CREATE UNIQUE INDEX IF NOT EXISTS uq_supplier_mails_due ON supplier_mails (user_id, due_on, kind)
     WHERE user_id IS NOT NULL
 """
+_PROFILES = """
+ALTER TABLE company_profiles ADD COLUMN IF NOT EXISTS address text, ADD COLUMN IF NOT EXISTS standards text,
+    ADD COLUMN IF NOT EXISTS signatory text, ADD COLUMN IF NOT EXISTS function text,
+    ADD COLUMN IF NOT EXISTS place text;
+COMMENT ON COLUMN company_profiles.address IS 'what a declaration of conformity states on its point 2';
+COMMENT ON COLUMN company_profiles.standards IS 'what it states on its point 6';
+COMMENT ON COLUMN company_profiles.function IS 'of the signatory'
+"""
 
 
 def upgrade() -> None:
     """Lock one table of requests at a time: with a request's two they could form a deadlock."""
-    for statements in (_USERS, _MAILS, _ONCE):
+    for statements in (_USERS, _MAILS, _ONCE, _PROFILES):
         with op.get_context().autocommit_block():
             op.get_bind().exec_driver_sql(statements)
