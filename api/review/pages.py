@@ -99,6 +99,9 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
         raise PageRefused(400, "refused.unreadable")
     reason, note = (texts.from_form(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
 
+    if form["decision"] == "reject" and not (reason or note):
+        return _entry_page(request, session, form=form, is_unexplained=True)
+
     def decide_on(conn: Connection) -> Entry:
         if form["decision"] == "reject":
             return decide.reject(conn, write.actor, entry_id, rulesets=rulesets, reason=reason, note=note)
@@ -125,9 +128,14 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
 
 
 def _entry_page(
-    request: Request, session: Session, *, form: Form | None = None, refused: Refused | None = None
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    refused: Refused | None = None,
+    is_unexplained: bool = False,
 ) -> Response:
-    """Show the entry; with `form` as it was sent and why nothing was written."""
+    """Show the entry; with `form` as it was sent and why nothing was written: a rejection says its reason."""
     service, lang, entry_id = service_of(request), language_of(request), path_id(request)
     conflict = refused.issues if refused and compare.is_conflict(refused) else ()
     against = refused.issues if refused and refused.code == "not_conform" else ()
@@ -147,7 +155,7 @@ def _entry_page(
         request,
         "review_entry.html",
         session=session,
-        status=409 if conflict or against else None,
+        status=409 if conflict or against else 400 if is_unexplained else None,
         entry=entry,
         attached=attached,
         types=CONTENTS[lang],
@@ -155,7 +163,7 @@ def _entry_page(
         refused=impossible,
         asked=words.asked_rows(comparison.asked, lang) if comparison else [],
         facts=words.fact_names(lang),
-        rows=words.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
+        rows=_rows(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(suggested),
         alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
@@ -164,7 +172,10 @@ def _entry_page(
         further=[
             (language, text(f"lang.{language}", lang)) for language in (issuing_form.further if issuing_form else ())
         ],
-        faults=issuing.faults_of_form(faults, issuing_form, lang),
+        faults=[("reason", text("review.reason.needed", lang))]
+        if is_unexplained
+        else issuing.faults_of_form(faults, issuing_form, lang),
+        fault_title="review.not_rejected" if is_unexplained else "issuing.refused",
         conflict=_sentences(conflict, lang),
         against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
         open_points=issuing.sentences_of(issuing_form.verdict.open if issuing_form else (), lang),
@@ -180,6 +191,12 @@ def _unfilled(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang:
     points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in form.points] if form else []
     signed = [(name, text(f"issuing.{name}", lang)) for name in SIGNATORY if name != "on_behalf_of"]
     return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
+
+
+def _rows(comparison: compare.Comparison, lang: str) -> list[words.ChangeRow]:
+    """Return what the entry changes, each part by its type and material."""
+    parts = words.parts_in_words(comparison.parts, comparison.materials, lang)
+    return words.change_rows(comparison.changes, parts, lang)
 
 
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> compare.Comparison | None:
