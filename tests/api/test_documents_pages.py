@@ -249,10 +249,6 @@ def test_drafts_that_differ_in_nothing_that_matters_are_issued_at_once_or_none_i
 ):
     twin, other = caller.made(material="glass", weight_grams=300), caller.made(material="glass", weight_grams=301)
     draft, of_twin, of_other = (drafted(browser, each, draft_lang="de") for each in (sku, twin, other))
-    foreign = join()
-    stranger = Browser(foreign.http, foreign.address)
-    stranger.sign_in(added(pool, foreign.company))
-    of_stranger = drafted(stranger, foreign.made(material="glass", weight_grams=300), draft_lang="de")
     page = browser.get(draft).text
     offered = re.findall(r'name="also" value="([^"]+)"', page)
     assert offered == [of_twin.rpartition("/")[2]]
