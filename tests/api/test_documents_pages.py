@@ -244,9 +244,16 @@ def test_a_renewal_carries_over_what_the_former_declaration_stated(browser, sku,
     assert set(form) == set(SIGNED)
 
 
-def test_drafts_that_differ_in_nothing_that_matters_are_issued_at_once_or_none_is(
-    caller, browser, sku, today, join, pool
-):
+@pytest.fixture
+def of_stranger(join, pool):
+    """A draft of another company's item that is like the others."""
+    foreign = join()
+    stranger = Browser(foreign.http, foreign.address)
+    stranger.sign_in(added(pool, foreign.company))
+    return drafted(stranger, foreign.made(material="glass", weight_grams=300), draft_lang="de")
+
+
+def test_drafts_that_differ_in_nothing_that_matters_are_issued_at_once(caller, browser, sku, today, of_stranger):
     twin, other = caller.made(material="glass", weight_grams=300), caller.made(material="glass", weight_grams=301)
     draft, of_twin, of_other = (drafted(browser, each, draft_lang="de") for each in (sku, twin, other))
     page = browser.get(draft).text
