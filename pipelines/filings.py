@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 from uuid import UUID
 
@@ -48,6 +47,7 @@ from warehouse.figures.stored import Basis, StoredFigures, current, periods
 from warehouse.filings import latest
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
+from warehouse.operate.settings import Settings
 from warehouse.suppliers import Mail
 
 YEAR: Final = 0
@@ -393,18 +393,21 @@ def lead_of(days_left: int) -> str | None:
     return next((kind for kind, days in LEADS.items() if 0 <= days_left <= days), None)
 
 
-def plan_mails(pool: Pool, data_dir: Path, clock: Clock, proceed: Proceed) -> int:
+def plan_mails(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -> int:
     """Store a mail of each day that comes up for each person who wants it: a month, a week and a day before.
 
     Each is stored once, also where this runs again. A run that was missed is made up for by the nearest kind alone.
+    Where no mail server is set none is stored.
     """
     stored = 0
+    if settings.smtp_url is None:
+        return stored
     for company_id in every_company(pool):
         proceed()
         with pool.company(company_id) as conn:
             if not people.wants_due_mails(conn):
                 continue
-            figures, now = current(data_dir, company_id), clock.now()
+            figures, now = current(settings.data_dir, company_id), clock.now()
             rows = deadlines(conn, figures, now.date())
             days = {(row.on, kind) for row in rows if (kind := lead_of(row.days_left))}
             stored += sum(suppliers.add_due_mails(conn, company_id, on, kind, now) for on, kind in sorted(days))

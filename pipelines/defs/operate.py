@@ -94,7 +94,7 @@ _OPS: Final = (
     _counting("anonymised_addresses", "records_changed", operate.forget_addresses, "postgres", "clock"),
     audit_heads,
     _counting("expired_docs", "docs_entered", operate.enter_expiries, "postgres", "clock"),
-    _counting("due_mails_planned", "mails_stored", filings.plan_mails, "postgres", "portfolios", "clock"),
+    _counting("due_mails_planned", "mails_stored", filings.plan_mails, "postgres", "settings", "clock"),
     _counting("expired_exports", "exports_removed", exports.remove_expired, "postgres", "object_store", "clock"),
     old_snapshots,
     old_runs,

@@ -53,7 +53,7 @@ class Calendar:
         """Let the time pass until a day of the year after the tonnes; what is stored and sent then."""
         wanted = datetime(self.year + 1, month, day, 0, 5, tzinfo=UTC)
         self.desk.clock.advance(wanted - self.desk.clock.now())
-        plan_mails(self.desk.pool, self.settings.data_dir, self.desk.clock, lambda: None)
+        plan_mails(self.desk.pool, self.settings, self.desk.clock, lambda: None)
         self.send()
 
     def send(self) -> dict[str, int]:
