@@ -29,7 +29,7 @@ from schemas.json_values import JsonObject
 from schemas.messages import word
 from schemas.refusals import NotThere, Refused
 from services.filings import filing
-from services.filings.files import Asked
+from services.filings.files import Questions
 from warehouse import filings
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.stored import periods
@@ -81,7 +81,7 @@ async def post_declaration(request: Request, session: Approver, form: SentForm) 
     is_kept = form.get("step") == "keep"
     body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
     write, service = await run_in_threadpool(write_of, request, session, form.get("once")), service_of(request)
-    asked = Asked()
+    questions = Questions()
     try:
         if unread := unread_values(body):
             raise Refused(unread)
@@ -91,7 +91,9 @@ async def post_declaration(request: Request, session: Approver, form: SentForm) 
         wanted = parse_declaration(body)
         prepare = partial(filing.prepare, data_dir=service.settings.data_dir, rulesets=service.rulesets)
         prepared = await run_in_threadpool(prepare, service.writes, write.actor, wanted)
-        wanted, asked = await run_limited(request, "portfolio", _stated, request, session, form, prepared, wanted)
+        wanted, questions = await run_limited(
+            request, "portfolio", _with_statements, request, session, form, prepared, wanted
+        )
         made = await run_limited(request, "portfolio", filing.make, prepared.inputs, wanted)
         if is_kept:
 
@@ -102,33 +104,33 @@ async def post_declaration(request: Request, session: Approver, form: SentForm) 
             return redirect(link(request, f"/declarations/kept/{kept_id}"))
     except Refused as refused:
         faults = list(_faults(http_refusal(refused), form, language_of(request)))
-        if asked.parts or asked.drinks:
-            return _checked_page(request, session, form, wanted, asked, faults=faults)
+        if questions.parts or questions.drinks:
+            return _checked_page(request, session, form, wanted, questions, faults=faults)
         first = next((issue.stored_id for issue in refused.issues if issue.stored_id), None)
         return await run_in_threadpool(_list_page, request, session, form=form, faults=faults, first=first)
     made_as = filing.declaration_of(made, None, write.actor)
     return _checked_page(
-        request, session, form, wanted, asked, made=made, record=made_as, newer_writes=prepared.newer_writes
+        request, session, form, wanted, questions, made=made, record=made_as, newer_writes=prepared.newer_writes
     )
 
 
-def _stated(
+def _with_statements(
     request: Request, session: Session, form: Form, prepared: filing.Prepared, wanted: DeclarationInput
-) -> tuple[DeclarationInput, Asked]:
+) -> tuple[DeclarationInput, Questions]:
     """Return the declaration with what its producer stated before, and with the proposals where they are taken.
 
     What the form states comes first; a part whose choice is empty has no rating.
     """
     if wanted.uk is None:
-        return wanted, Asked()
-    left_open = {key for key, chosen in _chosen_ratings(form) if not chosen}
+        return wanted, Questions()
+    left_open = {key for key, chosen in _ratings_in(form) if not chosen}
     with service_of(request).writes.company(session.company_id) as conn:
-        wanted = filing.completed(wanted, filing.stated_before(conn, wanted.corrects), left_open=left_open)
-        asked = filing.asked(conn, prepared.inputs, wanted)
+        wanted = filing.complete(wanted, filing.earlier_statements(conn, wanted.corrects), left_open=left_open)
+        questions = filing.questions(conn, prepared.inputs, wanted)
     if form.get("proposals") == "yes":
-        proposed = {(part.sku_code, part.component_type): part.rating for part in asked.parts if part.rating}
-        wanted = filing.completed(wanted, (proposed, {}), left_open=left_open)
-    return wanted, asked
+        proposed = {(part.sku_code, part.component_type): part.rating for part in questions.parts if part.rating}
+        wanted = filing.complete(wanted, (proposed, {}), left_open=left_open)
+    return wanted, questions
 
 
 def _checked_page(
@@ -136,7 +138,7 @@ def _checked_page(
     session: Session,
     form: Form,
     wanted: DeclarationInput,
-    asked: Asked,
+    questions: Questions,
     *,
     faults: Sequence[tuple[str, str]] = (),
     made: filing.Made | None = None,
@@ -156,11 +158,11 @@ def _checked_page(
         made=made,
         newer_writes=newer_writes,
         fact=partial(fact_in_words, lang=lang),
-        asked=asked,
+        questions=questions,
         most=MOST_LISTED,
         ratings=[(code, text(f"declarations.rating.{code}", lang)) for code in RATINGS],
         chosen=chosen,
-        open=sum((part.sku_code, part.component_type) not in chosen for part in asked.parts),
+        open=sum((part.sku_code, part.component_type) not in chosen for part in questions.parts),
         answers={row.sku_code: row.drinks_container for row in uk.drinks} if uk else {},
         once=str(uuid4()),
         sent=[(name, form[name]) for name in FIELDS if form.get(name)],
@@ -272,7 +274,7 @@ def _body_of(form: Form) -> JsonObject:
         body["corrects"] = sent["corrects"]
     if sent["format"] == UK_FORMAT:
         uk: JsonObject = {name: sent[name] for name in _UK_FIELDS if sent[name]}
-        in_table, answers = dict(_chosen_ratings(form)), _by_place(form, _DRINKS_OF)
+        in_table, answers = dict(_ratings_in(form)), _by_place(form, _DRINKS_OF)
         lines = (row for row in _lines(sent["drinks"], _DRINKS) if row.get("sku_code") not in answers)
         drinks = [*lines, *({"sku_code": code, "drinks_container": said} for code, said in answers.items() if said)]
         for row in drinks:
@@ -284,7 +286,7 @@ def _body_of(form: Form) -> JsonObject:
     return body
 
 
-def _chosen_ratings(form: Form) -> Iterator[tuple[tuple[str, str], str]]:
+def _ratings_in(form: Form) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield SKU code, component type and rating of each row of the table, empty where none is chosen."""
     for name, chosen in _by_place(form, _RATING_OF).items():
         component_type, _, sku_code = name.partition(":")

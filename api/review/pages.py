@@ -29,7 +29,7 @@ from schemas.issues import Issue
 from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.conformity import documents
-from services.conformity.issuing import suggested as suggestions
+from services.conformity.issuing import suggestions
 from services.files import key_of
 from services.review import compare, decide, entries
 from warehouse import review
@@ -146,7 +146,7 @@ def _entry_page(
         comparison = _comparison(request, session, conn, entry)
         issuing_form = issuing.form_of_entry(request, session, conn, entry)
         is_issued_here = issuing_form is not None and entry.state == "open"
-        suggested = suggestions(conn, entry) if is_issued_here else {}
+        defaults = suggestions(conn, entry) if is_issued_here else {}
         alike = documents.alike(conn, entry) if is_issued_here else []
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
@@ -165,9 +165,9 @@ def _entry_page(
         facts=words.fact_names(lang),
         rows=_rows(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
-        given=form or Form(suggested),
+        given=form or Form(defaults),
         alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
-        unfilled=_unfilled(form or suggested, issuing_form, lang) if is_issued_here else [],
+        gaps=_gaps(form or defaults, issuing_form, lang) if is_issued_here else [],
         issue=issuing_form,
         further=[
             (language, text(f"lang.{language}", lang)) for language in (issuing_form.further if issuing_form else ())
@@ -186,7 +186,7 @@ def _entry_page(
     )
 
 
-def _unfilled(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:
+def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:
     """Return the inputs of an issuing form that nobody has filled in yet, by name and label."""
     points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in form.points] if form else []
     signed = [(name, text(f"issuing.{name}", lang)) for name in SIGNATORY if name != "on_behalf_of"]

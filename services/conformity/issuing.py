@@ -79,7 +79,7 @@ _ISOLATES: Final = str.maketrans("", "", "\u2068\u2069")
 """What `schemas.texts.isolated` puts around a text in another direction."""
 
 
-def suggested(conn: Connection, entry: Entry) -> dict[str, str]:
+def suggestions(conn: Connection, entry: Entry) -> dict[str, str]:
     """Return what the form of a draft is filled in with: what the declaration that it renews stated, else the profile.
 
     Of a point it is what a person wrote there; what the records say of it stands in the draft.
@@ -95,11 +95,11 @@ def suggested(conn: Connection, entry: Entry) -> dict[str, str]:
     renews = entry.payload.get("renews")
     former = declarations.of_doc(conn, UUID(renews)) if renews else None
     if former is not None:
-        stated |= _stated(load_entry(conn, former.entry_id), drafts.Draft.from_stored(former.content))
+        stated |= _statements_of(load_entry(conn, former.entry_id), drafts.Draft.from_stored(former.content))
     return {name: text for name, text in stated.items() if text}
 
 
-def _stated(entry: Entry, issued: drafts.Draft) -> dict[str, str]:
+def _statements_of(entry: Entry, issued: drafts.Draft) -> dict[str, str]:
     """Return what a person filled in when a draft was issued, by the names of the form."""
     drawn = {point["key"]: point["lines"] for point in entry.payload.get("draft", {}).get("points", ())}
     lines = {point.key: [line.translate(_ISOLATES) for line in point.lines] for point in issued.points}

@@ -422,7 +422,7 @@ class RatedPart(NamedTuple):
     is_unverified: bool
 
 
-class Asked(NamedTuple):
+class Questions(NamedTuple):
     """What the UK file asks its producer: ratings of parts, and which SKUs are drinks containers, by code and name.
 
     Parts for which nothing is proposed come first, then those with a proposal that is unverified.
@@ -432,25 +432,25 @@ class Asked(NamedTuple):
     drinks: Sequence[tuple[str, str]] = ()
 
 
-def asked_of_producer(inputs: Inputs, statements: Statements, connection: Connection) -> Asked:
+def producer_questions(inputs: Inputs, statements: Statements, connection: Connection) -> Questions:
     """Return what the file of a period asks; of parts whose SKU waits for its answer about drinks nothing yet."""
     unrated = statements._replace(ratings=statements.ratings.clear())
     try:
         uncounted = pl.concat([lines.uncounted for _, lines in filings.uk_lines(inputs, unrated)])
     except FileRefused:
-        return Asked()
+        return Questions()
     parts = uncounted.filter(pl.col("reason") == "rating_missing").explode("fields")
     kinds = parts.group_by("sku_code").agg(pl.col("fields").str.strip_prefix("ram:")).sort("sku_code").rows()
     undecided = uncounted.filter(pl.col("reason") == "drinks_container_undecided")["sku_code"]
     drinks = sorted({*undecided, *statements.drinks["sku_code"]})
-    codes_asked = sorted({*drinks, *(code for code, _ in kinds)})
-    records = {row["sku_code"]: detail.record(row) for row in stored_skus.of_codes(connection, codes_asked)}
+    wanted_codes = sorted({*drinks, *(code for code, _ in kinds)})
+    records = {row["sku_code"]: detail.record(row) for row in stored_skus.of_codes(connection, wanted_codes)}
     scheme = rating.of_market(MARKET, statements.year)
-    asked = [
+    rated = [
         part for code, types in kinds if code in records for part in _rated_parts(records[code], types, scheme, inputs)
     ]
-    asked.sort(key=lambda part: (part.rating is not None, not part.is_unverified))
-    return Asked(asked, [(code, records[code]["name"]) for code in drinks if code in records])
+    rated.sort(key=lambda part: (part.rating is not None, not part.is_unverified))
+    return Questions(rated, [(code, records[code]["name"]) for code in drinks if code in records])
 
 
 def _rated_parts(record: Sku, types: Iterable[str], scheme: Scheme | None, inputs: Inputs) -> Iterator[RatedPart]:

@@ -38,7 +38,7 @@ from schemas.json_values import JsonMapping, instant_text
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from services.filings import files
-from services.filings.files import MISSING, UNCOUNTED, Asked, DeclarationRequest, companion_path
+from services.filings.files import MISSING, UNCOUNTED, DeclarationRequest, Questions, companion_path
 from warehouse import filings
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
@@ -179,27 +179,27 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
     return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED], made.scopes, made.rows)
 
 
-def asked(conn: Connection, inputs: Inputs, wanted: DeclarationInput) -> Asked:
+def questions(conn: Connection, inputs: Inputs, wanted: DeclarationInput) -> Questions:
     """Return what the UK file asks its producer beside what is stated; nothing of another form."""
-    return files.asked_of_producer(inputs, _statements(wanted), conn) if wanted.uk else Asked()
+    return files.producer_questions(inputs, _statements(wanted), conn) if wanted.uk else Questions()
 
 
 Stated = tuple[Mapping[tuple[str, str], str], Mapping[str, bool]]
 """Ratings by SKU code and component type, and by SKU code whether it is a drinks container."""
 
 
-def stated_before(conn: Connection, corrects: str | None) -> Stated:
+def earlier_statements(conn: Connection, corrects: str | None) -> Stated:
     """Return what the producer stated in a declaration, or in its newest correction."""
     first = filings.by_id(conn, UUID(corrects)) if corrects else None
     newest = None if first is None else (first["corrected_by"] or [first["id"]])[-1]
-    ratings, drinks = filings.stated_in(conn, newest) if newest else ((), ())
+    ratings, drinks = filings.statements_of(conn, newest) if newest else ((), ())
     return (
         {(row["sku_code"], row["component_type"]): row["rating"] for row in ratings},
         {row["sku_code"]: row["drinks_container"] for row in drinks},
     )
 
 
-def completed(wanted: DeclarationInput, before: Stated, *, left_open: Collection[tuple[str, str]]) -> DeclarationInput:
+def complete(wanted: DeclarationInput, before: Stated, *, left_open: Collection[tuple[str, str]]) -> DeclarationInput:
     """Return the wanted declaration with what `before` states and it does not; `left_open` are parts without a rating.
 
     Raise `Refused` for more ratings than a declaration may have.
@@ -207,7 +207,7 @@ def completed(wanted: DeclarationInput, before: Stated, *, left_open: Collection
     if wanted.uk is None:
         return wanted
     ratings = {(row.sku_code, row.component_type) for row in wanted.uk.ratings}
-    answered = {row.sku_code for row in wanted.uk.drinks}
+    answers = {row.sku_code for row in wanted.uk.drinks}
     more = [
         StatedRating(sku_code=code, component_type=kind, rating=value)
         for (code, kind), value in before[0].items()
@@ -216,7 +216,7 @@ def completed(wanted: DeclarationInput, before: Stated, *, left_open: Collection
     drinks = [
         StatedDrinks(sku_code=code, drinks_container=answer)
         for code, answer in before[1].items()
-        if code not in answered
+        if code not in answers
     ]
     if len(ratings) + len(more) > MAX_STATEMENTS:
         message = Message("A declaration has at most {most} ratings.", most=MAX_STATEMENTS)
@@ -296,10 +296,10 @@ def _statements(wanted: DeclarationInput) -> Statements:
     assert uk is not None, "the UK file has its producer"
     producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
     rated = dict.fromkeys((rating.sku_code, rating.component_type, rating.rating) for rating in uk.ratings)
-    answered = dict.fromkeys((drink.sku_code, drink.drinks_container) for drink in uk.drinks)
+    answers = dict.fromkeys((drink.sku_code, drink.drinks_container) for drink in uk.drinks)
     ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
     return Statements(
-        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
+        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answers), schema=DRINKS, orient="row")
     )
 
 
