@@ -106,10 +106,7 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
         if form["decision"] == "reject":
             return decide.reject(conn, write.actor, entry_id, rulesets=rulesets, reason=reason, note=note)
         fields = {**form, "languages": " ".join(form.getlist("languages"))}
-        if also := form.getlist("also"):
-            of_draft = documents.load_draft(conn, entry_id)
-            documents.issue_alike(conn, write.actor, of_draft, also, fields, rulesets=rulesets, reason=reason)
-        return decide.accept(
+        entry = decide.accept(
             conn,
             write.actor,
             entry_id,
@@ -119,6 +116,9 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
             parts_compared=form.get("parts_compared") == "yes",
             issued_with=fields,
         )
+        if also := form.getlist("also"):
+            documents.issue_alike(conn, write.actor, entry, also, fields, rulesets=rulesets, reason=reason)
+        return entry
 
     try:
         write.do(decide_on)

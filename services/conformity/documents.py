@@ -171,7 +171,11 @@ def alike(conn: Connection, entry: Entry) -> list[Entry]:
 
     What may differ are the number, and code, name and GTIN of the item.
     """
-    if "draft" not in entry.payload or drafts.is_outdated(drafts.Draft.from_stored(entry.payload["draft"])):
+    if (
+        entry.kind != KIND
+        or "draft" not in entry.payload
+        or drafts.is_outdated(drafts.Draft.from_stored(entry.payload["draft"]))
+    ):
         return []
     waiting, _ = review.doc_drafts(conn, limit=_LOOKED_AT)
     content = _content(entry)

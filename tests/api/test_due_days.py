@@ -10,7 +10,7 @@ from pipelines.filings import deadlines
 from schemas.messages import word
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, service_behind, weighed
-from tests.api.test_declaration_pages import JAR, placed
+from tests.api.test_declaration_pages import JAR
 from warehouse.figures import stored
 
 
@@ -24,7 +24,10 @@ def browser(caller, pool):
 @pytest.fixture
 def due_days(caller, pool):
     """What `deadlines` returns on a day, for a company with tonnes in Germany, Spain and the United Kingdom."""
-    placed(caller, "JAR", JAR, ("DE", 0, 1_000_000), ("ES", 0, 1_000), ("GB", 1, 1_000_000), ("GB", 2, 1_000_000))
+    made = caller.made(sku_code="JAR", packaging_level="sales", use_contexts=["food"], components=[JAR])
+    rows = [("DE", 0, 1_000_000), ("ES", 0, 1_000), ("GB", 1, 1_000_000), ("GB", 2, 1_000_000)]
+    volumes = [{"market": m, "year": 2025, "half": h, "units_placed": units} for m, h, units in rows]
+    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
     counted(caller)
     weighed(caller)
 

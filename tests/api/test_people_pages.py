@@ -187,9 +187,9 @@ def test_the_audit_log_names_item_and_person_and_shows_what_changed_of_parts_uni
     page = unescape(browser.get("/audit").text)
     assert page.count(f'<a href="/items/{made["id"]}">Jar of the cellar</a> (<code>AUD-2</code>)') == 3
     for sentence in (
-        "1. Body, PET: Weight (g): 20 → 21.5",
+        "1. body, PET: Weight (g): 20 → 21.5",
         "PFAS: status: – → absent",
-        "Units placed: France, 2026: – → 10",
+        "France, 2026: – → 10",
     ):
         assert sentence in page, sentence
 
@@ -200,7 +200,7 @@ def test_an_import_is_one_entry_that_leads_to_what_it_wrote(caller, browser, joi
     page = unescape(browser.get("/audit?lang=de").text)
     assert "IMP-1" not in page
     [address] = re.findall(rf'href="(/audit\?[^"]*actor={sent_id}[^"]*)"', page)
-    assert f'<a href="/imports/{sent_id}">portfolio.csv</a>, Abgeschlossen' in page
+    assert f'<a href="/imports/{sent_id}?lang=de">portfolio.csv</a>' in page
     inside = unescape(browser.get(address).text)
     assert inside.count("(<code>IMP-") == 2
     assert "mit der Datei portfolio.csv" in inside

@@ -84,8 +84,8 @@ def test_from_the_link_to_the_grade(caller, browser, person, pool):
     shown = browser.get(path).text
     assert "Préformes du Rhône" in shown
     assert cells(shown) == [
-        ["1. body: Weight (g)", "20", "20 (already so)"],
-        ["1. body: Color", "clear", "carbon black"],
+        ["1. body, PET: Weight (g)", "20", "20 (already so)"],
+        ["1. body, PET: Color", "clear", "carbon black"],
     ]
     assert "Not recyclable" in shown, "the grade as it would be"
     assert decide(browser, path, "reject", reason="Which black?").status_code == 303
@@ -339,6 +339,6 @@ def test_a_part_is_named_with_its_material_before_and_after_the_decision(caller,
     [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text)
     line = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"][0]
     name = f"1. {word('component_type', line['component_type'], 'en')}, {line['polymer_or_grade']}: Weight (g)"
-    assert cells(browser.get(path).text)[0][0] == name
+    assert name in [row[0] for row in cells(browser.get(path).text)]
     assert decide(browser, path, "accept").status_code == 303
-    assert cells(browser.get(path).text)[0][0] == name
+    assert name in [row[0] for row in cells(browser.get(path).text)]
