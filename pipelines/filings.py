@@ -405,8 +405,6 @@ def plan_mails(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -
     for company_id in every_company(pool):
         proceed()
         with pool.company(company_id) as conn:
-            if not people.wants_due_mails(conn):
-                continue
             figures, now = current(settings.data_dir, company_id), clock.now()
             rows = deadlines(conn, figures, now.date())
             days = {(row.on, kind) for row in rows if (kind := lead_of(row.days_left))}

@@ -90,17 +90,9 @@ supplier_mails = Table(
     company(),
     Column("enquiry_id", Uuid, comment="null of a mail to a person"),
     Column(
-        "kind",
-        Text,
-        nullable=False,
-        comment="asked, reminder or rejected, or due_month, due_week, due_day; its text is made when it is sent",
+        "kind", Text, nullable=False, comment="asked, reminder, rejected or due_…; its text is made when it is sent"
     ),
-    Column(
-        "state",
-        Text,
-        nullable=False,
-        comment="waiting, sending (of a mail to a person, which is handed over once), sent, not_needed or failed",
-    ),
+    Column("state", Text, nullable=False, comment="waiting, sending (to a person), sent, not_needed or failed"),
     Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
     Column("tries", Integer, nullable=False),
     Column("fault", Text, comment="why the last try failed, as a code"),

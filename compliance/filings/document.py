@@ -4,7 +4,7 @@ The document follows decisions, section 10, field by field; numbers are exact de
 `compliance.filings.uk` makes the file of the United Kingdom.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import Final, NamedTuple, NotRequired, TypedDict, cast
@@ -214,8 +214,9 @@ class CategoryScope(NamedTuple):
 
 def category_scopes(figures: Figures, market: str, year: int, half: int) -> list[CategoryScope]:
     """Return each category with tonnes, by its code."""
-    waiting, out = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
     rows = {row["category_code"]: row for row in tonnes_rows(figures, market, year, half)}
+    waiting: dict[str, dict[str, Decimal]] = {code: defaultdict(Decimal) for code in rows}
+    out: dict[str, dict[str, Decimal]] = {code: defaultdict(Decimal) for code in rows}
     of_year = figures.standings.filter((pl.col("market") == market) & (pl.col("year") == year) & (half == 0))
     for code, standing, grams in of_year.select("category_code", "standing", "grams").iter_rows():
         judged = judge_scope(rows[code]["scope_key"] or ALL, Standing.from_code(standing))
@@ -229,9 +230,9 @@ def category_scopes(figures: Figures, market: str, year: int, half: int) -> list
     ]
 
 
-def _most(grams: Counter[str]) -> Iterator[tuple[str, Decimal]]:
-    """Yield the facts with their tonnes, most first."""
-    return ((fact, written_tonnes(weight)) for fact, weight in grams.most_common() if weight)
+def _most(grams: Mapping[str, Decimal]) -> list[tuple[str, Decimal]]:
+    """Return the facts with their tonnes, most first."""
+    return [(fact, written_tonnes(grams[fact])) for fact in sorted(grams, key=lambda fact: -grams[fact]) if grams[fact]]
 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:

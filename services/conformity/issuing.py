@@ -107,7 +107,7 @@ def _statements_of(entry: Entry, issued: drafts.Draft) -> dict[str, str]:
         f"{POINT}{key}": "\n".join(line for line in lines[key] if line not in drawn[key])
         for key in lines.keys() & drawn.keys() - {drafts.SIGNATURE}
     }
-    on_behalf_of, place, signatory, *_ = [*lines.get(drafts.SIGNATURE, ()), "", "", ""]
+    on_behalf_of, place, signatory, *_ = [*lines.get(drafts.SIGNATURE, []), "", "", ""]
     name, _, function = signatory.partition(": ")[2].partition(", ")
     where = place.partition(": ")[2].rpartition(", ")[0]
     return stated | {"on_behalf_of": on_behalf_of, "place": where, "signatory": name, "function": function}

@@ -191,8 +191,10 @@ Stated = tuple[Mapping[tuple[str, str], str], Mapping[str, bool]]
 def earlier_statements(conn: Connection, corrects: str | None) -> Stated:
     """Return what the producer stated in a declaration, or in its newest correction."""
     first = filings.by_id(conn, UUID(corrects)) if corrects else None
-    newest = None if first is None else (first["corrected_by"] or [first["id"]])[-1]
-    ratings, drinks = filings.statements_of(conn, newest) if newest else ((), ())
+    if first is None:
+        return {}, {}
+    newest = first["corrected_by"][-1] if first["corrected_by"] else first["id"]
+    ratings, drinks = filings.statements_of(conn, newest)
     return (
         {(row["sku_code"], row["component_type"]): row["rating"] for row in ratings},
         {row["sku_code"]: row["drinks_container"] for row in drinks},

@@ -5,7 +5,7 @@ nothing is stored. Paths are the contract's: `components[0].substances.pfas.stat
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
@@ -267,8 +267,8 @@ def comparison_of(
     changes = _changes(_placed_as(before, after, removed), after, _proposed_paths(entry, after))
     graded = (_grade_of(before), _grade_of(after))
     version = before["version"] if before else None
-    made_of = {"removed": removed, "asked": entry_parts, "materials": materials}
-    return Comparison(version, changes, parts, *graded, result.warnings, **made_of)
+    comparison = Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=entry_parts)
+    return replace(comparison, materials=materials)
 
 
 def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> SkuDetail | None:

@@ -269,12 +269,6 @@ def choose_due_mails(connection: Connection, user_id: UUID, language: str | None
     connection.execute("UPDATE users SET due_mail_language = %s WHERE id = %s", [language, user_id])
 
 
-def wants_due_mails(connection: Connection) -> bool:
-    """Return whether somebody of the session's company is mailed what is due."""
-    query = "SELECT EXISTS (SELECT FROM users WHERE due_mail_language IS NOT NULL AND disabled_at IS NULL)"
-    return connection.execute(query).fetchone() == (True,)
-
-
 def new_link(
     connection: Connection, company_id: UUID, user_id: UUID, at: datetime, lifetime: timedelta = LINK_LIFETIME
 ) -> str:

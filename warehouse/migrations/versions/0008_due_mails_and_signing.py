@@ -18,10 +18,8 @@ _MAILS = """
 ALTER TABLE supplier_mails ALTER COLUMN enquiry_id DROP NOT NULL;
 ALTER TABLE supplier_mails ADD COLUMN IF NOT EXISTS user_id uuid;
 ALTER TABLE supplier_mails ADD COLUMN IF NOT EXISTS due_on date;
-COMMENT ON COLUMN supplier_mails.kind IS
-    'asked, reminder or rejected, or due_month, due_week, due_day; its text is made when it is sent';
-COMMENT ON COLUMN supplier_mails.state IS
-    'waiting, sending (of a mail to a person, which is handed over once), sent, not_needed or failed';
+COMMENT ON COLUMN supplier_mails.kind IS 'asked, reminder, rejected or due_…; its text is made when it is sent';
+COMMENT ON COLUMN supplier_mails.state IS 'waiting, sending (to a person), sent, not_needed or failed';
 COMMENT ON COLUMN supplier_mails.enquiry_id IS 'null of a mail to a person';
 COMMENT ON COLUMN supplier_mails.user_id IS 'the person whom a mail of what is due goes to';
 COMMENT ON COLUMN supplier_mails.due_on IS 'the day that it is about'
