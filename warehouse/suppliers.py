@@ -89,9 +89,7 @@ supplier_mails = Table(
     identity(),
     company(),
     Column("enquiry_id", Uuid, comment="null of a mail to a person"),
-    Column(
-        "kind", Text, nullable=False, comment="asked, reminder, rejected or due_…; its text is made when it is sent"
-    ),
+    Column("kind", Text, nullable=False, comment="asked, reminder, rejected, due_…; its text is made when it is sent"),
     Column("state", Text, nullable=False, comment="waiting, sending (to a person), sent, not_needed or failed"),
     Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
     Column("tries", Integer, nullable=False),
