@@ -89,14 +89,16 @@ supplier_mails = Table(
     identity(),
     company(),
     Column("enquiry_id", Uuid, comment="null of a mail to a person"),
-    Column("kind", Text, nullable=False, comment="asked, reminder, rejected, due_…; its text is made when it is sent"),
-    Column("state", Text, nullable=False, comment="waiting, sending (to a person), sent, not_needed or failed"),
+    Column("kind", Text, nullable=False, comment="asked, reminder or rejected; its text is made when it is sent"),
+    Column("state", Text, nullable=False, comment="waiting, sent, not_needed or failed"),
     Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
     Column("tries", Integer, nullable=False),
     Column("fault", Text, comment="why the last try failed, as a code"),
     instant("created_at"),
     Column("ended_at", DateTime(timezone=True), comment="when it was sent, or given up"),
-    Column("user_id", Uuid, comment="the person whom a mail of what is due goes to"),
+    Column(
+        "user_id", Uuid, comment="whom a mail of what is due goes to: its kind is due_…, and its state may be sending"
+    ),
     Column("due_on", Date, comment="the day that it is about"),
     Index(
         "uq_supplier_mails_due", "user_id", "due_on", "kind", unique=True, postgresql_where=text("user_id IS NOT NULL")
