@@ -442,10 +442,8 @@ def due_mail(
 
 
 def _period(row: Deadline, lang: str) -> str:
-    if not row.half:
-        return str(row.year)
-    template = "first half of {year}" if row.half == 1 else "second half of {year}"
-    return translate(Message(template, year=str(row.year)), lang)
+    halves = (Message("first half of {year}", year=str(row.year)), Message("second half of {year}", year=str(row.year)))
+    return translate(halves[row.half - 1], lang) if row.half else str(row.year)
 
 
 def _urgency(days_left: int) -> Urgency:

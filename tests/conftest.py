@@ -189,9 +189,7 @@ class ByService(LoadScopeScheduling):
         super().remove_node(node)
         if ended_by and (stacks := _stacks(node.gateway.id)).exists():
             ours = [line for line in stacks.read_text().splitlines() if not re.search(_OF_THE_RUNNER, line)]
-            sys.stderr.write(
-                f"\n{ended_by} ended its worker, where the threads stood:\n" + "\n".join(ours[-60:]) + "\n"
-            )
+            sys.stderr.write(f"\n{ended_by} ended its worker, where the threads stood:\n" + "\n".join(ours[-60:]) + "\n")
         return ended_by
 
     def _split_scope(self, nodeid: str) -> str:
