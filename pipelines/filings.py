@@ -400,9 +400,7 @@ def plan_mails(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -
     Where no mail server is set none is stored.
     """
     stored = 0
-    if settings.smtp_url is None:
-        return stored
-    for company_id in every_company(pool):
+    for company_id in every_company(pool) if settings.smtp_url else ():
         proceed()
         with pool.company(company_id) as conn:
             figures, now = current(settings.data_dir, company_id), clock.now()
@@ -447,9 +445,7 @@ def _period(row: Deadline, lang: str) -> str:
 
 
 def _urgency(days_left: int) -> Urgency:
-    if days_left < 0:
-        return "overdue"
-    return "next" if days_left <= NEXT_DAYS else "later"
+    return "overdue" if days_left < 0 else "next" if days_left <= NEXT_DAYS else "later"
 
 
 def _excluded(figures: StoredFigures, today: date) -> set[tuple[str, int, str]]:

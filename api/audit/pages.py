@@ -109,9 +109,9 @@ def _import_id(entry: AuditEntry) -> object:
 def _ids(texts: Iterable[object]) -> list[UUID]:
     """Return those that are ids, each once."""
     ids = []
-    for sent in dict.fromkeys(map(str, texts)):
+    for value in dict.fromkeys(map(str, texts)):
         with suppress(ValueError):
-            ids.append(UUID(sent))
+            ids.append(UUID(value))
     return ids
 
 

@@ -19,7 +19,8 @@ ALTER TABLE supplier_mails ALTER COLUMN enquiry_id DROP NOT NULL;
 ALTER TABLE supplier_mails ADD COLUMN IF NOT EXISTS user_id uuid;
 ALTER TABLE supplier_mails ADD COLUMN IF NOT EXISTS due_on date;
 COMMENT ON COLUMN supplier_mails.enquiry_id IS 'null of a mail to a person';
-COMMENT ON COLUMN supplier_mails.user_id IS 'whom a mail of what is due goes to: its kind is due_…, and its state may be sending';
+COMMENT ON COLUMN supplier_mails.user_id IS
+    'whom a mail of what is due goes to: its kind is due_…, and its state may be sending';
 COMMENT ON COLUMN supplier_mails.due_on IS 'the day that it is about'
 """
 _ONCE = """
