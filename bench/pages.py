@@ -29,6 +29,7 @@ PAGES: Final = (
     "/figures/items?market=FR&year=2026&half=0&category=verre",
     "/obligations",
     "/declarations",
+    "/declarations/due",
     "/markets/FR",
     "/items/{item}",
     "/items/{item}/edit",

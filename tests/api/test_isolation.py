@@ -44,6 +44,7 @@ OF_NO_RECORD = {
     "POST /account/second-factor",
     "POST /account/sessions",
     "POST /account/leave",
+    "POST /account/mails",
     "POST /company",
     "POST /people",
     "POST /webhooks",
