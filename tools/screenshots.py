@@ -32,7 +32,7 @@ LONG: Final = ("item", "import")
 """Pages whose pictures reach further down than the others."""
 _TALLEST: Final = 1_100
 _TALLEST_LONG: Final = 2_000
-_COLOURS: Final = 16
+_COLOURS: Final = 32
 _DESK: Final[ViewportSize] = {"width": 1440, "height": 900}
 _SETTLED: Final = 1_500
 """Milliseconds: Dagster's pages request more data after their first rendering."""

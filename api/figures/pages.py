@@ -458,7 +458,8 @@ def _steps(head: HeadFigures, missing: Missing, lang: str, *, may_edit: bool) ->
         of_many = may_edit and gap["code"] in _OF_MANY
         path, does = ("/items/change", "answer") if of_many else ("/items", "open")
         asked = {"gap": gap["code"]}
-        row = Row(text(f"gap.{gap['code']}", lang), _counted(gap, lang), path, asked, text(f"board.do.{does}", lang))
+        amount = _counted(gap, lang) if gap["tonnes"] else text("board.unknown", lang, count=number(gap["skus"], lang))
+        row = Row(text(f"gap.{gap['code']}", lang), amount, path, asked, text(f"board.do.{does}", lang))
         steps.append((gap["tonnes"], row))
     if undecided := head["undecided_tonnes"]:
         asked = {"year": str(head["year"])}

@@ -121,7 +121,7 @@ def head_figures(snapshot: Snapshot, figures: StoredFigures | None, today: date)
     """Return what a company tells its board, of the latest year that has units and is not ahead on a UTC day."""
     year, groups = _weighed(snapshot, today)
     every, covered = _sum(groups), _sum(group for group in groups if group["covered"])
-    in_scope = _scoped_tonnes(figures, year) if figures else None
+    in_scope = None if figures is None or year is None else _scoped_tonnes(figures, year)
     return {
         "year": year,
         "skus": every["skus"],
@@ -158,7 +158,7 @@ def _weighed(snapshot: Snapshot, today: date) -> tuple[int | None, tuple[_Group,
         return period(answers, None, today), tuple(groups)
 
 
-def _scoped_tonnes(figures: StoredFigures, year: int | None) -> tuple[float, float]:
+def _scoped_tonnes(figures: StoredFigures, year: int) -> tuple[float, float]:
     """Return the tonnes of a calendar year in scope and undecided, of all markets together."""
     tonnes = pl.scan_parquet(figures.tonnes).filter((pl.col("year") == year) & (pl.col("half") == 0))
     sums = tonnes.select(pl.col("in_scope_grams", "undecided_grams").sum()).collect().row(0)
