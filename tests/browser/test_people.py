@@ -92,6 +92,7 @@ def test_a_person_changes_the_password_adds_a_second_factor_and_ends_sessions(
     hand.press("second_factor.switch_on")
     recovery = hand.main.locator("li code").first.inner_text()
     for code in (code_of(secret, later=1), recovery):
+        hand.unfold(".menu")
         hand.press("sign_out")
         hand.open("/account")
         hand.fill(email=person.email, password=PASSWORD + " too")
