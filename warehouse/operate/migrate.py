@@ -202,7 +202,9 @@ AND NOT (t.relforcerowsecurity AND EXISTS (
     SELECT FROM pg_policies WHERE schemaname = 'public' AND tablename = c.table_name AND policyname = 'company'))
 """
 _OPTIONS: Final = {"compare_type": True, "compare_server_default": True}
-_SINCE_BASELINE: Final = {(None, "company_profiles"), ("skus", "flag_facts"), ("sku_versions", "flag_facts")}
+_SINCE_BASELINE: Final = {(None, "company_profiles"), ("skus", "flag_facts"), ("sku_versions", "flag_facts")} | {
+    (table, "merged_into") for table in ("brands", "sites", "suppliers")
+}
 """What later revisions add: a table, or a column of one."""
 
 
