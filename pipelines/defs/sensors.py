@@ -10,9 +10,11 @@ the next. An import whose last run a person has terminated is ended instead (`pi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from time import monotonic
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import dagster as dg
@@ -43,6 +45,8 @@ OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
 WATCH_SECONDS: Final = 15
 """How often watched folders are looked at: a file waits for two looks at least."""
+LOOK_SECONDS: Final = 10.0
+"""How long a look waits for all folders together; one that has not answered by then is left to a later look."""
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 _sensor: Final = partial(
@@ -155,14 +159,16 @@ def watched_folders(
 ) -> dg.SensorResult:
     """Request one run a company with taken files. The cursor has the files that wait: a file rests over two looks."""
     now, waiting, companies, faults = Clock().now(), dict[str, str](), set[UUID](), list[str]()
+    seen, looks, until = json.loads(context.cursor or "{}"), list[_Look](), monotonic() + LOOK_SECONDS
     for folder in folders.load(settings.data_dir):
-        try:
-            waiting |= folders.take(folder, json.loads(context.cursor or "{}"), now.timestamp())
-            if folders.has_work(postgres, folder):
-                companies.add(folder.company_id)
-        except (folders.FolderError, OSError) as fault:
-            faults.append(str(fault))
-            context.log.warning(str(fault))
+        with _told(context, faults):
+            looks.append((folder, folders.Aside(folder, partial(_looked, folder, seen, now.timestamp()))))
+    for folder, aside in looks:
+        with _told(context, faults):
+            for left, files in aside.answers(max(until - monotonic(), 0)):
+                waiting |= left
+                if folders.has_work(postgres, folder, files):
+                    companies.add(folder.company_id)
     with postgres.system() as conn:
         slugs = slug_of(conn, sorted(companies)) if companies else {}
     wanted = due.messages(suppliers.Due(company_id, slug, now.isoformat()) for company_id, slug in slugs.items())
@@ -174,6 +180,24 @@ def watched_folders(
         skip_reason=None if requests else " ".join([*faults, idle]),
         cursor=json.dumps(waiting),
     )
+
+
+_Found: TypeAlias = tuple[dict[str, str], list[folders.Taken]]
+_Look: TypeAlias = tuple[folders.Folder, folders.Aside[_Found]]
+
+
+def _looked(folder: folders.Folder, seen: Mapping[str, str], now: float) -> Iterator[_Found]:
+    yield folders.take(folder, seen, now), list(folders.under_way(folder))
+
+
+@contextmanager
+def _told(context: dg.SensorEvaluationContext, faults: list[str]) -> Iterator[None]:
+    """Say what is wrong with a folder, which holds up no other."""
+    try:
+        yield
+    except (folders.FolderError, OSError) as fault:
+        faults.append(str(fault))
+        context.log.warning(str(fault))
 
 
 def _regrade_requests(
