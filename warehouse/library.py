@@ -95,12 +95,6 @@ TABLES: Mapping[str, Table] = {
 """The table of each resource type, as the audit ledger names the types."""
 
 
-class Kept(LibraryPart):
-    """What a SKU copies from a record that it refers to, and the id of the record that its id means."""
-
-    id: str
-
-
 _BY_NAME: Final = {table.name: table for table in TABLES.values()}
 _TAKEN_OVER: Final = {"library_components": tuple(LibraryPart.__annotations__)}
 """The fields that a SKU copies from a record that it refers to, besides the id, by the record's table."""
@@ -269,7 +263,7 @@ def resolved(connection: Connection, resource: str, record_id: UUID) -> UUID | N
     return row and row[0]
 
 
-def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, Kept]:
+def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, LibraryPart]:
     """Return those records of a table that the session's company has, by id, with the fields that a SKU copies.
 
     Ids are texts, in the argument and in the result; `id` is the one that the argument means. Records that can be
@@ -285,7 +279,7 @@ def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dic
         FROM {table} AS named WHERE id = ANY(%s::uuid[]){lock}"""
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(query, [list(ids)]).fetchall()
-    return {row.pop("named_id"): cast(Kept, row) for row in rows}
+    return {row.pop("named_id"): cast(LibraryPart, row) for row in rows}
 
 
 def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:

@@ -171,7 +171,7 @@ def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> Cha
     ids = None if changes.ids is None else set(changes.ids)
     if not fields:
         raise Refused([Issue("required", Message("Choose at least one field to set."), "fields")])
-    if (ids is not None) + wanted.narrow + changes.all != 1:
+    if (ids is not None) + bool(wanted.values.keys() - {"sort"}) + changes.all != 1:
         sentence = Message("Say which SKUs in one way: ids, a filter, or all: true for every one.")
         raise Refused([Issue("invalid_format", sentence, "ids")])
     with write.service.writes.company(write.actor.company_id) as conn:

@@ -132,11 +132,6 @@ class Filters:
 
     values: Mapping[str, Any]
 
-    @property
-    def narrow(self) -> bool:
-        """Return whether they can leave fewer items than all: an order does not."""
-        return bool(self.values.keys() - {"sort"})
-
     def search(self, **others: Any) -> Search:
         """Return the conditions on the records, with `others` of `Search` besides."""
         own = {name: value for name, value in self.values.items() if name not in (*_OF_FINDING, "q")}

@@ -207,7 +207,9 @@ def _changes(request: Request, session: Session, form: Form) -> tuple[SkuChanges
     filters, faults = read_filters(request, session.company_id)
     if faults := [*faults, *faults_with(body, partial(parse_body, SkuChangesInput))]:
         raise Refused(faults)
-    which: JsonObject = {"ids": ids} if ids else {"all": "all" in request.query_params and not filters.narrow}
+    which: JsonObject = (
+        {"ids": ids} if ids else {"all": "all" in request.query_params and not filters.values.keys() - {"sort"}}
+    )
     return parse_body(SkuChangesInput, body | which), Filters({}) if ids else filters
 
 
@@ -217,8 +219,8 @@ def _change_page(request: Request, session: Session, form: Form, *, refusal: Htt
     if faults:
         raise PageRefused(400, "items.no_such_filter")
     count = len(ids)
-    is_all = "all" in request.query_params and not ids and not filters.narrow
-    if not ids and (is_all or filters.narrow):
+    is_all = "all" in request.query_params and not ids and not filters.values.keys() - {"sort"}
+    if not ids and (is_all or filters.values.keys() - {"sort"}):
         place = place_of(request, session.company_id)
         count = listing.page(place, filters.search(), filters.finding(), limit=1, offset=0)["pagination"]["total"]
     with service.writes.company(session.company_id) as conn:

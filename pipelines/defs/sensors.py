@@ -11,10 +11,9 @@ the next. An import whose last run a person has terminated is ended instead (`pi
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
 import dagster as dg
@@ -159,16 +158,18 @@ def watched_folders(
 ) -> dg.SensorResult:
     """Request one run a company with taken files. The cursor has the files that wait: a file rests over two looks."""
     now, waiting, companies, faults = Clock().now(), dict[str, str](), set[UUID](), list[str]()
-    seen, looks, until = json.loads(context.cursor or "{}"), list[_Look](), monotonic() + LOOK_SECONDS
-    for folder in folders.load(settings.data_dir):
-        with _told(context, faults):
-            looks.append((folder, folders.Aside(folder, partial(_looked, folder, seen, now.timestamp()))))
-    for folder, aside in looks:
-        with _told(context, faults):
+    seen, watched = json.loads(context.cursor or "{}"), folders.load(settings.data_dir)
+    until = monotonic() + LOOK_SECONDS
+    looks = [folders.Aside(folder, partial(_looked, folder, seen, now.timestamp())) for folder in watched]
+    for folder, aside in zip(watched, looks, strict=True):
+        try:
             for left, files in aside.answers(max(until - monotonic(), 0)):
                 waiting |= left
                 if folders.has_work(postgres, folder, files):
                     companies.add(folder.company_id)
+        except (folders.FolderError, OSError) as fault:
+            faults.append(str(fault))
+            context.log.warning(str(fault))
     with postgres.system() as conn:
         slugs = slug_of(conn, sorted(companies)) if companies else {}
     wanted = due.messages(suppliers.Due(company_id, slug, now.isoformat()) for company_id, slug in slugs.items())
@@ -182,22 +183,10 @@ def watched_folders(
     )
 
 
-_Found: TypeAlias = tuple[dict[str, str], list[folders.Taken]]
-_Look: TypeAlias = tuple[folders.Folder, folders.Aside[_Found]]
-
-
-def _looked(folder: folders.Folder, seen: Mapping[str, str], now: float) -> Iterator[_Found]:
+def _looked(
+    folder: folders.Folder, seen: Mapping[str, str], now: float
+) -> Iterator[tuple[dict[str, str], list[folders.Taken]]]:
     yield folders.take(folder, seen, now), list(folders.under_way(folder))
-
-
-@contextmanager
-def _told(context: dg.SensorEvaluationContext, faults: list[str]) -> Iterator[None]:
-    """Say what is wrong with a folder, which holds up no other."""
-    try:
-        yield
-    except (folders.FolderError, OSError) as fault:
-        faults.append(str(fault))
-        context.log.warning(str(fault))
 
 
 def _regrade_requests(

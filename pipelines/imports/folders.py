@@ -133,14 +133,15 @@ _HANGING: Final[dict[Path, Thread]] = {}
 class Aside(Generic[T]):
     """Work on one folder in a thread of its own: a share that hangs keeps the thread, and nobody waits for it.
 
-    A folder whose last work still hangs is left alone: raises `FolderError`.
+    A folder whose last work still hangs is left alone.
     """
 
     def __init__(self, folder: Folder, work: Callable[[], Iterable[T]]) -> None:
         """Begin the work; what it yields are the answers."""
         self._path, self._answers = folder.path, SimpleQueue[T | BaseException | None]()
         if (before := _HANGING.get(folder.path)) is not None and before.is_alive():
-            raise FolderError(f"{folder.path} still hangs; it is looked at again when it answers.")
+            self._answers.put(FolderError(f"{folder.path} still hangs; it is looked at again when it answers."))
+            return
         thread = Thread(target=copy_context().run, args=(self._run, work), name=f"folder {folder.id}", daemon=True)
         _HANGING[folder.path] = thread
         thread.start()

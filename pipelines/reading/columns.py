@@ -37,11 +37,13 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, VOLUME_HALF, WEIGHTS, Column, Table, fields_of
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
+from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, place
+from schemas.refusals import Refused
 from schemas.words import code_of, fold, headers, words
 
 Notes: TypeAlias = Sequence[tuple[str, ...]]
@@ -327,12 +329,13 @@ def units_of_rows(header: str, position: int) -> Column | None:
 
 
 def period_of(text: str) -> tuple[int | None, int]:
-    """Return the year and the half that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`. Raise `Unfit`."""
+    """Return the year and the half that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`. Raise `Refused`."""
     said = _Placed()
     left = tuple(said.left_of(tokens_of(text)))
     if left in ((), ("0",), ("1",), ("2",)) and said.market is None and not said.twice and not (left and said.half):
         return said.year, said.half or int(left[0] if left else 0)
-    raise Unfit("invalid_format", Message("Write H1 or H2, with the year or without; leave it empty for the year."))
+    message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
+    raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])
 
 
 def _market_in_year(header: str, table: Table) -> Column | None:

@@ -23,6 +23,7 @@ from pipelines.reading.column_values import (
     form_refusal,
     issue_of_several,
     issues_of_missing,
+    split_units_of_lines,
     unknown_weights,
     watched_columns,
     with_code,
@@ -34,7 +35,6 @@ from pipelines.reading.columns import (
     open_column,
     recognise,
     substitute_column,
-    units_of_rows,
     usable_groups,
     words_of_terms,
 )
@@ -50,7 +50,6 @@ from pipelines.reading.grammar import (
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     VOLUME,
-    VOLUME_HALF,
     WEIGHTS,
     Cells,
     Column,
@@ -74,7 +73,7 @@ from pipelines.reading.units import (
     with_units_beside,
     with_units_of_mapping,
 )
-from pipelines.reading.values import market_parts, read_values
+from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of
 from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
@@ -456,7 +455,8 @@ def _needed_columns(
         columns += unknown_weights(columns, header)
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
-        columns = _with_units_of_rows(columns, header, mapped, issues)
+        own, units = split_units_of_lines(columns, header, mapped.constants)
+        columns = [*own, *_best_of_each_field(units, header, issues)]
         _check_component_type(columns, mapped)
     names = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in names]
@@ -469,41 +469,6 @@ def _needed_columns(
     if issues:
         raise ReadingRefused(issues)
     return columns
-
-
-_BESIDE_UNITS: Final = frozenset({"sku_code", "name", "description", "gtin", "markets", "volume_year", "volume_half"})
-
-
-def _with_units_of_rows(
-    columns: list[Column], header: Searched, mapped: SheetMapping, issues: list[Issue]
-) -> list[Column]:
-    """Add the columns of units where each line is of a SKU and one market, unless the mapping names one.
-
-    So it is where a SKU has several lines, or no column says more of a SKU than its name: elsewhere a `Quantity` beside
-    a country may be something else. Weights beside a quantity are judged with it (`judge.py`).
-    """
-    if named := next((column for column in columns if column.field == VOLUME and column.market is None), None):
-        if not any(column.name == "markets" for column in (*columns, *mapped.constants)):
-            message = Message(
-                "The mapping is wrong: {name} is of the market that each row names, and no column is markets. Map it "
-                "too, or name the market: annual_volume_de.",
-                name=named.name,
-            )
-            raise invalid_mapping(message)
-        return columns
-    without = [column for column in columns if column.field != VOLUME_HALF]
-    by_name = {column.name: column for column in columns}
-    if not by_name.keys() >= {"sku_code", "markets"} or any(
-        c.field == VOLUME or c.field.name in WEIGHTS or c.table == "component" for c in columns
-    ):
-        return without
-    codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
-    repeated = codes.n_unique() < len(codes) or by_name.keys() <= _BESIDE_UNITS
-    free = header.free([column.position for column in columns]).items()
-    units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
-    if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
-        return without
-    return [*columns, *_best_of_each_field(units, header, issues)]
 
 
 def _changes_held(

@@ -38,7 +38,6 @@ from pipelines.reading.words import part_types
 from pipelines.writing.json_fields import COLUMNS, PARTS, served_market
 from schemas.issues import Issue
 from schemas.messages import Message, from_json, stored_template, to_json
-from schemas.normalise import Unfit
 from schemas.refusals import Refused
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
@@ -247,10 +246,7 @@ def _volume_key(
             "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=named[0]
         )
         raise Refused([Issue("unknown_market", message, "markets")])
-    try:
-        period = period_of(said[1] or "")
-    except Unfit as unfit:
-        raise Refused([Issue(unfit.code, unfit.message, VOLUME_HALF.name)]) from None
+    period = period_of(said[1] or "")
     years, halves = {column.year, said[0], period[0]} - {None}, {column.half, period[1]} - {0}
     if len(years) > 1 or len(halves) > 1:
         raise Refused([Issue("invalid_format", Message("The line names several periods; name one."), column.name)])

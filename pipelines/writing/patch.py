@@ -180,7 +180,7 @@ def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIss
         for m in mentions
         if m.id not in records[m.table]
     ]
-    kept = {m.id: records[m.table][m.id]["id"] for m in mentions if m.id in records[m.table]}
+    kept = {m.id: str(dict(records[m.table][m.id])["id"]) for m in mentions if m.id in records[m.table]}
     patch = _renamed(patch, {named: record_id for named, record_id in kept.items() if named != record_id})
     return _fold_markets(conn, patch), records.get("library_components", {}), issues
 
