@@ -51,7 +51,7 @@ LISTS: Final = (
     "/items?market=FR&grade=not_recyclable",
     "/items?offset={deep}",
     "/items/archived",
-    "/items/change",
+    "/items/change?all=1",
     "/imports",
     "/review",
     "/documents",

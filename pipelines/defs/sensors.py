@@ -10,8 +10,9 @@ the next. An import whose last run a person has terminated is ended instead (`pi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from time import monotonic
 from typing import Final
 from uuid import UUID
 
@@ -44,6 +45,8 @@ OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
 WATCH_SECONDS: Final = 15
 """How often watched folders are looked at: a file waits for two looks at least."""
+LOOK_SECONDS: Final = 10.0
+"""How long a look waits for all folders together; one that has not answered by then is left to a later look."""
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 _sensor: Final = partial(
@@ -158,11 +161,15 @@ def watched_folders(
     """Request one run a company with taken files. The cursor has the files that wait: a file rests over two looks."""
     instance, now = instance_of(context), Clock().now()
     waiting, companies, faults = dict[str, str](), set[UUID](), list[str]()
-    for folder in folders.load(settings.data_dir):
+    seen, watched = json.loads(context.cursor or "{}"), folders.load(settings.data_dir)
+    until = monotonic() + LOOK_SECONDS
+    looks = [folders.Aside(folder, partial(_looked, folder, seen, now.timestamp())) for folder in watched]
+    for folder, aside in zip(watched, looks, strict=True):
         try:
-            waiting |= folders.take(folder, json.loads(context.cursor or "{}"), now.timestamp())
-            if folders.has_work(postgres, folder):
-                companies.add(folder.company_id)
+            for left, files in aside.answers(max(until - monotonic(), 0)):
+                waiting |= left
+                if folders.has_work(postgres, folder, files):
+                    companies.add(folder.company_id)
         except (folders.FolderError, OSError) as fault:
             faults.append(str(fault))
             context.log.warning(str(fault))
@@ -177,6 +184,12 @@ def watched_folders(
         skip_reason=None if requests else " ".join([*faults, idle]),
         cursor=json.dumps(waiting),
     )
+
+
+def _looked(
+    folder: folders.Folder, seen: Mapping[str, str], now: float
+) -> Iterator[tuple[dict[str, str], list[folders.Taken]]]:
+    yield folders.take(folder, seen, now), list(folders.under_way(folder))
 
 
 def _regrade_requests(
