@@ -28,13 +28,13 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Session, Viewer
 from api.skus.words import LOWERING_VERDICTS
 from compliance.annex_v import translated_reason
-from compliance.catalogue import KINDS, OTHER_DUTIES, coverages
+from compliance.catalogue import KINDS, coverages
 from compliance.grading.trace import rule_text
 from compliance.representatives import representative
 from compliance.ruleset import RuleSet
 from compliance.tables import word as confidence_word
 from pipelines.figures import loaded_catalogue
-from pipelines.filings import Inputs
+from pipelines.filings import Inputs, deadlines
 from schemas.accounts import includes
 from schemas.figures import Counted, Gap, GradeTonnes, HeadFigures, Missing, Overview
 from schemas.imports.types import has_counts
@@ -43,8 +43,8 @@ from schemas.normalise import Unfit
 from schemas.words import market_named
 from services import operate
 from services.conformity import drafts
-from services.filings import figures, filing
-from warehouse import conformity, filings
+from services.filings import figures
+from warehouse import conformity
 from warehouse.companies import profiles
 from warehouse.companies import queries as companies
 from warehouse.companies.queries import counters
@@ -424,20 +424,14 @@ def _grades(head: HeadFigures, lang: str) -> Iterator[tuple[str, str, str, str]]
 
 def _deadlines(conn: Connection, stored: StoredFigures | None, today: date, lang: str) -> list[tuple[date, Row]]:
     """Return the stated days of reports that are not filed, and the ends of declarations of conformity, by day."""
-    placed = {(market, year) for market, year, _ in periods(stored)} if stored else set()
-    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
     dated = list[tuple[date, Row]]()
-    for due in filing.due(entries, placed, filings.latest(conn), today):
-        half = f", {text(f'figures.half.{due.half}', lang)}" if due.half else ""
-        asked = {"market": due.market, "year": due.year, "half": due.half}
-        for on, stated in due.days:
-            if due.kept or stated.duty in OTHER_DUTIES or (on < today and due.state != "overdue"):
-                continue
-            what = (
-                f"{word('market', due.market, lang)} {due.year}{half}: {text(f'declarations.due.{stated.duty}', lang)}"
-            )
-            row = Row(what, day(on, lang), "/declarations", asked, text("board.do.file", lang), due.state == "overdue")
-            dated.append((on, row))
+    for duty in deadlines(conn, stored, today)[:_LISTED]:
+        half = f", {text(f'figures.half.{duty.half}', lang)}" if duty.half else ""
+        what = f"{word('market', duty.market, lang)} {duty.year}{half}: {word('due_duty', duty.stated.duty, lang)}"
+        period = {"market": duty.market, "year": duty.year, "half": duty.half}
+        path, asked, does = ("/declarations", period, "file") if duty.is_declared else ("/declarations/due", {}, "open")
+        row = Row(what, day(duty.on, lang), path, asked, text(f"board.do.{does}", lang), duty.urgency == "overdue")
+        dated.append((duty.on, row))
     ending = conformity.page_with_items(today, _LISTED, 0, ends_within_days=EXPIRES_WITHIN_DAYS).read(conn)["data"]
     for doc in ending:
         if doc["expires_on"] is not None:

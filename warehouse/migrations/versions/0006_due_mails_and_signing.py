@@ -6,8 +6,8 @@ statement takes a lock for an instant.
 
 from alembic import op
 
-revision = "0008"
-down_revision = "0003"
+revision = "0006"
+down_revision = "0005"
 
 _USERS = """
 ALTER TABLE users ADD COLUMN IF NOT EXISTS due_mail_language text;

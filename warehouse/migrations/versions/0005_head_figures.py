@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0007"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 _COMPANY = "company_id = (SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
 _HEAD_FIGURES = f"""
