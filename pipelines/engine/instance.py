@@ -64,7 +64,7 @@ def _look_once(connection: Connection) -> None:
     class Inspector(PGInspector):
         info_cache = property(lambda _: looked_up, lambda *_: None)
 
-    connection.dialect.inspector = Inspector
+    connection.dialect.inspector = Inspector  # type: ignore[attr-defined]  # one of Postgres has it
 
 
 _of_process: Final = cache(open_instance)
