@@ -64,7 +64,7 @@ def _look_once(connection: Connection) -> None:
     class Inspector(PGInspector):
         info_cache = property(lambda _: looked_up, lambda *_: None)
 
-    setattr(connection.dialect, "inspector", Inspector)  # noqa: B010  (the types of SQLAlchemy leave it out)
+    connection.dialect.inspector = Inspector  # type: ignore[attr-defined]  # one of Postgres has it
 
 
 _of_process: Final = cache(open_instance)
