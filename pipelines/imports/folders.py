@@ -334,8 +334,12 @@ class Work(NamedTuple):
         if (failure := report["failure"]) is not None:
             says.append(told(failure["message"]))
         if is_done:
-            counts = "created: {created}, updated: {updated}, unchanged: {unchanged}, rejected: {rejected}"
-            says.append(Message(counts, **report["counts"]))
+            says.append(
+                Message(
+                    "created: {created}, updated: {updated}, unchanged: {unchanged}, rejected: {rejected}",
+                    **report["counts"],
+                )
+            )
         asked = [Message("- {message}", message=told(q["message"])) for q in report["source"].get("asked", ())]
         rejected = [
             Message("- line {line}: {message}", line=fault["line"], message=told(fault["message"]))
