@@ -115,7 +115,7 @@ def _page(request: Request, session: Session, fault: str | None = None) -> Respo
         own=own,
         faults=[("sure", text(fault, lang))] if fault else [],
         given={"due_mails": due_mails or ""},
-        languages=[(code, text(f"lang.{code}", lang)) for code in LANGUAGES],
+        mail_languages=[(code, text(f"lang.{code}", lang)) for code in LANGUAGES],
         mailed=service.settings.smtp_url is not None,
         saved=request.query_params.get("saved") == "yes",
     )
