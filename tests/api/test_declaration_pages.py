@@ -255,7 +255,7 @@ def test_an_equal_first_declaration_leads_to_the_first_and_its_correction(declar
     [first] = declared.get("/declarations").json()["data"]
     again = browser.post("/declarations", hidden(browser.get("/declarations").text) | GERMANY)
     assert again.status_code == 400
-    assert "is kept already" in again.text
+    assert "is filed already" in again.text
     assert f"/declarations/kept/{first['id']}" in again.text
     assert f"corrects={first['id']}" in again.text
 
