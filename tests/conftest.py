@@ -5,9 +5,11 @@ from. The server gives up fsync, as nothing here outlives the run; it is started
 With `DATABASE_URL` the same tests run against that server, whose role must be allowed to make databases.
 """
 
+import faulthandler
 import fcntl
 import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -20,6 +22,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture.providers import HypothesisProvider
@@ -82,16 +85,30 @@ _LAST_OF_A_DAY_SECONDS = 60
 
 _SAID_AT_ONCE = 2000  # characters
 
+_OF_THE_RUNNER = r"/(pluggy|_pytest|xdist|execnet|pytest_timeout)\b|<string>"
+"""Lines of a stack that say how a test was called."""
+
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
 
+@pytest.hookimpl(trylast=True)  # after pytest's own plugin, which would write stacks between the lines of all workers
 def pytest_configure(config: pytest.Config) -> None:
-    """The run's own directory, in which the server's account may go about."""
+    """The run's own directory, in which the server's account may go about; a worker keeps the stacks of a wait there."""
     if _ROOT not in os.environ:
         root = Path(tempfile.mkdtemp(prefix="pcds-tests-"))
         root.chmod(0o711)
         os.environ[_ROOT] = str(root)
         config.add_cleanup(lambda: _remove(root))
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        os.close(config.stash[fault_handler_stderr_fd_key])
+        stacks = os.open(_stacks(worker), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        config.stash[fault_handler_stderr_fd_key] = stacks
+        faulthandler.enable(file=stacks)
+
+
+def _stacks(worker: str) -> Path:
+    """Where a worker's threads were when its test took too long or it crashed; the main thread is last."""
+    return Path(os.environ[_ROOT]) / f"stacks-{worker}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -170,6 +187,9 @@ class ByService(LoadScopeScheduling):
             if all(tests.values()):
                 del workload[scope]
         super().remove_node(node)
+        if ended_by and (stacks := _stacks(node.gateway.id)).exists():
+            ours = [line for line in stacks.read_text().splitlines() if not re.search(_OF_THE_RUNNER, line)]
+            sys.stderr.write(f"\n{ended_by} ended its worker, where the threads stood:\n" + "\n".join(ours[-60:]) + "\n")
         return ended_by
 
     def _split_scope(self, nodeid: str) -> str:
