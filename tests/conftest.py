@@ -160,18 +160,27 @@ class ByService(LoadScopeScheduling):
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         """Give a worker the first unit that is meant for it, or else the first."""
-        fills = _fills(node)
+        fills = self._fills(node)
         fit = next((scope for scope in self.workqueue if _is_single(scope) == fills), None)
         if fit is not None:
             self.workqueue.move_to_end(fit, last=False)
         super()._assign_work_unit(node)
 
     def _reschedule(self, node: WorkerController) -> None:
-        """Give a worker more, or end one that fills in where only services are left."""
-        if _fills(node) and not node.shutting_down and not any(map(_is_single, self.workqueue)):
+        """Give a worker more, or end one that fills in where only services are left.
+
+        A worker begins a test when it knows the next one: one that came later and got a single test would wait.
+        """
+        if self._fills(node) and not node.shutting_down and not any(map(_is_single, self.workqueue)):
             node.shutdown()
             return
         super()._reschedule(node)
+        if self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) == 1:
+            super()._reschedule(node)
+
+    def _fills(self, node: WorkerController) -> bool:
+        """Return whether a worker is not one of the two oldest: where one of these ended, the next takes its place."""
+        return node not in self.nodes[:2]
 
     def remove_node(self, node: WorkerController) -> str | None:
         """Give up a worker: what it has not run goes to others, but for the test that ended it, which failed.
@@ -198,10 +207,6 @@ class ByService(LoadScopeScheduling):
         if place.startswith(("contract/", "browser/")) and place not in OWN_SERVICE:
             return place.partition("/")[0]
         return place if place.startswith(PROCESSES) else nodeid
-
-
-def _fills(node: WorkerController) -> bool:
-    return node.gateway.id not in ("gw0", "gw1")
 
 
 def _is_single(scope: str) -> bool:

@@ -37,6 +37,7 @@ VALUES = {
     "FOLDER": "exported",
     "FILE": str(RULES / "catalogue" / "jurisdictions.csv"),
     "OUT": "portfolio",
+    "SHARE": "share",
 }
 _PLACEHOLDER = re.compile(r'(?<!")\b[A-Z][A-Z_]*\b(?!")')
 
@@ -100,6 +101,7 @@ class Reader:
 @pytest.fixture
 def reader(open_dir: Path) -> Reader:
     (open_dir / "bin").mkdir()
+    (open_dir / VALUES["SHARE"]).mkdir()
     (open_dir / "password.txt").write_text("correct horse battery staple\n", encoding="utf-8")
     path = f"{preloaded.shell(open_dir / 'bin')}{os.pathsep}{os.environ['PATH']}"
     without = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}

@@ -230,18 +230,21 @@ class _Patience:
     """Says whether work that failed is repeated.
 
     That is safe where the database undid the transaction because of others, and where the connection was lost before
-    the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
-    `repeatable`, that is, when it can find out by itself whether it was done.
+    the commit was sent. Each key that another one took first counts once it is taken again: many writers of the same
+    new codes may each have been before us with one. If the connection was lost later, the work may be done: it is
+    repeated only when it is `repeatable`, that is, when it can find out by itself whether it was done.
     """
 
     def __init__(self, *, repeatable: bool) -> None:
-        self._repeatable, self._collisions = repeatable, 0
+        self._repeatable, self._collisions, self._keys = repeatable, 0, set[str | None]()
         self._deadline = time.monotonic() + _REUNION_SECONDS
 
     def allows(self, failure: BaseException) -> bool:
         """Return whether there is another attempt after this failure, for which it pauses."""
         if isinstance(failure, _COLLIDED):
-            self._collisions += 1
+            key = failure.diag.message_detail if isinstance(failure, errors.UniqueViolation) else None
+            self._collisions += key is None or key in self._keys
+            self._keys.add(key)
             is_safe = self._collisions < _ATTEMPTS
         elif isinstance(failure, TransactionLost):
             is_safe = (self._repeatable or not failure.in_doubt) and time.monotonic() <= self._deadline
