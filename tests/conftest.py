@@ -93,7 +93,7 @@ _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what t
 
 @pytest.hookimpl(trylast=True)  # after pytest's own plugin, which would write stacks between the lines of all workers
 def pytest_configure(config: pytest.Config) -> None:
-    """The run's own directory, in which the server's account may go about; a worker keeps the stacks of a wait there."""
+    """The run's own directory, which the server's account may enter; a worker keeps the stacks of a wait there."""
     if _ROOT not in os.environ:
         root = Path(tempfile.mkdtemp(prefix="pcds-tests-"))
         root.chmod(0o711)
@@ -198,7 +198,7 @@ class ByService(LoadScopeScheduling):
         super().remove_node(node)
         if ended_by and (stacks := _stacks(node.gateway.id)).exists():
             ours = [line for line in stacks.read_text().splitlines() if not re.search(_OF_THE_RUNNER, line)]
-            sys.stderr.write(f"\n{ended_by} ended its worker, where the threads stood:\n" + "\n".join(ours[-60:]) + "\n")
+            sys.stderr.write("\n".join(["", f"{ended_by} ended its worker, where the threads stood:", *ours[-60:], ""]))
         return ended_by
 
     def _split_scope(self, nodeid: str) -> str:
