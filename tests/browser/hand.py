@@ -3,10 +3,11 @@
 Each page that it comes to must speak that language and be no wider than the window.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Error, Locator, Page
 
 from api.pages.render import text
 
@@ -72,7 +73,9 @@ class Hand:
         """Look at an import again until it has ended; a person may look as often as they like."""
         while self.main.get_by_role("link", name=self.say("imports.again")).count():
             self.page.wait_for_timeout(300)
-            self.page.reload()
+            with suppress(Error):  # the page's own script may be turning it just then
+                self.page.reload()
+            self.page.wait_for_load_state()
 
     def _arrived(self) -> None:
         if not self.page.url.startswith(self.service):
