@@ -83,4 +83,5 @@ class Hand:
         size = self.page.viewport_size
         assert size is not None
         assert self.page.locator("html").get_attribute("lang") == self.lang, self.page.url
-        assert self.page.evaluate("document.scrollingElement.scrollWidth") <= size["width"], self.page.url
+        # Waited for: a page that waits may be turning itself just then.
+        self.page.wait_for_function("width => document.scrollingElement.scrollWidth <= width", arg=size["width"])
