@@ -112,6 +112,7 @@ def run(deployment: str) -> list[Command]:
     return [each for each in documented.pages() if each.deployment == deployment and not each.parsed]
 
 
+@pytest.mark.timeout(1800)  # dozens of programs, one after the other: ten minutes where two cores do much besides
 def test_each_command_works_on_a_service_with_its_own_postgres(reader: Reader) -> None:
     """The service runs meanwhile, as the pages say; the last commands are those of a restore beside it.
 
@@ -146,6 +147,7 @@ def test_each_command_works_on_a_service_with_its_own_postgres(reader: Reader) -
         assert verified["ok"] == "True", verified
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("release", RELEASES)
 def test_each_command_works_on_a_postgres_of_the_operators(reader: Reader, open_dir: Path, release: str) -> None:
     """Its owner is no superuser; a backup needs one, and comes back in another database. Files are in a bucket."""

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import errors
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.operate.database import Database
@@ -153,6 +153,8 @@ def test_in_a_pipeline_a_statement_that_failed_is_told_at_the_commit_and_undoes_
     with Pool(database.app_url, size=1) as pool:
         with pytest.raises(errors.UniqueViolation):
             write(pool, "Vale", "Vale")
+        with pool.company(company) as connection:  # else the collector ends it while others use the connection
+            assert connection.info.pipeline_status is PipelineStatus.OFF
         with pytest.raises(KeyError):
             write(pool, "Vale", then=KeyError())
         write(pool, "Vale", "Peak")

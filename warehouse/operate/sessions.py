@@ -318,9 +318,14 @@ class Transaction(AbstractContextManager[Connection]):
         connection, failure = self._connection, raised
         try:
             try:
-                if raised is None and not self._committing:
-                    self.commit()
-                self._pipeline.__exit__(kind, raised, trace)
+                try:
+                    if raised is None and not self._committing:
+                        self.commit()
+                except BaseException as error:
+                    kind, failure, trace = type(error), error, error.__traceback__
+                # Left always: a pipeline that nobody leaves is ended when it is collected, while others use its
+                # connection, and waits for ever for the lock that the collecting thread holds itself.
+                self._pipeline.__exit__(kind, failure, trace)
             except BaseException as error:
                 failure = error
             later = _LATER.pop(connection, [])
