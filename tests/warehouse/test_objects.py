@@ -200,12 +200,12 @@ def test_a_sender_that_is_slow_is_not_the_stores_fault(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_slow_is_waited_for_by_many(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects_operate, "_TURN_SECONDS", 0.2)
+    monkeypatch.setattr(objects_operate, "_TURN_SECONDS", 2.0)
     monkeypatch.setattr(objects_operate, "_MOST_AT_ONCE", 2)
     slow, real = replace(objects, _calls=Deadlines(5)), obstore.put_async
 
     async def put(*given: object, **named: object) -> object:
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(1.0)  # four turns: who is last waits longer than for one
         return await real(*given, **named)
 
     monkeypatch.setattr(obstore, "put_async", put)
