@@ -25,7 +25,7 @@ from api.figures import routes as routes_figures
 from api.files import routes as routes_files
 from api.filings import routes as routes_filings
 from api.http import refusals
-from api.http.handlers import answering
+from api.http.handlers import answering, routing
 from api.http.middleware import Correlation, LoggedRoute
 from api.http.service import open_service
 from api.imports import routes as routes_imports
@@ -182,7 +182,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     sign_in.install(app)
     oauth.install(app)
     # In place of the framework's own stack, which answers errors, limits bodies and traces a second time.
-    app.middleware_stack = Correlation(app.router, app.exception_handlers, page_refusals.answer_to_fault)
+    app.middleware_stack = Correlation(routing(app.router), app.exception_handlers, page_refusals.answer_to_fault)
     return app
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import polars as pl
 
-from compliance.catalogue import Jurisdiction
+from compliance.catalogue import Jurisdiction, pinned
 from compliance.filings.document import halves_there, obligation, scoped_tonnes
 from compliance.obligations import obligations, quantities
 from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
@@ -57,10 +57,9 @@ class Catalogue(NamedTuple):
 
 def loaded_catalogue(conn: Connection) -> Catalogue:
     """Return the loaded catalogue; a jurisdiction that it lacks is the release's, so that its volumes still count."""
-    release = catalogue.read(None)
-    entries = {entry.code: entry for entry in (*release.entries, *catalogue_warehouse.every(conn))}
+    entries = {entry.code: entry for entry in (*pinned(), *catalogue_warehouse.every(conn))}
     load = catalogue_warehouse.last_load(conn)
-    return Catalogue(tuple(entries.values()), load.source_hash if load else release.source_hash)
+    return Catalogue(tuple(entries.values()), load.source_hash if load else catalogue.read(None).source_hash)
 
 
 def compute_figures(

@@ -1,17 +1,19 @@
-"""Computes what a company declares: the figures of one market, year and half, from the company's snapshot.
+"""Computes what a company declares, the figures of one market, year and half, from its snapshot; and what is due when.
 
 Two declarations of one snapshot, rule-set and catalogue are equal to the byte. `forms` makes the bytes.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
+from uuid import UUID
 
 import polars as pl
 
-from compliance.catalogue import Jurisdiction
+from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
 from compliance.filings import document
 from compliance.filings.document import Source, halves_there, of_latest_years, of_market, totals_by_period
 from compliance.filings.uk.rows import (
@@ -30,13 +32,23 @@ from compliance.rollup.parts import SKU_COLUMNS, Portfolio
 from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, market_of, recorded_halves, volume_rows
 from compliance.rollup.tonnes import QUESTION_SCHEMA, STANDING_SCHEMA, TONNES_SCHEMA, Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
-from pipelines.figures import TONNES, Catalogue, blocks
+from pipelines.figures import TONNES, Catalogue, blocks, loaded_catalogue
+from pipelines.operate import Proceed
 from schemas.issues import Issue
 from schemas.json_values import instant_text
-from schemas.messages import message_of
+from schemas.messages import Message, day, message_of, translate, word
 from schemas.refusals import Refused
+from schemas.suppliers import MailText
+from warehouse import suppliers
+from warehouse.accounts import people
+from warehouse.companies.queries import every_company
 from warehouse.figures.snapshots import Snapshot
-from warehouse.figures.stored import Basis, StoredFigures
+from warehouse.figures.stored import Basis, StoredFigures, current, periods
+from warehouse.filings import latest
+from warehouse.operate.clock import Clock
+from warehouse.operate.sessions import Connection, Pool
+from warehouse.operate.settings import Settings
+from warehouse.suppliers import Mail
 
 YEAR: Final = 0
 """The value of half that means the calendar year."""
@@ -216,3 +228,241 @@ def tonnes_of_latest_years(figures: Figures, this_year: int) -> float:
     latest = of_latest_years(figures.tonnes, this_year)
     whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
     return float(written_tonnes(sum(whole["grams"], Decimal(0))))
+
+
+HALF_RHYTHM: Final = "half-yearly"
+_SECOND_HALF_BEGINS: Final = 7
+
+State = Literal["overdue", "open", "coming", "kept"]
+"""Overdue where each day that a source states has passed; open where the period has ended, coming where it has not."""
+_ORDER: Final[tuple[State, ...]] = ("overdue", "open", "coming", "kept")
+
+
+class Due(NamedTuple):
+    """A period of a market; `rhythms` is empty where the tables have none, `kept` the newest declaration of it."""
+
+    market: str
+    year: int
+    half: int
+    rhythms: tuple[str, ...]
+    kept: UUID | None
+    source_url: str | None
+    days: tuple["Day", ...]
+    state: State
+
+
+class Day(NamedTuple):
+    """A day that a source states for a period."""
+
+    on: date
+    stated: DueDay
+
+    def days_left(self, today: date) -> int:
+        """Return how many days are left for the duty, 0 on the last one; negative where it is late."""
+        return (self.on - today).days - (self.stated.bound == "before")
+
+
+def due(
+    entries: Mapping[str, Jurisdiction],
+    placed: Iterable[tuple[str, int]],
+    kept: Mapping[tuple[str, int, int], UUID],
+    today: date,
+) -> list[Due]:
+    """Return what is due of the markets and years with tonnes (`placed`): overdue first, each by its first day.
+
+    Of periods with a kept declaration only the last one is listed, of those that have not ended the running one.
+    """
+    years: dict[str, set[int]] = {}
+    for market, year in placed:
+        years.setdefault(market, set()).add(year)
+    rows = [
+        row
+        for market, of_market in years.items()
+        for row in _of_market(entries.get(market), market, of_market, kept, today)
+    ]
+
+    def order(row: Due) -> tuple[int, date, str, int, int]:
+        first_day = row.days[0].on if row.days else date.max
+        return _ORDER.index(row.state), first_day, row.market, -row.year, -row.half
+
+    return sorted(rows, key=order)
+
+
+def _of_market(
+    entry: Jurisdiction | None,
+    market: str,
+    years: Collection[int],
+    kept: Mapping[tuple[str, int, int], UUID],
+    today: date,
+) -> Iterator[Due]:
+    rhythms = entry.reporting_period if entry else ()
+    by_half = tuple(rhythm for rhythm in rhythms if rhythm == HALF_RHYTHM and market in HALF_YEARLY)
+    by_year = tuple(rhythm for rhythm in rhythms if rhythm not in by_half)
+    source = entry.source_url if entry else None
+    for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
+        if not of_rhythm and (halves == (1, 2) or by_half):
+            continue
+        comes = {today.year} if today.year - 1 in years else set()  # the report of a market that had tonnes last year
+        reported = sorted({year for year in years if year <= today.year} | comes)
+        reports = [(year, half) for year in reported for half in halves]
+        last_kept = max((report for report in reports if (market, *report) in kept), default=None)
+        running = next((report for report in sorted(reports) if not _has_ended(*report, today)), None)
+        for year, half in reports:
+            declaration = kept.get((market, year, half))
+            stated = (
+                due_day
+                for due_day in due_days().get(market, ())
+                if due_day.half == half and year >= (due_day.first_year or 0)
+            )
+            days = tuple(sorted((Day(due_day.after(year), due_day) for due_day in stated), key=lambda day: day.on))
+            own = [day for day in days if day.stated.duty not in OTHER_DUTIES]
+            state: State = "open"
+            if declaration is not None:
+                state = "kept"
+            elif not _has_ended(year, half, today):
+                state = "coming"
+            elif own and all(day.days_left(today) < 0 for day in own):
+                state = "overdue"
+            if (state == "kept" and (year, half) != last_kept) or (state == "coming" and (year, half) != running):
+                continue
+            yield Due(market, year, half, of_rhythm, declaration, source, days, state)
+
+
+def _has_ended(year: int, half: int, today: date) -> bool:
+    """Return whether a year, or its half, is over."""
+    return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)
+
+
+NEXT_DAYS: Final = 90
+"""How many days ahead a duty is among the next ones."""
+
+Urgency = Literal["overdue", "next", "later"]
+
+
+class Deadline(NamedTuple):
+    """A day by or before which a duty of a market and period is due; `days_left` is negative once it is late."""
+
+    urgency: Urgency
+    on: date
+    market: str
+    year: int
+    half: int
+    stated: DueDay
+    days_left: int
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether a declaration of the period meets it."""
+        return self.stated.duty not in OTHER_DUTIES
+
+
+def calendar(conn: Connection, figures: StoredFigures | None, today: date) -> list[Due]:
+    """Return what is due of the session's company, as `due` does; nothing where it has no figures."""
+    placed = {(market, year) for market, year, _ in periods(figures)} if figures else set()
+    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries} if placed else {}
+    return due(entries, placed, latest(conn), today)
+
+
+def deadlines(conn: Connection, figures: StoredFigures | None, today: date) -> list[Deadline]:
+    """Return the duties of the session's company that are not met, by day and market: what is overdue comes first.
+
+    Every duty counts for which the tables state a day, of each market and period with tonnes. A kept declaration of the
+    period meets it. Of a report that no declaration here meets (`OTHER_DUTIES`) nobody can say that it is late: it is
+    listed up to its day. What the company's tonnes exclude for certain is not listed.
+    """
+    if figures is None:
+        return []
+    excluded = _excluded(figures, today)
+    listed = [
+        Deadline(_urgency(left), day.on, row.market, row.year, row.half, day.stated, left)
+        for row in calendar(conn, figures, today)
+        for day in row.days
+        if (left := day.days_left(today)) >= 0 or day.stated.duty not in OTHER_DUTIES
+        if row.state != "kept" or day.stated.duty in OTHER_DUTIES
+        if (row.market, row.year, day.stated.duty) not in excluded
+    ]
+    return sorted(listed, key=lambda deadline: (deadline.on, deadline.market, deadline.year, deadline.half))
+
+
+LEADS: Final = {"due_day": 1, "due_week": 7, "due_month": 30}
+"""The kinds of mails about a day, by how many days before its last one each is sent, the nearest first."""
+
+
+def lead_of(days_left: int) -> str | None:
+    """Return the kind of mail that is sent so many days before; None where none is, or the day has passed."""
+    return next((kind for kind, days in LEADS.items() if 0 <= days_left <= days), None)
+
+
+def plan_mails(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -> int:
+    """Store a mail of each day that comes up for each person who wants it: a month, a week and a day before.
+
+    Each is stored once, also where this runs again. A run that was missed is made up for by the nearest kind alone.
+    Where no mail server is set none is stored.
+    """
+    stored = 0
+    for company_id in every_company(pool) if settings.smtp_url else ():
+        proceed()
+        with pool.company(company_id) as conn:
+            figures, now = current(settings.data_dir, company_id), clock.now()
+            rows = deadlines(conn, figures, now.date())
+            days = {(row.on, kind) for row in rows if (kind := lead_of(row.days_left))}
+            stored += sum(suppliers.add_due_mails(conn, company_id, on, kind, now) for on, kind in sorted(days))
+    return stored
+
+
+def due_mail(
+    conn: Connection, figures: StoredFigures | None, mail: Mail, *, company: str, base_url: str, now: datetime
+) -> MailText | None:
+    """Return the mail that tells a person what is due on a day; None where it is not needed any more.
+
+    It is not needed where all of it is met, the person wants none, or a nearer mail is due by now.
+    """
+    lang = people.due_mail_language(conn, mail.user_id) if mail.user_id else None
+    rows = [row for row in deadlines(conn, figures, now.date()) if row.on == mail.due_on]
+    if lang is None or not rows or lead_of(rows[0].days_left) != mail.kind:
+        return None
+    lines = [
+        f"- {word('market', row.market, lang)}, {_period(row, lang)}: {word('due_duty', row.stated.duty, lang)}"
+        for row in rows
+    ]
+    gaps = {"company": company, "day": day(rows[0].on, lang)}
+    address = f"{base_url}{{}}?lang={lang}".format
+    paragraphs = (
+        translate(Message("{company} has duties that are due on {day}:", **gaps), lang),
+        "\n".join(lines),
+        translate(Message("Each with its source: {address}", address=address("/declarations/due")), lang),
+        translate(Message("To end these mails: {address}", address=address("/account")), lang),
+    )
+    return {
+        "subject": translate(Message("{company}: due on {day}", **gaps), lang),
+        "text": "\n\n".join(paragraphs) + "\n",
+    }
+
+
+def _period(row: Deadline, lang: str) -> str:
+    halves = (Message("first half of {year}", year=str(row.year)), Message("second half of {year}", year=str(row.year)))
+    return translate(halves[row.half - 1], lang) if row.half else str(row.year)
+
+
+def _urgency(days_left: int) -> Urgency:
+    return "overdue" if days_left < 0 else "next" if days_left <= NEXT_DAYS else "later"
+
+
+def _excluded(figures: StoredFigures, today: date) -> set[tuple[str, int, str]]:
+    """Return market, year and duty where the tonnes say that it is not the company's.
+
+    The simplified report is not for who is above its limit; an ended year whose tonnes are all below the limits has
+    no declaration of completeness and no report of a half.
+    """
+    verdict, ended = pl.coalesce("group_verdict", "verdict"), pl.col("year") < today.year
+    is_below = ended & (verdict == "below") & pl.col("reason").is_null()
+    duty = (
+        pl.when((pl.col("obligation") == "simplified_declaration") & (verdict == "above"))
+        .then(pl.lit("simplified_report"))
+        .when(is_below & (pl.col("obligation") == "completeness_declaration"))
+        .then(pl.lit("completeness_declaration"))
+        .when(is_below & (pl.col("obligation") == "declare"))
+        .then(pl.lit("half_report"))
+    )
+    rows = pl.scan_parquet(figures.obligations).select("market", "year", duty.alias("duty")).drop_nulls()
+    return set(rows.collect().iter_rows())

@@ -1,7 +1,7 @@
 """Sends the mails that are due, one after the other, and tries again what the server did not take.
 
-No transaction is open while the server is asked. A process that dies between the server's answer and the record of it
-sends that mail again, with the same Message-ID.
+No transaction is open while the server is asked. Where a process dies between the server's answer and the record of it,
+another sends a supplier's mail again, with the same Message-ID; a mail to a person of the company is never sent twice.
 """
 
 import smtplib
@@ -13,17 +13,21 @@ from concurrent.futures import Future
 from datetime import datetime, timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Final, NamedTuple, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 from uuid import UUID
 
 import structlog
 
+from pipelines.filings import due_mail
 from pipelines.operate import Proceed
 from schemas.messages import Message, day, translate
 from schemas.suppliers import MailText, SupplierEnquiryDetail, SupplierEnquiryItem
 from warehouse import suppliers
 from warehouse.accounts import people
+from warehouse.companies.queries import find_company
+from warehouse.figures.stored import current
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.operate.settings import Settings
@@ -206,16 +210,18 @@ log = structlog.get_logger(__name__)
 
 
 class Post(NamedTuple):
-    """What sending needs: the mail server, and the addresses that mails name."""
+    """What sending needs: the mail server, the addresses that mails name, and where the figures are."""
 
     server: MailServer
     links: EnquiryLinks
+    base_url: str
+    data_dir: Path
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self | None:
         """Return what the settings name; None where nothing is mailed."""
         server = MailServer.from_settings(settings)
-        return None if server is None else cls(server, EnquiryLinks(settings))
+        return None if server is None else cls(server, EnquiryLinks(settings), settings.base_url, settings.data_dir)
 
 
 def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Proceed) -> Counter[str]:
@@ -231,7 +237,9 @@ def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Pr
             proceed()
             with pool.company(company_id) as conn:
                 mail = suppliers.next_due_mail(conn, clock.now())
-                made = None if mail is None else _message(conn, mail, post, clock.now())
+                made = None if mail is None else _message(conn, company_id, mail, post, clock.now())
+                if mail is not None and made is not None and mail.user_id is not None:
+                    suppliers.mark_mail(conn, mail.id, "sending")
             if mail is None:
                 break
             failed = None if made is None else _try(post, mail, made)
@@ -253,6 +261,7 @@ def _try(post: Post, mail: Mail, made: EmailMessage) -> NotSent | None:
 def _recorded(conn: Connection, mail: Mail, failed: NotSent | None, now: datetime, *, is_needed: bool) -> str:
     """Record what came of a mail; return that."""
     if failed is not None:
+        suppliers.mark_mail(conn, mail.id, "waiting")
         if failed.is_final or mail.tries >= len(TRIES_AFTER):
             suppliers.end_mail(conn, mail.id, "failed", at=now, fault=failed.fault)
             return "failed"
@@ -265,8 +274,16 @@ def _recorded(conn: Connection, mail: Mail, failed: NotSent | None, now: datetim
     return state
 
 
-def _message(conn: Connection, mail: Mail, post: Post, now: datetime) -> EmailMessage | None:
+def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: datetime) -> EmailMessage | None:
     """Return the mail as it is sent; None where it is not needed any more."""
+    if mail.enquiry_id is None:
+        assert mail.user_id is not None, "a mail is of an enquiry or of a person"
+        address, figures = people.address_of(conn, mail.user_id), current(post.data_dir, company_id)
+        company, _ = find_company(conn, company_id) or ("", "")
+        written = due_mail(conn, figures, mail, company=company, base_url=post.base_url, now=now)
+        if address is None or written is None:
+            return None
+        return message(post.server.sender, address, **written, mail_id=str(mail.id), reply_to=None)
     enquiry = suppliers.find_enquiry(conn, mail.enquiry_id, now)
     if enquiry is None or enquiry["supplier_email"] is None:
         return None

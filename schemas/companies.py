@@ -1,16 +1,18 @@
 """A company's profile, what follows from it, and the models of the reset of a sandbox."""
 
 from datetime import datetime
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, cast, get_args
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Instant, Number
+from schemas.conformity import LONGEST
 from schemas.json_values import JsonMapping
 from schemas.library import Country
+from schemas.normalise import text
 from schemas.refusals import Refused
-from schemas.skus.inputs import issues_of
+from schemas.skus.inputs import issues_of, validator
 
 Required = Literal["yes", "no", "depends"]
 CompanySize = Literal["micro", "small", "medium", "large"]
@@ -23,15 +25,21 @@ class ProfileFields(TypedDict):
     """What a company says of itself; null is not answered, and no field has a default.
 
     `seat` is an ISO 3166-1 alpha-2 code; `sells_directly_abroad` whether the company sells to end users in countries
-    other than that of its seat. A field more is a column of `company_profiles` and a row of `profile_questions.csv`.
+    other than that of its seat; the others fill declarations of conformity in. A field more is a column of
+    `company_profiles` and a row of `profile_questions.csv`.
     """
 
     seat: Country | None
     size: CompanySize | None
     sells_directly_abroad: bool | None
+    address: Annotated[str, AfterValidator(validator(text, min_length=1, max_length=LONGEST["point"]))] | None
+    standards: Annotated[str, AfterValidator(validator(text, min_length=1, max_length=LONGEST["point"]))] | None
+    signatory: Annotated[str, AfterValidator(validator(text, min_length=1, max_length=LONGEST["signatory"]))] | None
+    function: Annotated[str, AfterValidator(validator(text, min_length=1, max_length=LONGEST["signatory"]))] | None
+    place: Annotated[str, AfterValidator(validator(text, min_length=1, max_length=LONGEST["signatory"]))] | None
 
 
-NO_ANSWERS: Final[ProfileFields] = {"seat": None, "size": None, "sells_directly_abroad": None}
+NO_ANSWERS: Final = cast(ProfileFields, dict.fromkeys(ProfileFields.__annotations__))
 _FIELDS: Final = TypeAdapter(ProfileFields)
 
 

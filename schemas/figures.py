@@ -159,10 +159,11 @@ class FindingEntry(TypedDict):
 
 
 class Gap(FindingEntry):
-    """A finding that something is not recorded, with the SKUs and units that it touches."""
+    """A finding that something is not recorded, with the SKUs that it touches, their units and their tonnes."""
 
     skus: int
     units: int
+    tonnes: float
 
 
 class UnknownText(TypedDict):
@@ -323,6 +324,41 @@ class MarketReadiness(Head):
     indicative: bool
 
 
+class GradeTonnes(TypedDict):
+    """The items of one grade, their tonnes, and those of them whose grade a missing fact could change."""
+
+    skus: int
+    tonnes: float
+    provisional_tonnes: float
+
+
+class Counted(TypedDict):
+    """How many items something is about, and their tonnes."""
+
+    skus: int
+    tonnes: float
+
+
+class HeadFigures(TypedDict):
+    """Where a company stands: what it tells its board. Tonnes are of the calendar year `year`, over all markets.
+
+    `tonnes` are weight times units of the items that are held, `good_tonnes` those of them with grade A or B that no
+    missing fact could change, `covered_tonnes` those under a valid declaration of conformity. `in_scope_tonnes` and
+    `undecided_tonnes` are the figures', None where none are computed. `bans` counts each item once, by its surest flag.
+    """
+
+    year: int | None
+    skus: int
+    covered_skus: int
+    tonnes: float
+    good_tonnes: float
+    covered_tonnes: float
+    in_scope_tonnes: float | None
+    undecided_tonnes: float | None
+    grades: dict[str, GradeTonnes]
+    bans: dict[str, Counted]
+
+
 class Overview(Head):
     """The portfolio at a glance. Every code of a vocabulary is named, also where no SKU has it."""
 
@@ -338,4 +374,5 @@ class Overview(Head):
     skus_without_market: int
     annex_v_flags: list[FlagSkus]
     tonnes: PortfolioTonnes | None
+    head_figures: HeadFigures
     jurisdictions: list[InScope]

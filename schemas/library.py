@@ -146,7 +146,7 @@ def _country(value: str) -> str:
 _BOUNDED: JsonObject = {"minLength": 1, "maxLength": _LONGEST}
 Name = Annotated[str, AfterValidator(validator(_name)), PydanticField(json_schema_extra=_BOUNDED)]
 Code = Annotated[str, AfterValidator(validator(_code)), PydanticField(json_schema_extra=_BOUNDED)]
-Supplier = Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]
+Id = Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]
 _Colour: Any = one_of("colour")
 Country = Annotated[str, AfterValidator(validator(_country))]
 
@@ -175,6 +175,12 @@ class SupplierInput(Strict):
     country: Country | None = None
 
 
+class MergeInput(Strict):
+    """The record of the same kind that stays where one is merged into it."""
+
+    into: Id
+
+
 INPUTS: Final[Mapping[str, type[BaseModel]]] = {"supplier": SupplierInput, "brand": BrandInput, "site": SiteInput}
 """The body of each kind of record that people change."""
 
@@ -190,7 +196,7 @@ class LibraryComponentInput(Strict):
     weight_g: Annotated[
         Annotated[float, PydanticField(ge=0, le=MAX_WEIGHT_G)] | None, PydanticField(description="Weight. Unit: g.")
     ] = None
-    supplier_id: Annotated[Supplier | None, PydanticField(description="Who supplies it.")] = None
+    supplier_id: Annotated[Id | None, PydanticField(description="Who supplies it.")] = None
     colour: Annotated[_Colour | None, PydanticField(description="Colour class as sorting plants see it.")] = None
     recycled_content_percent: Annotated[
         Annotated[float, PydanticField(ge=0, le=100)] | None,

@@ -1,4 +1,4 @@
-"""Adds what SKUs refer to, a brand, a site, a supplier, a shared component, and changes all but the last.
+"""Adds what SKUs refer to, a brand, a site, a supplier, a shared component; changes and merges all but the last.
 
 A record that is there with the same values is answered as it is. Nothing changes a shared component: SKUs that were
 written with it have taken its values over already.
@@ -20,6 +20,7 @@ from schemas.words import fold
 from warehouse import library
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
+from warehouse.skus import archive
 
 
 class Added(NamedTuple):
@@ -35,11 +36,15 @@ def add(conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, d
     Raise `Refused` where the company has another one of its name or code, or where it names a supplier of nobody.
     """
     unique = library.unique_field(resource)
-    if (supplier := values.get("supplier_id")) and not library.holds(conn, "supplier", UUID(supplier)):
-        raise Refused([Issue("unknown_reference", Message("No supplier of the company has this id."), "supplier_id")])
+    if supplier := values.get("supplier_id"):
+        kept = library.resolved(conn, "supplier", UUID(supplier))
+        if kept is None:
+            sentence = Message("No supplier of the company has this id.")
+            raise Refused([Issue("unknown_reference", sentence, "supplier_id")])
+        values = {**values, "supplier_id": str(kept)}
     if (held := library.find_by_name(conn, resource, values[unique])) is not None:
         if all(_comparable(held[name]) == value for name, value in values.items()):
-            return Added("unchanged", held)
+            return Added("unchanged", require(library.find(conn, resource, UUID(str(held["id"])))))
         sentence = Message("{value} is there already, with other values; it keeps them.", value=quote(values[unique]))
         raise Refused([Issue("invalid_format", sentence, unique)])
     if dry_run:
@@ -57,6 +62,7 @@ def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, value
     Nothing is stored where nothing differs. Raise `NotThere`, and `Refused` where another record has its name.
     """
     before = require(library.find(conn, resource, record_id))
+    record_id = UUID(str(before["id"]))
     refuse_name(conn, resource, values["name"], but=record_id)
     changed = {name: value for name, value in values.items() if before[name] != value}
     if not changed:
@@ -67,10 +73,35 @@ def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, value
     return record
 
 
+NOT_ITSELF: Final = Message("Choose another record than this one.")
+
+
+def merge(conn: Connection, actor: Actor, resource: str, record_id: UUID, into: UUID) -> JsonObject:
+    """Merge a brand, a site or a supplier into another one in the caller's transaction; return the one that stays.
+
+    What names it names the other one then, in versions and entries of its own; so do its id and its name from now on.
+    A repeat changes nothing. Raise `NotThere`, and `Refused` where both are one, or it is merged elsewhere by now.
+    """
+    gone, kept = (library.find(conn, resource, each, merging=True) for each in (record_id, into))
+    gone_id = UUID(str(require(gone)["id"]))
+    if kept is None:
+        sentence = Message("{id} is not one of the company's {list}.", id=str(into), list=library.TABLES[resource].name)
+        raise Refused([Issue("unknown_reference", sentence, "into")])
+    kept_id = UUID(str(kept["id"]))
+    if kept_id == record_id or gone_id not in (record_id, kept_id):
+        raise Refused([Issue("invalid_format", NOT_ITSELF, "into")])
+    if gone_id != kept_id:
+        library.merge(conn, resource, gone_id, kept_id, actor.now)
+        archive.rename(conn, actor, resource, gone_id, kept_id)
+        after = {"merged_into": str(kept_id)}
+        ledger.enter(conn, actor, f"{resource}.updated", gone_id, before={"merged_into": None}, after=after)
+    return kept
+
+
 def refuse_name(conn: Connection, resource: str, name: str, *, but: UUID | None = None) -> None:
     """Raise `Refused` where a record beside `but` has the name, as imports compare names: files could name neither."""
-    for id_, label, _ in library.labels(conn, resource):
-        if fold(label) == fold(name) and id_ != str(but):
+    for id_, label, names in library.labels(conn, resource):
+        if fold(name) in map(fold, names) and id_ != str(but):
             raise Refused([Issue("invalid_format", Message("{name} is there already.", name=quote(label)), "name")])
 
 

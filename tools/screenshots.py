@@ -1,7 +1,8 @@
 """Takes pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a temporary service.
 
 It takes one of each of our pages at a desktop's width in light colours, and a few at a phone's width and in dark. They
-are small: a palette instead of true colours, and only the beginning of a long page.
+are small: a palette instead of true colours, and only the beginning of a long page. Names of pages as arguments take
+those of our own alone.
 """
 
 import io
@@ -23,15 +24,15 @@ FOLDER: Final = service.ROOT / "docs" / "pages"
 OF_DAGSTER: Final = service.ROOT / "docs" / "dagster"
 PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent")
 """Pages that are also taken at 360 px, in dark."""
-DARK: Final = ("review",)
+DARK: Final = ("review", "portfolio", "item")
 """Pages that are also taken at 1440 px, in dark."""
 _EMAIL: Final = "ada.marsh@brand.example"
 _STAFF: Final = "sam.reed@operator.example"
-LONG: Final = ("portfolio", "item", "import")
+LONG: Final = ("item", "import")
 """Pages whose pictures reach further down than the others."""
 _TALLEST: Final = 1_100
 _TALLEST_LONG: Final = 2_000
-_COLOURS: Final = 16
+_COLOURS: Final = 32
 _DESK: Final[ViewportSize] = {"width": 1440, "height": 900}
 _SETTLED: Final = 1_500
 """Milliseconds: Dagster's pages request more data after their first rendering."""
@@ -47,22 +48,24 @@ def main() -> int:
         return 2
     FOLDER.mkdir(exist_ok=True)
     OF_DAGSTER.mkdir(exist_ok=True)
-    with service.running("--dagster-ui") as running, chromium.opened(program) as browser:
+    chosen = sys.argv[1:]
+    with service.running(*([] if chosen else ["--dagster-ui"])) as running, chromium.opened(program) as browser:
         password = secrets.token_urlsafe(16)
         running.made(
             "user", "add", "--company", running.company_id, "--email", _EMAIL, "--password-stdin", said=password
         )
         company = Company(running.address, running.company_id, running.key, running.made)
         running.made("staff", "add", "--email", _STAFF, "--role", "operator", "--password-stdin", said=password)
-        import_id = _take(browser, company, password)
-        _take_dagster(browser, company, password, import_id)
+        import_id = _take(browser, company, password, chosen)
+        if not chosen:
+            _take_dagster(browser, company, password, import_id)
     for folder in (FOLDER, OF_DAGSTER):
         print(f"{sum(path.stat().st_size for path in folder.glob('*.png')) / 1e6:.2f} MB in {folder}")
     return 0
 
 
-def _take(browser: Browser, company: Company, password: str) -> str:
-    """Take our own pages; return the id of the company's import."""
+def _take(browser: Browser, company: Company, password: str, chosen: list[str]) -> str:
+    """Take our own pages, or those that are chosen; return the id of the company's import."""
     with (
         browser.new_context(locale="en-GB", reduced_motion="reduce") as context,
         Assistant(company.service).listening() as assistant,
@@ -70,7 +73,7 @@ def _take(browser: Browser, company: Company, password: str) -> str:
         signed_in, stranger = context.new_page(), browser.new_page(locale="en-GB")
         sign_in(signed_in, company.service, _EMAIL, password)
         paths = prepare(company, assistant, signed_in, lambda: _count(company))
-        for name in (*FOR_ALL, *FOR_PERSONS):
+        for name in chosen or (*FOR_ALL, *FOR_PERSONS):
             page = signed_in if name in FOR_PERSONS else stranger
             page.goto(company.service + paths[name])
             tallest = _TALLEST_LONG if name in LONG else _TALLEST

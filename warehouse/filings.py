@@ -234,6 +234,12 @@ def by_id(conn: Connection, declaration_id: UUID) -> Declaration | None:
         return cast(Declaration | None, cursor.execute(_BY_ID, [declaration_id]).fetchone())
 
 
+def statements_of(conn: Connection, declaration_id: UUID | None) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return the ratings and the answers about drinks containers that a declaration's producer stated."""
+    row = conn.execute("SELECT stated FROM kept_declarations WHERE id = %s", [declaration_id]).fetchone()
+    return (row[0].get("ratings", []), row[0].get("drinks", [])) if row else ([], [])
+
+
 def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
     """Return the newest declaration of each market, year and half."""
     return {(market, year, half): filing for market, year, half, filing in conn.execute(_LATEST)}

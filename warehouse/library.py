@@ -1,4 +1,8 @@
-"""Lists, adds and changes the records that SKUs refer to: brands, sites, suppliers, library components."""
+"""Lists, adds, changes and merges the records that SKUs refer to: brands, sites, suppliers, library components.
+
+A brand, a site or a supplier that was merged away is a row that names the one that stays, and is in no list. Its id and
+its name mean the one that stays wherever an id is looked up (`find`, `resolved`, `referred_to`) or a name (`labels`).
+"""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -15,6 +19,11 @@ from warehouse.base import company, identity, instant, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
 
+
+def _merged_into() -> Column[UUID]:
+    return Column("merged_into", Uuid, comment="the record that stands in its place; never one that is merged itself")
+
+
 brands = Table(
     "brands",
     metadata,
@@ -22,6 +31,7 @@ brands = Table(
     company(),
     Column("name", Text, nullable=False),
     Column("owner_name", Text),
+    _merged_into(),
     instant("created_at"),
     instant("updated_at"),
     UniqueConstraint("company_id", "name"),
@@ -36,6 +46,7 @@ sites = Table(
     Column("roles", ARRAY(Text), nullable=False),
     Column("country", Text),
     Column("city", Text),
+    _merged_into(),
     instant("created_at"),
     instant("updated_at"),
     UniqueConstraint("company_id", "name"),
@@ -49,6 +60,7 @@ suppliers = Table(
     Column("name", Text, nullable=False),
     Column("email", Text),
     Column("country", Text),
+    _merged_into(),
     instant("created_at"),
     instant("updated_at"),
     UniqueConstraint("company_id", "name"),
@@ -82,12 +94,18 @@ TABLES: Mapping[str, Table] = {
 }
 """The table of each resource type, as the audit ledger names the types."""
 
+
 _BY_NAME: Final = {table.name: table for table in TABLES.values()}
 _TAKEN_OVER: Final = {"library_components": tuple(LibraryPart.__annotations__)}
 """The fields that a SKU copies from a record that it refers to, besides the id, by the record's table."""
 
 _SORTED_BY: Final = {"brand": "name", "site": "name", "supplier": "name", "library_component": "code"}
 """The sort column of each resource type: unique in the company, so the order is total."""
+
+
+_ID: Final = dict.fromkeys(TABLES, "coalesce(named.merged_into, named.id)") | {"library_component": "named.id"}
+"""The id that the id of a row `named` means: its own, or that of the record that stands in its place."""
+_STAYS: Final = dict.fromkeys(TABLES, "merged_into IS NULL") | {"library_component": "true"}
 
 
 def page(resource: str, limit: int, offset: int, q: str | None = None) -> Listing[LibraryComponent | Site | Brand]:
@@ -98,7 +116,7 @@ def page(resource: str, limit: int, offset: int, q: str | None = None) -> Listin
     """
     table = TABLES[resource].name
     labels = "name || ' ' || code" if resource == "library_component" else "name"
-    where = f"FROM {table} WHERE strpos(lower({labels}), lower(%(q)s)) > 0" if q else f"FROM {table}"
+    where = f"FROM {table} WHERE {_STAYS[resource]}" + (f" AND strpos(lower({labels}), lower(%(q)s)) > 0" if q else "")
     order = f'{_SORTED_BY[resource]} COLLATE "C"'
     return pages.listing(
         _columns(resource),
@@ -113,23 +131,28 @@ def page(resource: str, limit: int, offset: int, q: str | None = None) -> Listin
 
 
 def _columns(resource: str) -> str:
-    """Return the columns that are shown: all but the company."""
-    return ", ".join(column.name for column in TABLES[resource].columns if column.name != "company_id")
+    """Return the columns that are shown: all but the company and what the record was merged into."""
+    return ", ".join(c.name for c in TABLES[resource].columns if c.name not in ("company_id", "merged_into"))
 
 
 def first_names(connection: Connection, resource: str, most: int) -> list[tuple[str, str]]:
     """Return id and name of the company's records, at most so many, in the order of names."""
-    query = f'SELECT id::text, name FROM {TABLES[resource].name} ORDER BY name COLLATE "C", id LIMIT {most:d}'
+    where = f"FROM {TABLES[resource].name} WHERE {_STAYS[resource]}"
+    query = f'SELECT id::text, name {where} ORDER BY name COLLATE "C", id LIMIT {most:d}'
     return connection.execute(query).fetchall()
 
 
 def labels(connection: Connection, resource: str) -> list[tuple[str, str, list[str]]]:
-    """Return id, label and the names in small letters of each record that a person may name, in the order of labels."""
-    label = "code || ' (' || name || ')'" if resource == "library_component" else "name"
-    names = "ARRAY[lower(code), lower(name)]" if resource == "library_component" else "ARRAY[lower(name)]"
-    query = (
-        f'SELECT id::text, {label} AS label, {names} FROM {TABLES[resource].name} ORDER BY ({label}) COLLATE "C", id'
-    )
+    """Return id, label and the names in small letters of each record that a person may name, in the order of labels.
+
+    The name of one that was merged away is a name of the one that stays.
+    """
+    table, label, names = TABLES[resource].name, "kept.name", "lower(kept.name) || array_agg(lower(named.name))"
+    if resource == "library_component":
+        label, names = "kept.code || ' (' || kept.name || ')'", "ARRAY[lower(kept.code), lower(kept.name)]"
+    query = f"""SELECT kept.id::text, {label} AS label, {names}
+        FROM {table} AS named JOIN {table} AS kept ON kept.id = {_ID[resource]}
+        GROUP BY kept.id, {label} ORDER BY ({label}) COLLATE "C", kept.id"""
     return connection.execute(query).fetchall()
 
 
@@ -192,9 +215,14 @@ def uses(connection: Connection, resource: str) -> dict[str, int]:
     return {str(record_id): number for record_id, number in connection.execute(_USES[resource])}
 
 
-def find(connection: Connection, resource: str, record_id: UUID) -> dict[str, object] | None:
-    """Return and lock a record of the session's company, as the API shows it; None where it has none of this id."""
-    query = f"SELECT {_columns(resource)} FROM {TABLES[resource].name} WHERE id = %s FOR UPDATE"
+def find(connection: Connection, resource: str, record_id: UUID, *, merging: bool = False) -> dict[str, object] | None:
+    """Return and lock the record of the session's company that an id means, as the API shows it; None for no id of it.
+
+    The answer has the id of the record that stays. With `merging` it waits for writes that name the record, too.
+    """
+    table, lock = TABLES[resource].name, "UPDATE" if merging else "NO KEY UPDATE"
+    query = f"""SELECT {_columns(resource)} FROM {table}
+        WHERE id = (SELECT {_ID[resource]} FROM {table} AS named WHERE named.id = %s) FOR {lock}"""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, [record_id]).fetchone()
 
@@ -202,43 +230,92 @@ def find(connection: Connection, resource: str, record_id: UUID) -> dict[str, ob
 def change(
     connection: Connection, resource: str, record_id: UUID, values: Mapping[str, object], at: datetime
 ) -> dict[str, object]:
-    """Store new values of a record of the session's company; return it as the API shows it."""
+    """Store new values of a record of the session's company; return it as the API shows it.
+
+    Where one that was merged into it has its new name, that one takes its earlier name: files may still use it.
+    """
+    table = TABLES[resource].name
     sets = ", ".join(
         f"{column.name} = %({column.name})s" for column in TABLES[resource].columns if column.name in values
     )
     statement = (
-        f"UPDATE {TABLES[resource].name} SET {sets}, updated_at = %(updated_at)s WHERE id = %(id)s "
-        f"RETURNING {_columns(resource)}"
+        f"UPDATE {table} SET {sets}, updated_at = %(updated_at)s WHERE id = %(id)s RETURNING {_columns(resource)}"
     )
+    parameters = {**values, "id": record_id, "updated_at": at}
     with connection.cursor(row_factory=dict_row) as cursor:
-        changed = cursor.execute(statement, {**values, "id": record_id, "updated_at": at}).fetchone()
+        former = None
+        if "name" in values:
+            aside = f"""UPDATE {table} AS named SET name = named.id::text FROM {table} AS kept
+                WHERE kept.id = %(id)s AND named.merged_into = kept.id AND named.name = %(name)s
+                RETURNING named.id, kept.name"""
+            former = cursor.execute(aside, parameters).fetchone()
+        changed = cursor.execute(statement, parameters).fetchone()
+        if former is not None:
+            cursor.execute(f"UPDATE {table} SET name = %(name)s WHERE id = %(id)s", former)
     assert changed is not None, "the record was locked"
     return changed
 
 
-def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
-    """Return whether the session's company has this record."""
-    row = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
-    return row.rowcount == 1
+def resolved(connection: Connection, resource: str, record_id: UUID) -> UUID | None:
+    """Return the id that an id of a record of the session's company means; None where the company has none of it."""
+    query = f"SELECT {_ID[resource]} FROM {TABLES[resource].name} AS named WHERE named.id = %s"
+    row = connection.execute(query, [record_id]).fetchone()
+    return row and row[0]
 
 
 def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, LibraryPart]:
     """Return those records of a table that the session's company has, by id, with the fields that a SKU copies.
 
-    Ids are texts, in the argument and in the result.
+    Ids are texts, in the argument and in the result; `id` is the one that the argument means. Records that can be
+    merged cannot be merged away until the caller's transaction ends: it would store an id that nothing rewrites.
     """
-    columns = [_BY_NAME[table].c[name] for name in ("id", *_TAKEN_OVER.get(table, ()))]
-    columns_shown = ", ".join(
-        f"{column.name}::text AS {column.name}" if isinstance(column.type, Uuid) else column.name for column in columns
+    resource = next(resource for resource, of in TABLES.items() if of.name == table)
+    columns = [_BY_NAME[table].c[name] for name in _TAKEN_OVER.get(table, ())]
+    columns_shown = "".join(
+        f", {column.name}::text" if isinstance(column.type, Uuid) else f", {column.name}" for column in columns
     )
+    lock = "" if table in _TAKEN_OVER else " FOR KEY SHARE"
+    query = f"""SELECT id::text AS named_id, {_ID[resource]}::text AS id{columns_shown}
+        FROM {table} AS named WHERE id = ANY(%s::uuid[]){lock}"""
     with connection.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(f"SELECT {columns_shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
-    return {row["id"]: cast(LibraryPart, row) for row in rows}
+        rows = cursor.execute(query, [list(ids)]).fetchall()
+    return {row.pop("named_id"): cast(LibraryPart, row) for row in rows}
 
 
 def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:
     """Return the names of those records that the session's company has, by id."""
     if not ids:
         return {}
-    rows = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])
-    return {str(record_id): name for record_id, name in rows}
+    table = TABLES[resource].name
+    query = f"""SELECT named.id, kept.name FROM {table} AS named JOIN {table} AS kept ON kept.id = {_ID[resource]}
+        WHERE named.id = ANY(%s)"""
+    return {str(record_id): name for record_id, name in connection.execute(query, [list(ids)])}
+
+
+def enquiries(connection: Connection, name: str) -> int:
+    """Return how many enquiries were made for this name, whatever its case."""
+    query = "SELECT count(*) FROM supplier_enquiries WHERE lower(supplier_name) = lower(%s)"
+    (number,) = connection.execute(query, [name]).fetchone() or (0,)
+    return int(number)
+
+
+def merge(connection: Connection, resource: str, record_id: UUID, into: UUID, at: datetime) -> None:
+    """Have a record, which is locked, mean another one, with all that mean it by now and the shared components."""
+    table = TABLES[resource].name
+    statement = f"UPDATE {table} SET merged_into = %(into)s, updated_at = %(at)s WHERE %(id)s IN (id, merged_into)"
+    parameters = {"id": record_id, "into": into, "at": at}
+    connection.execute(statement, parameters)
+    if resource == "supplier":
+        connection.execute(
+            "UPDATE library_components SET supplier_id = %(into)s, updated_at = %(at)s WHERE supplier_id = %(id)s",
+            parameters,
+        )
+
+
+def merged(connection: Connection) -> dict[str, str]:
+    """Return each id of the session's company that means another one, and that one, as texts."""
+    tables = " UNION ALL ".join(
+        f"SELECT id::text, merged_into::text FROM {TABLES[resource].name} WHERE merged_into IS NOT NULL"
+        for resource in ("brand", "site", "supplier")
+    )
+    return dict(connection.execute(tables).fetchall())

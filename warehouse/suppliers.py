@@ -10,7 +10,7 @@ import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, Literal, NamedTuple, cast  # Any: rows of two lists
 from uuid import UUID
 
@@ -88,7 +88,7 @@ supplier_mails = Table(
     metadata,
     identity(),
     company(),
-    Column("enquiry_id", Uuid, nullable=False),
+    Column("enquiry_id", Uuid, comment="null of a mail to a person"),
     Column("kind", Text, nullable=False, comment="asked, reminder or rejected; its text is made when it is sent"),
     Column("state", Text, nullable=False, comment="waiting, sent, not_needed or failed"),
     Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
@@ -96,6 +96,13 @@ supplier_mails = Table(
     Column("fault", Text, comment="why the last try failed, as a code"),
     instant("created_at"),
     Column("ended_at", DateTime(timezone=True), comment="when it was sent, or given up"),
+    Column(
+        "user_id", Uuid, comment="whom a mail of what is due goes to: its kind is due_…, and its state may be sending"
+    ),
+    Column("due_on", Date, comment="the day that it is about"),
+    Index(
+        "uq_supplier_mails_due", "user_id", "due_on", "kind", unique=True, postgresql_where=text("user_id IS NOT NULL")
+    ),
     Index("ix_supplier_mails_enquiry_id", "enquiry_id"),
     Index("ix_supplier_mails_created_at", "company_id", "created_at"),
     Index("ix_supplier_mails_due", "due_at", postgresql_where=text("state = 'waiting'")),
@@ -453,12 +460,14 @@ class EnquiryLinks:
 
 
 class Mail(NamedTuple):
-    """A mail that is due; `kind` is asked, reminder or rejected."""
+    """A mail that is due; `kind` is asked, reminder or rejected of an enquiry, else what a person is told of a day."""
 
     id: UUID
-    enquiry_id: UUID
+    enquiry_id: UUID | None
     kind: str
     tries: int
+    user_id: UUID | None
+    due_on: date | None
 
 
 class Due(NamedTuple):
@@ -499,8 +508,9 @@ FROM supplier_requests AS requests WHERE id = %(request_id)s
 
 
 def count_mails(conn: Connection, since: datetime) -> int:
-    """Return how many mails the session's company has had stored since an instant."""
-    (count,) = conn.execute("SELECT count(*) FROM supplier_mails WHERE created_at > %s", [since]).fetchone() or (0,)
+    """Return how many mails to suppliers the session's company has had stored since an instant."""
+    query = "SELECT count(*) FROM supplier_mails WHERE created_at > %s AND enquiry_id IS NOT NULL"
+    (count,) = conn.execute(query, [since]).fetchone() or (0,)
     return int(count)
 
 
@@ -525,10 +535,31 @@ def turn_of(company_id: UUID) -> str:
 def next_due_mail(conn: Connection, now: datetime) -> Mail | None:
     """Return the mail that is due first; who has the company's turn sends it."""
     query = """
-SELECT id, enquiry_id, kind, tries FROM supplier_mails WHERE state = 'waiting' AND due_at <= %s
+SELECT id, enquiry_id, kind, tries, user_id, due_on FROM supplier_mails WHERE state = 'waiting' AND due_at <= %s
 ORDER BY due_at, id LIMIT 1"""
     row = conn.execute(query, [now]).fetchone()
     return None if row is None else Mail(*row)
+
+
+def add_due_mails(conn: Connection, company_id: UUID, due_on: date, kind: str, at: datetime) -> int:
+    """Store a mail of a day to each person of the session's company who wants one; each is stored once for ever."""
+    rows = conn.execute(
+        """
+INSERT INTO supplier_mails (id, company_id, user_id, kind, due_on, state, due_at, tries, created_at)
+SELECT gen_random_uuid(), %(company_id)s, id, %(kind)s, %(due_on)s, 'waiting', %(at)s, 0, %(at)s
+FROM users WHERE due_mail_language IS NOT NULL AND disabled_at IS NULL
+ON CONFLICT DO NOTHING""",
+        {"company_id": company_id, "kind": kind, "due_on": due_on, "at": at},
+    )
+    return rows.rowcount
+
+
+def mark_mail(conn: Connection, mail_id: UUID, state: str) -> None:
+    """Record that a mail is being handed over, `sending`: whatever becomes of this process, no other sends it again.
+
+    Or that it was not taken, and is `waiting` again.
+    """
+    conn.execute("UPDATE supplier_mails SET state = %s WHERE id = %s", [state, mail_id])
 
 
 def end_mail(conn: Connection, mail_id: UUID, state: str, *, at: datetime, fault: str | None = None) -> None:

@@ -31,7 +31,7 @@ from warehouse.companies.queries import api_keys, companies, company_counters, r
 from warehouse.companies.queries import plans_table as plans
 from warehouse.conformity import issued_declarations, issued_translations
 from warehouse.exports import exports
-from warehouse.figures.snapshots import snapshots
+from warehouse.figures.snapshots import head_figures, snapshots
 from warehouse.files import technical_files
 from warehouse.filings import kept_declarations
 from warehouse.imports.queries import import_errors, imports
@@ -68,6 +68,7 @@ COMPANY_TABLES: Final = (
     kept_answers,
     regrades,
     snapshots,
+    head_figures,
     supplier_requests,
     supplier_enquiries,
     supplier_mails,
@@ -120,6 +121,7 @@ __all__ = [
     "connections",
     "docs",
     "exports",
+    "head_figures",
     "import_errors",
     "import_mappings",
     "imports",

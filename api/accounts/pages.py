@@ -36,6 +36,7 @@ from api.pages.sessions import Administrator, Session, Viewer
 from pipelines.suppliers import MailServer, NotSent, message
 from schemas import texts
 from schemas.accounts import ROLES, Role
+from schemas.messages import LANGUAGES
 from schemas.refusals import NotThere, Refused
 from schemas.vocabularies import VOCABULARIES
 from services import accounts as managing
@@ -73,6 +74,18 @@ def post_sessions(request: Request, session: Viewer, form: SentForm) -> Response
     return redirect(link(request, "/account"))
 
 
+@router.post("/account/mails")
+def post_mails(request: Request, session: Viewer, form: SentForm) -> Response:
+    """Choose whether the person is mailed what is due, and in which language."""
+    chosen = form.get("due_mails", "")
+
+    def choose(conn: Connection) -> None:
+        people.choose_due_mails(conn, session.user_id, chosen if chosen in LANGUAGES else None)
+
+    write_of(request, session).do(choose)
+    return redirect(link(request, "/account", saved="yes") + "#mails")
+
+
 @router.post("/account/leave")
 def post_leave(request: Request, session: Viewer, form: SentForm) -> Response:
     """End the person's own account, with its sessions and connections."""
@@ -92,8 +105,20 @@ def _page(request: Request, session: Session, fault: str | None = None) -> Respo
     with service.writes.company(session.company_id) as conn:
         listed = people.sessions(conn, session.user_id, service.clock.now())
         own = people.session_id(conn, sessions.token_of(request) or "")
-    faults = [("sure", text(fault, language_of(request)))] if fault else []
-    return page(request, "account.html", session=session, sessions=listed, own=own, faults=faults)
+        due_mails = people.due_mail_language(conn, session.user_id)
+    lang = language_of(request)
+    return page(
+        request,
+        "account.html",
+        session=session,
+        sessions=listed,
+        own=own,
+        faults=[("sure", text(fault, lang))] if fault else [],
+        given={"due_mails": due_mails or ""},
+        mail_languages=[(code, text(f"lang.{code}", lang)) for code in LANGUAGES],
+        mailed=service.settings.smtp_url is not None,
+        saved=request.query_params.get("saved") == "yes",
+    )
 
 
 @router.get("/password")

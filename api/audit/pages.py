@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from typing import Final
+from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -22,6 +23,9 @@ from schemas.messages import header
 from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
 from services.audit import page_of
 from warehouse.audit import ledger
+from warehouse.imports import queries as imports
+from warehouse.imports.queries import Sent
+from warehouse.skus.queries import names_of
 
 router = APIRouter(prefix="/audit")
 
@@ -44,19 +48,25 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = {
 
 @router.get("")
 def get_audit(request: Request, session: Administrator) -> Response:
-    """List the entries of the audit log, the newest first, narrowed by person, kind and day."""
+    """List the entries of the audit log, the newest first, narrowed by person, kind and day.
+
+    An import is one entry, which leads to those that it wrote: only who asks for it or for a kind sees them.
+    """
     offset, lang = offset_of(request), language_of(request)
     sent = {name: request.query_params.get(name, "").strip() for name in ("actor", "kind", "since", "until")}
     with service_of(request).writes.company(session.company_id) as conn:
         listed = page_of(ledger.page(PAGE_SIZE, offset, _filters(sent)).read(conn))
-    if listed is None:
-        raise PageRefused(403, "audit.not_included")
+        if listed is None:
+            raise PageRefused(403, "audit.not_included")
+        entries = listed["data"]
+        items = names_of(conn, _ids(_item_id(entry) for entry in entries))
+        files = imports.sent(conn, _ids(_import_id(entry) for entry in entries))
     kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)
     return page(
         request,
         "audit.html",
         session=session,
-        entries=[_entry(entry, lang) for entry in listed["data"]],
+        entries=[_entry(entry, items, files, lang) for entry in entries],
         total=listed["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
@@ -72,6 +82,8 @@ def _filters(sent: Mapping[str, str]) -> dict[str, object]:
         filters["actor"] = sent["actor"]
     if sent["kind"] in RESOURCE_TYPES:
         filters["actions"] = list(actions_of(sent["kind"]))
+    if not filters:
+        filters["not_by"] = "import"
     for name, of_day in (("since", time.min), ("until", time.max)):
         try:
             filters[name] = datetime.combine(date.fromisoformat(sent[name]), of_day, UTC)
@@ -80,11 +92,34 @@ def _filters(sent: Mapping[str, str]) -> dict[str, object]:
     return filters
 
 
-def _entry(entry: AuditEntry, lang: str) -> JsonObject:
+def _item_id(entry: AuditEntry) -> object:
+    """Return the id of the item that an entry is about; None where it is about none."""
+    if entry["resource_type"] in ("sku", "sku_volumes"):
+        return entry["resource_id"]
+    return next(
+        (fields["sku_id"] for fields in (entry["after"], entry["before"]) if fields and "sku_id" in fields), None
+    )
+
+
+def _import_id(entry: AuditEntry) -> object:
+    """Return the id of the import that made an entry, or that it is about."""
+    return entry["actor"]["id"] if entry["actor"]["type"] == "import" else entry["resource_id"]
+
+
+def _ids(texts: Iterable[object]) -> list[UUID]:
+    """Return those that are ids, each once."""
+    ids = []
+    for value in dict.fromkeys(map(str, texts)):
+        with suppress(ValueError):
+            ids.append(UUID(value))
+    return ids
+
+
+def _entry(entry: AuditEntry, items: Mapping[str, tuple[str, str]], files: Mapping[str, Sent], lang: str) -> JsonObject:
     """Return an entry in words: the action, the record with its page, and the fields that it changed."""
     resource = entry["action"].partition(".")[0]
     assert entry["action"] in ACTIONS, "the ledger has known actions"
-    if resource == "sku":
+    if resource in ("sku", "sku_volumes"):
         changed = changed_rows(entry["before"], entry["after"] or {}, lang)
     else:
         before, after = entry["before"] or {}, entry["after"] or {}
@@ -101,6 +136,9 @@ def _entry(entry: AuditEntry, lang: str) -> JsonObject:
         "what": action_in_words(entry["action"], lang),
         "reason": entry["reason"] and reason_in_words(entry["reason"], lang),
         "page": address.format(entry["resource_id"]) if address else None,
+        "item": items.get(str(_item_id(entry))),
+        "item_id": _item_id(entry),
+        "file": files.get(str(_import_id(entry))),
         "changed": changed,
     }
 

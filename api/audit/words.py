@@ -5,6 +5,7 @@ The paths are those of `services.review.compare`; `schemas.messages` has the wor
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from api.pages.render import name_of_field, text
@@ -60,6 +61,15 @@ def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> l
         now, then = (value_in_words(stored, vocabulary, lang) for stored in (change.now, change.then))
         rows.append(ChangeRow(field, now, then, change.now != change.then))
     return rows
+
+
+def parts_in_words(types: Sequence[str], materials: Sequence[str], lang: str) -> list[str]:
+    """Return the parts of a graph by type and material, as `change_rows` takes them; without materials as they are."""
+    pairs = zip_longest(types, materials[: len(types)], fillvalue="")
+    return [
+        f"{word('component_type', kind, lang)}, {word('material_family', of, lang)}" if of else kind
+        for kind, of in pairs
+    ]
 
 
 class AskedRow(NamedTuple):

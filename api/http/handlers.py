@@ -1,4 +1,4 @@
-"""Calls the handler of a route with its parameters, which are read as its signature declares them.
+"""Finds the route of a request, and calls its handler with its parameters, read as its signature declares them.
 
 The framework publishes a signature and would solve it anew in each request: it looks at every parameter's type, keeps
 exits that no handler of ours has, and looks for a body that none declares. Here all of that is done once, when the
@@ -9,16 +9,41 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Any, Final, Self, get_args, get_origin  # Any: arguments, results, and the framework's fields
+from typing import (  # Any: arguments, results, and the framework's fields
+    Any,
+    Final,
+    NamedTuple,
+    Self,
+    get_args,
+    get_origin,
+)
 
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _SOURCES: Final = {"path_params": "path", "query_params": "query", "headers": "header"}
 """The parts of a request, in the order in which their faults are told, as the framework names them."""
+
+
+class _Field(NamedTuple):
+    """A parameter as the framework reads it; what is known of it at start is not looked up in its field again."""
+
+    alias: str
+    name: str
+    is_list: bool
+    """Whether it takes all values of its name."""
+    location: tuple[str, str]
+    read: Callable[..., tuple[Any, Any]]
+
+    @classmethod
+    def from_field(cls, field: Any, source: str) -> Self:
+        """Return the parameter of a field of the framework."""
+        is_list = any(get_origin(kind) is list for kind in get_args(field.field_info.annotation))
+        return cls(field.alias, field.name, is_list, (_SOURCES[source], field.alias), field.validate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +55,8 @@ class _Call:
     request_name: str | None
     """The parameter that takes the request itself."""
     defaults: Mapping[str, Any]
-    fields: Mapping[str, Sequence[tuple[Any, bool]]]
-    """The framework's fields of a part of the request, and whether each takes all values of its name."""
+    fields: Sequence[tuple[str, Sequence[_Field]]]
+    """The parameters in each part of the request that has some."""
     parts: tuple["_Call", ...]
 
     @classmethod
@@ -41,15 +66,14 @@ class _Call:
         assert function is not None, "what a route depends on is called"
         is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
         lists = {source: getattr(dependant, f"{name}_params") for source, name in _SOURCES.items()}
-        fields = {source: [(field, _is_list(field)) for field in of_source] for source, of_source in lists.items()}
-        optional = [field for of_source in ("query_params", "headers") for field, _ in fields[of_source]]
+        optional = [*lists["query_params"], *lists["headers"]]
         assert not any(field.field_info.is_required() for field in optional), "only a path always has its parameters"
         return cls(
             dependant.name,
             function if is_async else partial(run_in_threadpool, function),
             dependant.request_param_name,
             {field.name: field.default for field in optional},
-            {source: of_source for source, of_source in fields.items() if of_source},
+            [(source, [_Field.from_field(f, source) for f in fields]) for source, fields in lists.items() if fields],
             tuple(cls.from_dependant(part) for part in dependant.dependencies),
         )
 
@@ -63,21 +87,17 @@ class _Call:
                 result = await part.function(**its_own)
                 if part.name is not None:
                     arguments[part.name] = result
-        for source, fields in self.fields.items():
-            sent = getattr(request, source)
-            for field, is_list in fields:
-                if field.alias in sent:
-                    value = sent.getlist(field.alias) if is_list else sent[field.alias]
-                    location = (_SOURCES[source], field.alias)
-                    arguments[field.name], wrong = field.validate(value, loc=location)
-                    faults += wrong
+        for source, fields in self.fields:
+            if sent := getattr(request, source):
+                names = sent if source == "headers" else sent.keys()  # a header's name is the same in any case
+                for alias, name, is_list, location, read in fields:
+                    if alias in names:
+                        value = sent.getlist(alias) if is_list else sent[alias]
+                        arguments[name], wrong = read(value, loc=location)
+                        faults += wrong
         if self.request_name is not None:
             arguments[self.request_name] = request
         return arguments
-
-
-def _is_list(field: Any) -> bool:
-    return any(get_origin(kind) is list for kind in get_args(field.field_info.annotation))
 
 
 def answering(dependant: Dependant) -> ASGIApp:
@@ -92,3 +112,25 @@ def answering(dependant: Dependant) -> ASGIApp:
         await (await handler.function(**arguments))(scope, receive, send)
 
     return answer
+
+
+def routing(router: Router) -> ASGIApp:
+    """Return what passes a request to the route that the router would choose; without one the router answers itself.
+
+    The router calls four functions for each route that stands before; here a look at the path passes these by.
+    """
+    patterns = [(route.path_regex.match, route) for route in router.routes if isinstance(route, Route)]
+
+    async def route_request(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path = scope["path"]
+            for fits, route in patterns:
+                if fits(path):
+                    match, of_route = route.matches(scope)
+                    if match is Match.FULL:
+                        scope.update(of_route)
+                        await route.handle(scope, receive, send)
+                        return
+        await router(scope, receive, send)
+
+    return route_request

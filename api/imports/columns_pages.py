@@ -92,6 +92,8 @@ def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[
     if column.table == "sku" and source["layout"] != "rows":
         tables.append("component")
     choices = {name: name_of_field(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
+    if column.table == "sku":
+        choices[VOLUME.name] = text("imports.units_placed.of_row", lang)
     if column.field:
         choices.setdefault(column.field, name_of_field(column.table, column.field, lang))
     needed = ("sku_code", "component_type" if column.table == "component" else "name")

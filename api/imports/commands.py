@@ -37,7 +37,7 @@ from pipelines.reading.mapping import merged
 from schemas.imports.inputs import OwnWordsInput
 from schemas.imports.types import ImportAccepted, ImportRowError, ImportSource, ImportStatusResponse
 from schemas.json_values import JsonObject
-from schemas.messages import LANGUAGES, Message, translate
+from schemas.messages import LANGUAGES, ORIGINAL, Message, translate
 from schemas.normalise import Unfit
 from schemas.refusals import Refused
 from schemas.skus.inputs import Archived, parse_body
@@ -366,16 +366,18 @@ def add_folder(
     company: CompanyId,
     mapping: Annotated[str, typer.Option("--mapping-name", help="The name of the mapping that the company keeps.")],
     mail: Annotated[str | None, typer.Option("--mail", help="Who hears by mail what came of each file.")] = None,
+    language: Annotated[str, typer.Option("--language", help="Of the mails and texts: en, fr or de.")] = ORIGINAL,
 ) -> JsonObject:
     """Watch a folder: each new file becomes an import, read by the kept mapping, and moves to `done` or `failed`."""
     path, place = folder.resolve(), Settings.load(data_dir=data_dir).data_dir
+    check_choices(LANGUAGES, [language])
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         if words.recall(connection, company, mapping) is None:
             raise Refusal(f"The company keeps no mapping under the name {mapping}.")
     if not path.is_dir() or not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise Refusal(f"{path} is no folder that this account may read and write.")
     try:
-        new = Folder(company, path, mapping, None if mail is None else email_address(mail))
+        new = Folder(company, path, mapping, None if mail is None else email_address(mail), language)
     except Unfit as unfit:
         raise Refusal(str(unfit)) from None
     folders.save(place, [*folders.load(place), new])

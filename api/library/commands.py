@@ -116,9 +116,10 @@ def add_record(
     record_id = record_id or new_id()
     try:
         with operator.company(company) as connection:
-            supplier = values.get("supplier_id")
-            if supplier and not library.holds(connection, "supplier", supplier):
-                raise Refusal(f"The company has no supplier {supplier}.")
+            if supplier := values.get("supplier_id"):
+                values |= {"supplier_id": library.resolved(connection, "supplier", supplier)}
+                if values["supplier_id"] is None:
+                    raise Refusal(f"The company has no supplier {supplier}.")
             record = library.add(connection, resource, company, record_id, values=values, at=operator.clock.now())
             after = {name: str(v) if isinstance(v, UUID) else v for name, v in values.items() if v is not None}
             operator.enter(connection, company, f"{resource}.created", record_id, after=after)

@@ -32,16 +32,18 @@ from schemas.library import (
     LibraryComponentInput,
     LibraryComponentListResponse,
     LibraryComponentResult,
+    MergeInput,
     SiteInput,
     SiteListResponse,
     SiteResult,
     SupplierInput,
 )
+from schemas.normalise import Unfit
 from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.vocabularies import VOCABULARIES
 from services import library as library_services
-from services.library import Added, change, refuse_name
+from services.library import NOT_ITSELF, Added, change, merge, record_named, refuse_name
 from warehouse import library
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
@@ -149,30 +151,35 @@ def post_supplier(received: JsonWrite, dry_run: DryRun) -> Response:
 
 
 @router.put("/brands/{id}", include_in_schema=False)
-def put_brand(received: JsonWrite, brand_id: RecordId) -> Response:
-    """Change a brand to these values; what is left out is emptied, and what uses it names it by its new name."""
-    return _changed(received, "brand", brand_id)
-
-
 @router.put("/sites/{id}", include_in_schema=False)
-def put_site(received: JsonWrite, site_id: RecordId) -> Response:
-    """Works like `PUT /brands/{id}`."""
-    return _changed(received, "site", site_id)
-
-
 @router.put("/suppliers/{id}", include_in_schema=False)
-def put_supplier(received: JsonWrite, supplier_id: RecordId) -> Response:
-    """Works like `PUT /brands/{id}`."""
-    return _changed(received, "supplier", supplier_id)
-
-
-def _changed(received: JsonWrite, kind: str, record_id: UUID) -> Response:
+def put_record(received: JsonWrite, record_id: RecordId, request: Request) -> Response:
+    """Change a record to these values; what is left out is emptied, and what uses it names it by its new name."""
     write, body = received.admitted()
+    kind = _kind_of_path(request)
 
     def put(conn: Connection) -> JsonObject:
         return change(conn, write.actor, kind, record_id, parse_body(INPUTS[kind], body).model_dump())
 
     return write.answer(fingerprint(body), put, lambda record: json_of({"data": record}))
+
+
+@router.post("/brands/{id}/merge", include_in_schema=False)
+@router.post("/sites/{id}/merge", include_in_schema=False)
+@router.post("/suppliers/{id}/merge", include_in_schema=False)
+def post_merged(received: JsonWrite, record_id: RecordId, request: Request) -> Response:
+    """Merge a record into the one `into`, which is answered: what names the one names the other from now on."""
+    write, body = received.admitted()
+    kind = _kind_of_path(request)
+
+    def merge_into(conn: Connection) -> JsonObject:
+        return merge(conn, write.actor, kind, record_id, UUID(parse_body(MergeInput, body).into))
+
+    return write.answer(fingerprint(body), merge_into, lambda record: json_of({"data": record}))
+
+
+def _kind_of_path(request: Request) -> str:
+    return next(kind for kind in INPUTS if f"/{kind}s/" in request.url.path)
 
 
 def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_run: bool) -> Response:
@@ -193,6 +200,8 @@ def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_ru
 pages_router = APIRouter(prefix="/library")
 
 PAGE_SIZE: Final = 100
+_MOST_NAMES: Final = 500
+"""The most records that a field offers; each can be typed."""
 
 
 @pages_router.get("")
@@ -222,7 +231,7 @@ def post_record(request: Request, session: Editor, form: SentForm) -> Response:
 
 @pages_router.get("/{kind}/{id}")
 def get_record(request: Request, session: Viewer) -> Response:
-    """Show one record, which an editor can change."""
+    """Show one record, which an editor can change; with `into` what merging it into another one would do."""
     return _record_page(request, session)
 
 
@@ -235,6 +244,18 @@ def post_change(request: Request, session: Editor, form: SentForm) -> Response:
     except Refused as refused:
         return _record_page(request, session, form=form, faults=_faults(refused, request))
     return redirect(link(request, "/library", kind=kind))
+
+
+@pages_router.post("/{kind}/{id}/merge")
+def post_merge(request: Request, session: Editor, form: SentForm) -> Response:
+    """Merge a record into the one that the form names; go to that one."""
+    kind, write, record_id = _kind(request), write_of(request, session), path_id(request)
+    try:
+        body = parse_body(MergeInput, {"into": form.get("into", "")})
+        kept = write.do(lambda conn: merge(conn, write.actor, kind, record_id, UUID(body.into)))
+    except Refused as refused:
+        return _record_page(request, session, faults=_faults(refused, request))
+    return redirect(link(request, f"/library/{kind}/{kept['id']}"))
 
 
 def _kind(request: Request) -> str:
@@ -285,11 +306,20 @@ def _records_page(
 def _record_page(
     request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
 ) -> Response:
-    kind = _kind(request)
+    kind, wanted, lang = _kind(request), request.query_params.get("into", "").strip(), language_of(request)
+    other, enquiries = None, None
     with service_of(request).writes.company(session.company_id) as conn:
         record = require(library.find(conn, kind, path_id(request)))
-        uses = library.uses(conn, kind).get(str(record["id"]), 0)
-    lang = language_of(request)
+        uses, others = library.uses(conn, kind), library.first_names(conn, kind, _MOST_NAMES)
+        if wanted and not faults:
+            try:
+                other = require(library.find(conn, kind, record_named(conn, kind, wanted)))
+            except Unfit as unfit:
+                faults = [("into", said(unfit.message, lang))]
+        if other and kind == "supplier":
+            enquiries = [library.enquiries(conn, str(of["name"])) for of in (record, other)]
+    if other and other["id"] == record["id"]:
+        other, faults = None, [("into", said(NOT_ITSELF, lang))]
     stored = [(name, part) for name in INPUTS[kind].model_fields for part in texts_of(record[name], lang)]
     return page(
         request,
@@ -298,7 +328,10 @@ def _record_page(
         kind=kind,
         record=record,
         uses=uses,
-        given=form or Form(stored),
+        other=other,
+        others=[name for record_id, name in others if record_id != str(record["id"])],
+        enquiries=enquiries,
+        given=form or Form([*stored, ("into", wanted)]),
         faults=faults,
         **_choices(request),
     )

@@ -127,7 +127,7 @@ def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
     """Add the missing records: a start may have been interrupted."""
     for record_id, record in OF_EXAMPLES.items():
         with we.company(company_id) as connection:
-            exists = library.holds(connection, record["kind"], record_id)
+            exists = library.resolved(connection, record["kind"], record_id) is not None
         if not exists:
             with contextlib.suppress(Refusal):  # a record of the demo's user has its name
                 _add(we, company_id, record, record_id)

@@ -29,9 +29,7 @@ from api.http.answers import accepted_language
 from api.pages.sessions import Session
 from schemas.accounts import Role, includes
 from schemas.fields import COMPONENT, SKU
-from schemas.issues import ISSUE_CODES
 from schemas.messages import LANGUAGES, day, header, instant, is_one, message_of, number, translate, word
-from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import MEDIA_TYPES, VOCABULARIES
 
 FOLDER: Final = Path(__file__).parents[1]
@@ -68,95 +66,8 @@ def text(key: str, lang: str, **gaps: object) -> str:
     return texts[key][lang].format(**gaps) if gaps else texts[key][lang]
 
 
-_FOR_PEOPLE: Final[Mapping[str, str]] = {
-    "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
-    "Rename the right column to {name}, or name it: mapping={mapping}.": "advice.missing_column",
-    "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
-    'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.': "advice.ambiguous_number",
-    "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If it is "
-    "the packaging's, say so: mapping={mapping}, or name the packaging in its header.": "advice.asked_column",
-    "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not read. "
-    "Say what it is: mapping={mapping}.": "advice.asked_part",
-    "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: mapping={mapping}, "
-    "or per what it is, such as per case of 12.": "advice.open_unit",
-    "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
-    "mapping={mapping}.": "advice.open_column",
-    "No record has the name {names}; they are not read. Send mapping={mapping} so that the import makes these "
-    "records, or correct the names.": "advice.new_records",
-    "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is too "
-    "small without it: name its material, mapping={mapping}.": "advice.material",
-    "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: "
-    "mapping={mapping}.": "advice.ambiguous_column",
-    "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the weights of "
-    "one packaging. Send weights of one, or a column with the quantity of each line. If each line is a part of its "
-    "own, say so: mapping={mapping}.": "advice.totals",
-    "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they are "
-    "rows: mapping={mapping}, or read.": "advice.open_lines",
-    "Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={mapping}, or one: "
-    "mapping={other}.": "advice.same_header",
-    "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as UTF-8 (in "
-    "Excel: CSV UTF-8), or say the encoding: mapping={mapping}.": "advice.encoding",
-    "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not read. "
-    "Say which: mapping={mapping}, or percent.": "advice.fraction",
-    "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list it is: "
-    "mapping={mapping}.": "advice.code_list",
-    "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, leave it "
-    "out; else say its unit: mapping={mapping}.": "advice.tonnes",
-    "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, or "
-    "to ignore it: mapping={mapping}.": "advice.quantity",
-    "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say the unit, "
-    "mapping={mapping}, or that the column is its unit: mapping={other}.": "advice.unit_beside",
-    "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each one's or "
-    "all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it "
-    "in each line.": "advice.merged",
-    "The company has no SKU {code}.": "advice.no_item",
-    "The SKU {code} has no components to ask about; write its components first.": "advice.no_parts",
-    "{ids} is no component of the SKU {code}; name ids of the lines of its graph: {held}.": "advice.part_gone",
-    "{count} of the components to change are not part of the SKU (any more): {ids}.": "advice.parts_gone",
-    "The file is declared as {declared}, but its bytes are {found}; "
-    "declare what it is, or send it as application/octet-stream.": "advice.other_kind",
-    ERROR_CODES["idempotency_key_reuse"].meaning: "advice.form_sent",
-    "The file's bytes are none of the kinds that are taken: {taken}.": "advice.no_kind",
-    "The file has no bytes; send the document itself.": "advice.empty_file",
-    "At most {limit} bytes are taken here.": "advice.too_large",
-    "The measured value {value} means {implied}, but the status says {status}; "
-    "send the status that the value implies, or leave the value out.": "advice.contradiction",
-    "{code} is not held yet, and a new SKU needs a name.": "advice.new_name",
-    "The same sku_code stands in line {line}, which counts; give each SKU one line, or another code.": (
-        "advice.same_code"
-    ),
-    ISSUE_CODES["duplicate_sku_code"].meaning: "advice.same_code_twice",
-    "There is no grade: too little is recorded of what it is made of; the SKU's grade trace says what.": (
-        "advice.no_grade"
-    ),
-    "A fact that nobody gave could change the grade; the SKU's grade trace names it.": "advice.open_grade",
-    ISSUE_CODES["invalid_type"].meaning: "advice.other_kind_of_value",
-    ISSUE_CODES["not_in_vocabulary"].meaning: "advice.unknown_word",
-    ISSUE_CODES["unknown_reference"].meaning: "advice.no_record",
-    ISSUE_CODES["unknown_market"].meaning: "advice.unknown_market",
-    "{cell} is no id; {name} takes the UUID that the service gave.": "advice.no_record_yet",
-    "{cell} is no id, and no record has this name; the nearest names are: {names}.": "advice.no_such_name",
-    "Send true or false.": "advice.yes_or_no",
-    "Send a text.": "advice.text",
-    "Send a number.": "advice.number",
-    "Send a whole number.": "advice.whole_number",
-    "This field must be there.": "advice.required",
-    "{sku_code} is not counted ({reason}); missing: {fields}.": "advice.not_counted",
-    "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send a table "
-    "with one row of headers and a line for each product, as in GET /reference/template.xlsx.": "advice.a_form",
-    "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send a table "
-    "with one row of headers and a line for each product, as in GET /reference/template.xlsx. Its blocks are packaging "
-    "of several levels ({titles}); give each a line and a sku_code of its own.": "advice.a_form_of_levels",
-    "What was placed stays in the figures and declarations of those years: {placed}. Clear units that were never "
-    "placed with PUT /skus/{sku_id}/volumes and units_placed null.": "advice.placed",
-    "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
-    "or the value for the second.": "advice.not_detected",
-    "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.": "advice.not_served",
-    "There is no jurisdiction {market}; GET /jurisdictions lists them.": "advice.not_served",
-    "The UK file names the organisation: send uk.organisation_id.": "advice.organisation",
-    ISSUE_CODES["invalid_mapping"].meaning: "advice.no_such_choice",
-    "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).": "advice.market",
-}
+with (Path(__file__).parent / "advice.csv").open(encoding="utf-8", newline="") as _lines:
+    _FOR_PEOPLE: Final = {row["template"]: row["key"] for row in csv.DictReader(_lines)}
 """Messages whose advice is for programs, with the text that says what to do on the pages; the gaps are the same."""
 _KINDS: Final = {kind.media_type: kind.name for kind in MEDIA_TYPES}
 _GAPS: Final[Mapping[str, Callable[[Any, str], object]]] = {
@@ -165,6 +76,7 @@ _GAPS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "declared": lambda media_type, _: _KINDS.get(media_type, media_type),
     "found": lambda media_type, _: _KINDS.get(media_type, media_type),
     "limit": lambda limit, _: limit // 1_000_000,
+    "wrong": lambda wrong, lang: said(wrong, lang),  # noqa: PLW0108  (it is defined below)
     "reason": lambda reason, lang: text(f"figures.reason.{reason}", lang),
 }
 """What fills a gap of those texts in place of a program's code, media type or bytes."""
@@ -173,7 +85,7 @@ _READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
 """Fields without a header of their own: files have them, records do not."""
 _OF_PART: Final = re.compile(r"component_(?:(\d+)_)?(\w+)")
 _RATING: Final = re.compile(r"ram:(\w+)")
-_VOLUME: Final = re.compile(r"annual_volume_([a-z]{2}(?:_[a-z0-9]{1,3})??)(?:_(\d{4})(?:_h([12]))?)?")
+_VOLUME: Final = re.compile(r"annual_volume(?:_([a-z]{2}(?:_[a-z0-9]{1,3})??))?(?:_(\d{4}))?(?:_h([12]))?")
 _UNQUOTED: Final = re.compile(
     rf"(?<![\w“.`])((?:component_(?:\d+_)?)?(?:{'|'.join(_CODES)})|annual_volume(?:_[a-z0-9_]+)?|ram:[a-z_]+"
     r"|[a-z_]+(?=\[\d+\]))(?:\[\d+\])?(?!\w|[”`\[]|\.\w)"
@@ -227,6 +139,8 @@ def name_of_field(table: str, field: str, lang: str) -> str:
     if match := _VOLUME.fullmatch(field):
         half = text(f"half.{match[3]}", lang) if match[3] else ""
         period = ", ".join(part_text for part_text in (match[2], half) if part_text)
+        if match[1] is None:
+            return f"{header('sku', 'annual_volume', lang)} {period}"
         market = match[1].upper().replace("_", "-")
         return text("imports.field.annual_volume", lang, market=market, period=period).strip()
     if match := _RATING.fullmatch(field):

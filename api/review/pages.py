@@ -4,7 +4,7 @@
 case nothing was written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -23,10 +23,13 @@ from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from compliance.annex_v import translated_reason
 from schemas import texts
+from schemas.conformity import POINT, SIGNATORY
 from schemas.files import visible
 from schemas.issues import Issue
 from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
+from services.conformity import documents
+from services.conformity.issuing import suggestions
 from services.files import key_of
 from services.review import compare, decide, entries
 from warehouse import review
@@ -96,10 +99,14 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
         raise PageRefused(400, "refused.unreadable")
     reason, note = (texts.from_form(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
 
+    if form["decision"] == "reject" and not (reason or note):
+        return _entry_page(request, session, form=form, is_unexplained=True)
+
     def decide_on(conn: Connection) -> Entry:
         if form["decision"] == "reject":
             return decide.reject(conn, write.actor, entry_id, rulesets=rulesets, reason=reason, note=note)
-        return decide.accept(
+        fields = {**form, "languages": " ".join(form.getlist("languages"))}
+        entry = decide.accept(
             conn,
             write.actor,
             entry_id,
@@ -107,8 +114,11 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
             reason=reason,
             seen_version=int(version[:9]) if version else None,
             parts_compared=form.get("parts_compared") == "yes",
-            issued_with={**form, "languages": " ".join(form.getlist("languages"))},
+            issued_with=fields,
         )
+        if also := form.getlist("also"):
+            documents.issue_alike(conn, write.actor, entry, also, fields, rulesets=rulesets, reason=reason)
+        return entry
 
     try:
         write.do(decide_on)
@@ -118,9 +128,14 @@ def post_decision(request: Request, session: Approver, form: SentForm) -> Respon
 
 
 def _entry_page(
-    request: Request, session: Session, *, form: Form | None = None, refused: Refused | None = None
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    refused: Refused | None = None,
+    is_unexplained: bool = False,
 ) -> Response:
-    """Show the entry; with `form` as it was sent and why nothing was written."""
+    """Show the entry; with `form` as it was sent and why nothing was written: a rejection says its reason."""
     service, lang, entry_id = service_of(request), language_of(request), path_id(request)
     conflict = refused.issues if refused and compare.is_conflict(refused) else ()
     against = refused.issues if refused and refused.code == "not_conform" else ()
@@ -130,6 +145,9 @@ def _entry_page(
         attached = review.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issuing_form = issuing.form_of_entry(request, session, conn, entry)
+        is_issued_here = issuing_form is not None and entry.state == "open"
+        defaults = suggestions(conn, entry) if is_issued_here else {}
+        alike = documents.alike(conn, entry) if is_issued_here else []
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible
@@ -137,7 +155,7 @@ def _entry_page(
         request,
         "review_entry.html",
         session=session,
-        status=409 if conflict or against else None,
+        status=409 if conflict or against else 400 if is_unexplained else None,
         entry=entry,
         attached=attached,
         types=CONTENTS[lang],
@@ -145,14 +163,19 @@ def _entry_page(
         refused=impossible,
         asked=words.asked_rows(comparison.asked, lang) if comparison else [],
         facts=words.fact_names(lang),
-        rows=words.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
+        rows=_rows(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
-        given=form,
+        given=form or Form(defaults),
+        alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
+        gaps=_gaps(form or defaults, issuing_form, lang) if is_issued_here else [],
         issue=issuing_form,
         further=[
             (language, text(f"lang.{language}", lang)) for language in (issuing_form.further if issuing_form else ())
         ],
-        faults=issuing.faults_of_form(faults, issuing_form, lang),
+        faults=[("reason", text("review.reason.needed", lang))]
+        if is_unexplained
+        else issuing.faults_of_form(faults, issuing_form, lang),
+        fault_title="review.not_rejected" if is_unexplained else "issuing.refused",
         conflict=_sentences(conflict, lang),
         against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
         open_points=issuing.sentences_of(issuing_form.verdict.open if issuing_form else (), lang),
@@ -161,6 +184,19 @@ def _entry_page(
         ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
+
+
+def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:
+    """Return the inputs of an issuing form that nobody has filled in yet, by name and label."""
+    points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in form.points] if form else []
+    signed = [(name, text(f"issuing.{name}", lang)) for name in SIGNATORY if name != "on_behalf_of"]
+    return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
+
+
+def _rows(comparison: compare.Comparison, lang: str) -> list[words.ChangeRow]:
+    """Return what the entry changes, each part by its type and material."""
+    parts = words.parts_in_words(comparison.parts, comparison.materials, lang)
+    return words.change_rows(comparison.changes, parts, lang)
 
 
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> compare.Comparison | None:

@@ -139,9 +139,9 @@ async def post_changes(
 ) -> Response:
     """Sets the same fields of up to 20 000 SKUs, by an import that the service makes of them.
 
-    The SKUs are those of `ids`, else all that the filters leave. The answer is the import's: its dry run says what
-    would follow for grades, its report names each SKU that was refused, and `POST /imports/{id}/undo` takes it back.
-    A supplier and a polymer are filled in where a part has none.
+    The SKUs are those of `ids`, those that the filters leave, or with `all` every one. The answer is the import's: its
+    dry run says what would follow for grades, its report names each SKU that was refused, and `POST
+    /imports/{id}/undo` takes it back. A supplier and a polymer are filled in where a part has none.
     """
     body = await json_body(request)
     changes = parse_body(SkuChangesInput, body)
@@ -171,8 +171,9 @@ def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> Cha
     ids = None if changes.ids is None else set(changes.ids)
     if not fields:
         raise Refused([Issue("required", Message("Choose at least one field to set."), "fields")])
-    if ids is not None and wanted.values:
-        raise Refused([Issue("invalid_format", Message("Send ids or a filter, not both."), "ids")])
+    if (ids is not None) + bool(wanted.values.keys() - {"sort"}) + changes.all != 1:
+        sentence = Message("Say which SKUs in one way: ids, a filter, or all: true for every one.")
+        raise Refused([Issue("invalid_format", sentence, "ids")])
     with write.service.writes.company(write.actor.company_id) as conn:
         for name, resource in (("brand_id", "brand"), ("supplier_id", "supplier")):
             if name in fields and not names(conn, resource, {UUID(fields[name])}):

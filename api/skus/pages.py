@@ -46,7 +46,7 @@ from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.issues import Issue
-from schemas.json_values import Json
+from schemas.json_values import Json, JsonObject
 from schemas.messages import translate, word
 from schemas.pages import Page
 from schemas.refusals import Refused, require
@@ -207,7 +207,10 @@ def _changes(request: Request, session: Session, form: Form) -> tuple[SkuChanges
     filters, faults = read_filters(request, session.company_id)
     if faults := [*faults, *faults_with(body, partial(parse_body, SkuChangesInput))]:
         raise Refused(faults)
-    return parse_body(SkuChangesInput, body | {"ids": ids or None}), Filters({}) if ids else filters
+    which: JsonObject = (
+        {"ids": ids} if ids else {"all": "all" in request.query_params and not filters.values.keys() - {"sort"}}
+    )
+    return parse_body(SkuChangesInput, body | which), Filters({}) if ids else filters
 
 
 def _change_page(request: Request, session: Session, form: Form, *, refusal: HttpRefusal | None = None) -> Response:
@@ -216,7 +219,8 @@ def _change_page(request: Request, session: Session, form: Form, *, refusal: Htt
     if faults:
         raise PageRefused(400, "items.no_such_filter")
     count = len(ids)
-    if not ids:
+    is_all = "all" in request.query_params and not ids and not filters.values.keys() - {"sort"}
+    if not ids and (is_all or filters.values.keys() - {"sort"}):
         place = place_of(request, session.company_id)
         count = listing.page(place, filters.search(), filters.finding(), limit=1, offset=0)["pagination"]["total"]
     with service.writes.company(session.company_id) as conn:
@@ -230,7 +234,7 @@ def _change_page(request: Request, session: Session, form: Form, *, refusal: Htt
         given=form,
         once=str(uuid4()),
         count=count,
-        address={**_address(request), **({"id": ids} if ids else {})},
+        address={**_address(request), **({"id": ids} if ids else {"all": "1"} if is_all else {})},
         inputs=[form_skus.change_input(field, lang, records) for field in CHANGED_FIELDS],
     )
 

@@ -4,7 +4,7 @@ It takes the answer of `GET /skus/{id}` in that language and decides nothing. `s
 and codes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, cast  # Any: a column's type is its field's
 
 from starlette.requests import Request
@@ -13,11 +13,13 @@ from api.audit import words
 from api.pages.render import text
 from api.skus.form import anchor_of
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
+from schemas.json_values import JsonMapping
 from schemas.messages import format_word, number, word
 from schemas.rules import GradeComponent
-from schemas.skus.types import SkuDetail, SkuListItem, SubstanceEntry, Substances
+from schemas.skus.types import Component, SkuDetail, SkuListItem, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES
 from services.audit import Version
+from services.review.compare import Change, graph_changes, leaves
 from services.skus.listing import COLUMNS
 from warehouse.skus.search import SORTS
 
@@ -199,16 +201,79 @@ def version_words(entry: Version, lang: str) -> Shown:
 
 
 def changed_rows(before: Mapping[str, object] | None, after: Mapping[str, object], lang: str) -> list[Shown]:
-    """Return the changed fields of a record in words, before and after; values where they are short."""
+    """Return the changed fields of a record in words, before and after: of parts, units and substances each fact.
+
+    Of a new record parts, units and substances are named alone; of one change at most `MOST_CHANGED` rows are shown.
+    """
+    rows: list[Shown] = []
+    for name, value in after.items():
+        if name in SKU and SKU[name].deprecated:
+            continue
+        if before is not None and name in _BY_FACT:
+            rows += _BY_FACT[name](before[name] or (), value or (), lang)
+        else:
+            now = short_value(before[name] if before else None, name, lang)
+            rows.append(_shown(changed_name(name, lang), now, short_value(value, name, lang)))
+    return rows[:MOST_CHANGED]
+
+
+MOST_CHANGED: Final = 60
+"""The most rows by which one change is shown."""
+
+
+def _shown(name: str, now: str | None, then: str | None) -> Shown:
+    return {"name": name, "now": now, "then": then}
+
+
+def _changed_parts(before: Sequence[Component], after: Sequence[Component], lang: str) -> list[Shown]:
+    """Return each fact of a part that changed, and each part that came or went."""
+    ids = [{line["id"] for line in lines} for lines in (before, after)]
+    materials = [line.get("polymer_or_grade") or line.get("material_family") or "" for line in after]
+    parts = words.parts_in_words([line["component_type"] for line in after], materials, lang)
+    rows = words.change_rows(graph_changes(before, after), parts, lang)
     return [
-        {
-            "name": changed_name(name, lang),
-            "now": short_value(before[name] if before else None, name, lang),
-            "then": short_value(value, name, lang),
-        }
-        for name, value in after.items()
-        if not (name in SKU and SKU[name].deprecated)
+        *(_shown(row.field, row.now, row.then) for row in rows),
+        *(
+            _shown(text("item.part", lang), "–", words.part_in_words(line, lang))
+            for line in after
+            if line["id"] not in ids[0]
+        ),
+        *(
+            _shown(text("item.part", lang), words.part_in_words(line, lang), "–")
+            for line in before
+            if line["id"] not in ids[1]
+        ),
     ]
+
+
+def _changed_substances(before: Substances, after: Substances, lang: str) -> list[Shown]:
+    old, new = (dict(leaves({"substances": entries})) for entries in (before or {}, after or {}))
+    changes = [Change(path, old.get(path), new.get(path)) for path in dict.fromkeys((*old, *new))]
+    rows = words.change_rows(changes, (), lang)
+    return [_shown(row.field, row.now, row.then) for row in rows if row.differs]
+
+
+def _changed_units(before: Sequence[JsonMapping], after: Sequence[JsonMapping], lang: str) -> list[Shown]:
+    old, new = (
+        {(row["market"], row["year"], row.get("half") or 0): row["units_placed"] for row in rows}
+        for rows in (before, after)
+    )
+    rows = []
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            market, year, half = key
+            period = f"{year}, {text(f'figures.half.{half}', lang)}" if half else str(year)
+            name = f"{changed_name('volumes', lang)}: {word('market', market, lang)}, {period}"
+            rows.append(_shown(name, *(words.value_in_words(units.get(key), None, lang) for units in (old, new))))
+    return rows
+
+
+_BY_FACT: Final[Mapping[str, Callable[..., list[Shown]]]] = {
+    "components": _changed_parts,
+    "substances": _changed_substances,
+    "volumes": _changed_units,
+}
+"""What is shown fact by fact."""
 
 
 def changed_name(name: str, lang: str) -> str:

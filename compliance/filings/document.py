@@ -4,6 +4,7 @@ The document follows decisions, section 10, field by field; numbers are exact de
 `compliance.filings.uk` makes the file of the United Kingdom.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import Final, NamedTuple, NotRequired, TypedDict, cast
@@ -16,7 +17,7 @@ from compliance.rollup.exact import difference, rounded, written_tonnes
 from compliance.rollup.parts import Portfolio
 from compliance.rollup.periods import halves_of, market_of
 from compliance.rollup.tonnes import Figures
-from compliance.scopes import asked_fields
+from compliance.scopes import ALL, Standing, asked_fields, judge_scope
 
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
@@ -197,6 +198,41 @@ def question(figures: Figures, market: str, year: int, half: int) -> Question | 
         return None
     missing = figures.scope_missing.filter(_of_period(market, year, half) & pl.col("fields").list.contains(field))
     return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": missing["sku_code"].n_unique()}
+
+
+class CategoryScope(NamedTuple):
+    """What a declaration files of a category, what would decide more of it, and why the rest is out of its scope.
+
+    `question` is the missing fact for which most of its undecided tonnes wait, with these; `excluded` are its tonnes
+    out of scope by the fact that is out, most first. A half has neither: standings are kept by calendar year.
+    """
+
+    row: TonnesRow
+    question: tuple[str, Decimal] | None
+    excluded: tuple[tuple[str, Decimal], ...]
+
+
+def category_scopes(figures: Figures, market: str, year: int, half: int) -> list[CategoryScope]:
+    """Return each category with tonnes, by its code."""
+    rows = {row["category_code"]: row for row in tonnes_rows(figures, market, year, half)}
+    waiting: dict[str, dict[str, Decimal]] = {code: defaultdict(Decimal) for code in rows}
+    out: dict[str, dict[str, Decimal]] = {code: defaultdict(Decimal) for code in rows}
+    of_year = figures.standings.filter((pl.col("market") == market) & (pl.col("year") == year) & (half == 0))
+    for code, standing, grams in of_year.select("category_code", "standing", "grams").iter_rows():
+        judged = judge_scope(rows[code]["scope_key"] or ALL, Standing.from_code(standing))
+        for field in judged.fields:
+            waiting[code][field] += grams
+        if judged.fact:
+            out[code][judged.fact] += grams
+    return [
+        CategoryScope(row, next(iter(_most(waiting[code])), None), tuple(_most(out[code])))
+        for code, row in rows.items()
+    ]
+
+
+def _most(grams: Mapping[str, Decimal]) -> list[tuple[str, Decimal]]:
+    """Return the facts with their tonnes, most first."""
+    return [(fact, written_tonnes(grams[fact])) for fact in sorted(grams, key=lambda fact: -grams[fact]) if grams[fact]]
 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:

@@ -192,8 +192,8 @@ def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]
 
     Raises the tool's refusal where there is none.
     """
-    if uuid_of(text) is not None:
-        return [Named(text.lower(), text)]
+    if (record_id := uuid_of(text)) is not None:
+        return [Named(str(library.resolved(conn, resource, record_id) or record_id), text)]
     every = library.labels(conn, resource)
     folded = text.casefold().strip()
     exact = [Named(id_, label) for id_, label, names in every if folded in names]

@@ -25,7 +25,7 @@ from pipelines.metadata import columns
 from pipelines.metadata import figures as metadata
 from warehouse.companies.queries import counters
 from warehouse.figures import snapshots
-from warehouse.figures.overview import imports, overview
+from warehouse.figures.overview import imports, keep_head_figures, overview
 from warehouse.figures.reader import Now
 from warehouse.figures.stored import Basis
 
@@ -185,6 +185,8 @@ def company_figures(
     judged = figures.compute_obligations(figures_of_company)
     refuse_broken("The verdicts break their contract.", {"obligations": (checks.VERDICTS, judged)})
     published = figures.publish_figures(portfolios, company_id, origin, figures_of_company, judged)
+    with postgres.company(company_id) as conn:
+        keep_head_figures(conn, snapshot, published)
     shown_of = {**about, **metadata.obligations(published, judged), **columns.metadata("obligations")}
     yield dg.MaterializeResult(asset_key=OBLIGATIONS, metadata=shown_of)
 

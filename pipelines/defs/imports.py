@@ -45,6 +45,8 @@ from warehouse.imports.queries import status
 from warehouse.operate.objects import NoSuchObject, Objects
 from warehouse.operate.surroundings import is_passing
 
+FILE_SECONDS: Final = 300.0
+"""How long a run waits for one file of a watched folder, which may first have to wait for a reader."""
 COUNTS: Final = "counts_add_up"
 GRADED: Final = "every_sku_has_a_grade_state"
 
@@ -371,20 +373,28 @@ def taken_files(context: dg.OpExecutionContext, resources: Resources, proceed: P
     company_id, about = company_of_run(context, resources.postgres)
     outcomes, faults = Counter[str](), list[str]()
     for folder in folders.load(resources.settings.data_dir):
-        if folder.company_id != company_id or not folder.path.is_dir():
+        if folder.company_id != company_id:
             continue
         pool, objects, clock = resources.postgres, resources.object_store, resources.clock
         work = folders.Work(pool, objects, resources.file_readers, clock, resources.settings, folder)
-        with pool.turn(f"folder {folder.id}") as is_ours:
-            for taken in folders.under_way(folder) if is_ours else ():
-                proceed()
-                try:
-                    outcomes[work.go_on(taken)] += 1
-                except Exception as fault:  # one file holds up no other
-                    faults.append(f"{taken.folder}: {fault}")
+        try:
+            outcomes.update(folders.Aside(folder, partial(_files, work, proceed, faults)).answers(FILE_SECONDS))
+        except folders.FolderError as fault:
+            faults.append(str(fault))
     if faults:
         raise dg.Failure(" ".join(faults))
     return {**about, **{f"files_{outcome}": count for outcome, count in outcomes.items()}}
+
+
+def _files(work: folders.Work, proceed: Proceed, faults: list[str]) -> Iterator[str]:
+    """Do what is next for each file of a folder, and yield what that was; one file holds up no other."""
+    with work.pool.turn(f"folder {work.folder.id}") as is_ours:
+        for taken in folders.under_way(work.folder) if is_ours and work.folder.path.is_dir() else ():
+            proceed()
+            try:
+                yield work.go_on(taken)
+            except Exception as fault:
+                faults.append(f"{taken.folder}: {fault}")
 
 
 import_folders: Final = dg.GraphDefinition("import_folders", node_defs=[taken_files]).to_job(

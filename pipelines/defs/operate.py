@@ -10,7 +10,7 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines import exports, operate
+from pipelines import exports, filings, operate
 from pipelines.defs import daily_schedule, op
 from pipelines.due import ENDED
 from pipelines.engine.jobs import run_config
@@ -94,13 +94,17 @@ _OPS: Final = (
     _counting("anonymised_addresses", "records_changed", operate.forget_addresses, "postgres", "clock"),
     audit_heads,
     _counting("expired_docs", "docs_entered", operate.enter_expiries, "postgres", "clock"),
+    _counting("due_mails_planned", "mails_stored", filings.plan_mails, "postgres", "settings", "clock"),
     _counting("expired_exports", "exports_removed", exports.remove_expired, "postgres", "object_store", "clock"),
     old_snapshots,
     old_runs,
 )
 
 
-@dg.job(description="Once a day: what is old or orphaned goes; declarations that have expired are entered.")
+@dg.job(
+    description="Once a day: what is old or orphaned goes; declarations that have expired are entered, "
+    "and who wants it is mailed what comes up."
+)
 def keep_house() -> None:
     """The ops are independent of each other: where one fails, the others still run."""
     for removal in _OPS:

@@ -10,8 +10,9 @@ the next. An import whose last run a person has terminated is ended instead (`pi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from time import monotonic
 from typing import Final
 from uuid import UUID
 
@@ -28,6 +29,7 @@ from pipelines.defs.outgoing import export_portfolio, send_mails, send_webhooks
 from pipelines.defs.rules import regrade_portfolios, regraded_skus
 from pipelines.due import WantedRun
 from pipelines.engine import tags
+from pipelines.engine.instance import instance_of
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
 from pipelines.imports import folders
@@ -43,6 +45,8 @@ OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
 WATCH_SECONDS: Final = 15
 """How often watched folders are looked at: a file waits for two looks at least."""
+LOOK_SECONDS: Final = 10.0
+"""How long a look waits for all folders together; one that has not answered by then is left to a later look."""
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 _sensor: Final = partial(
@@ -58,14 +62,15 @@ _sensor: Final = partial(
 )
 def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
     """Request one run per open import without a run; the run key counts the runs it has had."""
+    instance = instance_of(context)
     with postgres.system() as conn:
         waiting = open_imports(conn, clock.now(), asked_for=due.ASKED_FOR)
-    run_requests = (due.import_request(context.instance, postgres, clock, waits) for waits in waiting)
+    run_requests = (due.import_request(instance, postgres, clock, waits) for waits in waiting)
     requests = [request for request in run_requests if request is not None]
     idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=due.partition_requests(context.instance, requests),
+        dynamic_partitions_requests=due.partition_requests(instance, requests),
         skip_reason=None if requests else idle if waiting else "No import waits.",
     )
 
@@ -86,26 +91,26 @@ def due_companies(
 ) -> dg.SensorResult:
     """Request one run a company and job; a company whose run of the job has not ended is left alone."""
     postgres.stamp()  # stamps committed writes whose writer ended before it could
-    now, mailed = clock.now(), settings.smtp_url is not None
+    instance, now, mailed = instance_of(context), clock.now(), settings.smtp_url is not None
     with postgres.system() as conn:
         regrades = due.requested_regrades(conn)
         wanted = {
-            publish_portfolio.name: due.written_portfolios(context.instance, conn, now),
+            publish_portfolio.name: due.written_portfolios(instance, conn, now),
             export_portfolio.name: due.queued_exports(conn, now),
             send_mails.name: due.messages(suppliers.companies_with_due_mails(conn, now) if mailed else ()),
             send_webhooks.name: due.messages(webhooks.companies(conn, now)),
         }
     stored = Stored(postgres, portfolios, rule_sets)
-    requests = _regrade_requests(context.instance, stored, regrades) if regrades else []
+    requests = _regrade_requests(instance, stored, regrades) if regrades else []
     for job_name, of_job in wanted.items():
-        requests += due.requests_of_companies(context.instance, job_name, of_job)
+        requests += due.requests_of_companies(instance, job_name, of_job)
     left = ", ".join(sorted({run.tags[tags.REGRADE] for run in regrades.values()}))
     left = f"{len(regrades)} regrades left by {left}" if regrades else _NONE_LEFT
     runs = len(regrades) + sum(map(len, wanted.values()))
     idle = f"Nothing is to be started: {runs} runs are due, and each is under way or waits for another try."
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=due.partition_requests(context.instance, requests),
+        dynamic_partitions_requests=due.partition_requests(instance, requests),
         asset_events=[] if left == (context.cursor or _NONE_LEFT) else [_older_rules(stored)],
         skip_reason=None if requests else (idle if runs else "Nothing is due.") + ("" if mailed else _NOT_MAILED),
         cursor=left,
@@ -127,7 +132,7 @@ def overdue_work(
     portfolios: Portfolios,
 ) -> dg.SensorResult:
     """Request what is missing. A day that passed while the daemon was away is the scheduler's: it runs the last one."""
-    instance = context.instance
+    instance = instance_of(context)
     with postgres.system() as conn:
         version = rule_sets.active(conn).version
         lost = due.lost_portfolios(conn, portfolios, clock.now())
@@ -154,26 +159,37 @@ def watched_folders(
     context: dg.SensorEvaluationContext, postgres: Postgres, settings: ServiceSettings
 ) -> dg.SensorResult:
     """Request one run a company with taken files. The cursor has the files that wait: a file rests over two looks."""
-    now, waiting, companies, faults = Clock().now(), dict[str, str](), set[UUID](), list[str]()
-    for folder in folders.load(settings.data_dir):
+    instance, now = instance_of(context), Clock().now()
+    waiting, companies, faults = dict[str, str](), set[UUID](), list[str]()
+    seen, watched = json.loads(context.cursor or "{}"), folders.load(settings.data_dir)
+    until = monotonic() + LOOK_SECONDS
+    looks = [folders.Aside(folder, partial(_looked, folder, seen, now.timestamp())) for folder in watched]
+    for folder, aside in zip(watched, looks, strict=True):
         try:
-            waiting |= folders.take(folder, json.loads(context.cursor or "{}"), now.timestamp())
-            if folders.has_work(postgres, folder):
-                companies.add(folder.company_id)
+            for left, files in aside.answers(max(until - monotonic(), 0)):
+                waiting |= left
+                if folders.has_work(postgres, folder, files):
+                    companies.add(folder.company_id)
         except (folders.FolderError, OSError) as fault:
             faults.append(str(fault))
             context.log.warning(str(fault))
     with postgres.system() as conn:
         slugs = slug_of(conn, sorted(companies)) if companies else {}
     wanted = due.messages(suppliers.Due(company_id, slug, now.isoformat()) for company_id, slug in slugs.items())
-    requests = due.requests_of_companies(context.instance, import_folders.name, wanted)
+    requests = due.requests_of_companies(instance, import_folders.name, wanted)
     idle = f"No file is to be taken or put away; {len(waiting)} are left to come to rest."
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=due.partition_requests(context.instance, requests),
+        dynamic_partitions_requests=due.partition_requests(instance, requests),
         skip_reason=None if requests else " ".join([*faults, idle]),
         cursor=json.dumps(waiting),
     )
+
+
+def _looked(
+    folder: folders.Folder, seen: Mapping[str, str], now: float
+) -> Iterator[tuple[dict[str, str], list[folders.Taken]]]:
+    yield folders.take(folder, seen, now), list(folders.under_way(folder))
 
 
 def _regrade_requests(

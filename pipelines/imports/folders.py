@@ -8,14 +8,17 @@ of it is first noted beside it (`.outcome`), then told in a text, the file moves
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from errno import EACCES, ELOOP
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
-from typing import Final, NamedTuple
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Final, Generic, NamedTuple, TypeVar
 from uuid import UUID, uuid4, uuid5
 
 import structlog
@@ -32,6 +35,7 @@ from pipelines.writing.write import PlanLimitReached
 from schemas.actors import Actor, Origin
 from schemas.files import MAX_FILE_BYTES, own_name
 from schemas.imports.types import PolledReport
+from schemas.messages import ORIGINAL, Message, message_of, stored_message, translate
 from schemas.normalise import Unfit
 from schemas.refusals import Refused
 from warehouse.imports import queries, words
@@ -52,6 +56,7 @@ _LONGEST_NAME: Final = 200
 """Bytes of a name to which more can be added."""
 
 log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 
 _FILE: Final = "folders.json"
@@ -62,12 +67,16 @@ class FolderError(SettingsError):
 
 
 class Folder(NamedTuple):
-    """A watched folder, by its real path, and the name of the company's kept mapping; `mail_to` hears of each file."""
+    """A watched folder, by its real path, and the name of the company's kept mapping.
+
+    `mail_to` hears of each file, in the `language` of the texts beside the files.
+    """
 
     company_id: UUID
     path: Path
     mapping_name: str
     mail_to: str | None
+    language: str = ORIGINAL
 
     @property
     def id(self) -> UUID:
@@ -116,6 +125,48 @@ class Taken(NamedTuple):
     def note(self) -> Path:
         """Return the file with the outcome."""
         return self.folder / ".outcome"
+
+
+_HANGING: Final[dict[Path, Thread]] = {}
+
+
+class Aside(Generic[T]):
+    """Work on one folder in a thread of its own: a share that hangs keeps the thread, and nobody waits for it.
+
+    A folder whose last work still hangs is left alone.
+    """
+
+    def __init__(self, folder: Folder, work: Callable[[], Iterable[T]]) -> None:
+        """Begin the work; what it yields are the answers."""
+        self._path, self._answers = folder.path, SimpleQueue[T | BaseException | None]()
+        if (before := _HANGING.get(folder.path)) is not None and before.is_alive():
+            self._answers.put(FolderError(f"{folder.path} still hangs; it is looked at again when it answers."))
+            return
+        thread = Thread(target=copy_context().run, args=(self._run, work), name=f"folder {folder.id}", daemon=True)
+        _HANGING[folder.path] = thread
+        thread.start()
+
+    def _run(self, work: Callable[[], Iterable[T]]) -> None:
+        try:
+            for answer in work():
+                self._answers.put(answer)
+            self._answers.put(None)
+        except BaseException as fault:  # raised again where it is waited for
+            self._answers.put(fault)
+
+    def answers(self, seconds: float) -> Iterator[T]:
+        """Yield the answers. Raises `FolderError` where none comes for so many seconds, and what the work raises."""
+        while True:
+            try:
+                answer = self._answers.get(timeout=seconds)
+            except Empty:
+                log.warning("folder.hangs", folder=str(self._path), seconds=seconds)
+                raise FolderError(f"{self._path} has not answered for {seconds:.0f} seconds.") from None
+            if isinstance(answer, BaseException):
+                raise answer
+            if answer is None:
+                return
+            yield answer
 
 
 def own_folder(folder: Folder, name: str) -> Path:
@@ -172,10 +223,10 @@ def under_way(folder: Folder) -> Iterator[Taken]:
                 yield taken
 
 
-def has_work(pool: Pool, folder: Folder) -> bool:
-    """Return whether there is a file to submit, to put away or to mail of."""
+def has_work(pool: Pool, folder: Folder, files: Iterable[Taken]) -> bool:
+    """Return whether there is a file to submit, to put away or to mail of, of those that are under way."""
     with pool.company(folder.company_id) as conn:
-        reports = (queries.status(conn, taken.import_id, limit=1, offset=0) for taken in under_way(folder))
+        reports = (queries.status(conn, taken.import_id, limit=1, offset=0) for taken in files)
         return any(report is None or report["finished_at"] is not None for report in reports)
 
 
@@ -193,7 +244,7 @@ class Work(NamedTuple):
         """Do what is next for a file; return what that was: submitted, waiting, done or failed."""
         if not taken.note.exists():
             with self.pool.company(self.folder.company_id) as conn:
-                report = queries.status(conn, taken.import_id, limit=_LISTED, offset=0)
+                report = queries.status(conn, taken.import_id, limit=_LISTED, offset=0, with_templates=True)
             if report is None:
                 folder, says = self._submit(taken)
             elif report["finished_at"] is None:
@@ -223,14 +274,20 @@ class Work(NamedTuple):
                 own_words = words.for_reading(conn)
                 before = queries.last_written(conn, self.folder.id, filename)
             if before is not None and before[1] == sha256(data).hexdigest():
-                says = f"These bytes were imported already under this name, by import {before[0]}; nothing was written."
+                says = Message(
+                    "These bytes were imported already under this name, by import {id}; nothing was written.",
+                    id=before[0],
+                )
                 return "done", [says]
             if mapping is None:
-                raise FolderError(f"The company keeps no mapping under the name {name}; keep it, or name another.")
+                says = Message(
+                    "The company keeps no mapping under the name {name}; keep it, or name another.", name=name
+                )
+                raise FolderError(says)
             sent = Submission(data, filename, dry_run=False, mapping=mapping, mapping_name=name)
             self._queue(Actor(company_id, sender, self.clock.now()), sent, taken.import_id, own_words)
         except (ReadingRefused, Refused) as refused:
-            return "failed", [str(issue.message) for issue in refused.issues]
+            return "failed", [issue.message for issue in refused.issues]
         except (FolderError, Unfit, PlanLimitReached) as refused:
             return "failed", [str(refused)]
         return "submitted", []
@@ -268,23 +325,37 @@ class Work(NamedTuple):
 
     def _ended(self, report: PolledReport) -> tuple[str, list[str]]:
         """Return the outcome of an import that has ended: counts or failure, questions, the first rejected rows."""
-        is_done = report["status"] == "completed"
-        says = [f"Import {report['id']}: {self.settings.base_url}/imports/{report['id']}"]
+        is_done, beside = report["status"] == "completed", report.get("templates", {})
+
+        def told(text: str) -> Message:
+            return message_of(stored_message(text, beside))
+
+        says: list[str] = [f"Import {report['id']}: {self.settings.base_url}/imports/{report['id']}"]
         if (failure := report["failure"]) is not None:
-            says.append(str(failure["message"]))
+            says.append(told(failure["message"]))
         if is_done:
-            says.append(", ".join(f"{name}: {number}" for name, number in report["counts"].items()))
-        asked = [f"- {question['message']}" for question in report["source"].get("asked", ())]
-        rejected = [f"- line {fault['line']}: {fault['message']}" for fault in report["errors"]]
-        for title, lines in (("Questions:", asked), ("Rejected:", rejected)):
+            says.append(
+                Message(
+                    "created: {created}, updated: {updated}, unchanged: {unchanged}, rejected: {rejected}",
+                    **report["counts"],
+                )
+            )
+        asked = [Message("- {message}", message=told(q["message"])) for q in report["source"].get("asked", ())]
+        rejected = [
+            Message("- line {line}: {message}", line=fault["line"], message=told(fault["message"]))
+            for fault in report["errors"]
+        ]
+        for title, lines in ((Message("Questions:"), asked), (Message("Rejected:"), rejected)):
             says += ["", title, *lines[:_LISTED]] if lines else []
-            says += [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+            says += [Message("- and {count} more", count=len(lines) - _LISTED)] if len(lines) > _LISTED else []
         return "done" if is_done else "failed", says
 
     def _outcome(self, taken: Taken, folder: str, says: list[str]) -> tuple[str, str, str]:
-        """Return the folder for a file, its name there, and what is said of it."""
-        name = taken.name or ""
-        says = [f"{_shown(name)}: {'done' if folder == 'done' else 'not imported'}", *says, ""]
+        """Return the folder for a file, its name there, and what is said of it in the folder's language."""
+        name, lang = taken.name or "", self.folder.language
+        of_file = {"file": _shown(name)}
+        title = Message("{file}: done", **of_file) if folder == "done" else Message("{file}: not imported", **of_file)
+        says = [translate(line, lang) for line in (title, *says, "")]
         if len(os.fsencode(name)) > _LONGEST_NAME:
             name = f"{taken.import_id}.file"
         elif os.path.lexists(own_folder(self.folder, folder) / name):
@@ -314,7 +385,8 @@ def _bytes_of(file: Path) -> bytes:
     except OSError as error:
         if error.errno not in {ELOOP, EACCES}:
             raise
-        raise FolderError("This is a link to another place, or the service has no right to read it.") from None
+        says = Message("This is a link to another place, or the service has no right to read it.")
+        raise FolderError(says) from None
     if len(data) > MAX_FILE_BYTES:
-        raise FolderError(f"The file has more than {MAX_FILE_BYTES} bytes; send it in parts.")
+        raise FolderError(Message("The file has more than {bytes} bytes; send it in parts.", bytes=MAX_FILE_BYTES))
     return data

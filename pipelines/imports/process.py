@@ -453,7 +453,10 @@ def held_back(typed: TypedRows, before: TypedRows, rejected: Collection[str]) ->
     written_names = [name for name in names if name in written.columns]
     was = codes.join(written.select("sku_code", *written_names), on="sku_code", how="left", maintain_order="left")
     was_given = codes.join(
-        flags.select(written_names).with_columns(written["sku_code"]), on="sku_code", how="left", maintain_order="left"
+        flags.with_columns(written["sku_code"]).select("sku_code", *written_names),
+        on="sku_code",
+        how="left",
+        maintain_order="left",
     )
     values, presence = typed.values, typed.presence
     fresh: dict[str, pl.Series] = {}

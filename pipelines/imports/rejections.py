@@ -36,6 +36,8 @@ _PLAIN_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1
 
 _WRITTEN_NUMBER: Final = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 
+_UNITS_OF_ROW: Final = re.compile(r"annual_volume(_\d{4})?(_h[12])?")
+
 Cell = str | Decimal | None
 Source = ImportSource | SourceSheet
 
@@ -219,9 +221,9 @@ def rejected_tables(
     apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
     component_columns = () if parts is None or apart is not None else parts["columns"]
     # Of a repeated code the first line stays, unless lines are components: all others are rejected whole.
-    long = source["layout"] == "long"
+    long = _has_lines_of_skus(source)
     codes = {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
-    of_skus = codes if apart is not None or source["layout"] == "long" else set()
+    of_skus = codes if apart is not None or long else set()
     if source["format"] == "csv":
         text = of_text(data, source)
         return _tables(
@@ -240,6 +242,11 @@ def rejected_tables(
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
     return _tables(rejected, _Rejected(graphs, of_parts, codes, None, wording, whole=whole))
+
+
+def _has_lines_of_skus(source: ImportSource) -> bool:
+    """Return whether a SKU has several lines: of its parts, or of its units on each market."""
+    return source["layout"] == "long" or any(_UNITS_OF_ROW.fullmatch(place["field"]) for place in source["columns"])
 
 
 def sheets_of_skus(source: ImportSource) -> list[ImportSource]:
@@ -286,7 +293,7 @@ class _Rejected:
         for fault in report:
             self._faults.setdefault(fault["line"], []).append(fault)
         # A components sheet is long, and skips no line of a SKU.
-        self._codes = sheet.codes(carried=source is None or source["layout"] == "long")
+        self._codes = sheet.codes(carried=source is None or _has_lines_of_skus(source))
         skipped = {skip["line"] for skip in source["skipped"]} if source else set[int]()
         siblings = {line for line, code in self._codes.items() if code in codes} - skipped
         self._rejected, self._whole = siblings | set(self._faults), whole

@@ -349,7 +349,7 @@ def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> N
     for record in _records(work):
         if record.id not in cells and record.id not in graphs:
             continue
-        if library.holds(conn, record.resource, UUID(record.id)) or library.find_by_name(
+        if library.resolved(conn, record.resource, UUID(record.id)) or library.find_by_name(
             conn, record.resource, record.name
         ):
             continue

@@ -19,9 +19,11 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.columns import is_bare_material, recognise, substitute_column
+from pipelines.reading.columns import is_bare_material, recognise, substitute_column, units_of_rows
 from pipelines.reading.grammar import unit_in, word_roles
 from pipelines.reading.grid import (
+    VOLUME,
+    VOLUME_HALF,
     WEIGHT_HELPERS,
     WEIGHTS,
     Cells,
@@ -30,11 +32,12 @@ from pipelines.reading.grid import (
     ReadingRefused,
     Table,
     fields_of,
+    invalid_mapping,
     letter,
     refuse,
 )
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.values import read_values
+from pipelines.reading.values import market_parts, read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
@@ -133,6 +136,42 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
     if len(barcodes) != 1:
         return columns
     return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=header.table, exact=False), *columns]
+
+
+_BESIDE_UNITS: Final = frozenset({"sku_code", "name", "description", "gtin", "markets", "volume_year", "volume_half"})
+
+
+def split_units_of_lines(
+    columns: list[Column], header: Searched, constants: Sequence[Column]
+) -> tuple[list[Column], list[Column]]:
+    """Return the columns of a table, and those of units where each line is of a SKU and one market, if it has some.
+
+    So it is where a SKU has several lines, or no column says more of a SKU than its name: elsewhere a `Quantity` beside
+    a country may be something else. Weights beside a quantity are judged with it (`judge.py`). Raises `ReadingRefused`
+    where the mapping names such units and no market.
+    """
+    named, by_name = [c for c in columns if c.field == VOLUME and c.market is None], {c.name: c for c in columns}
+    if named and "markets" not in {*by_name, *(column.name for column in constants)}:
+        message = Message(
+            "The mapping is wrong: {name} is of the market that each row names, and no column is markets. Map it "
+            "too, or name the market: annual_volume_de.",
+            name=named[0].name,
+        )
+        raise invalid_mapping(message)
+    if named:
+        return columns, []
+    without = [column for column in columns if column.field != VOLUME_HALF]
+    if not by_name.keys() >= {"sku_code", "markets"} or any(
+        c.field == VOLUME or c.field.name in WEIGHTS or c.table == "component" for c in columns
+    ):
+        return without, []
+    codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
+    free = header.free([column.position for column in columns]).items()
+    units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
+    repeated = codes.n_unique() < len(codes) or by_name.keys() <= _BESIDE_UNITS
+    if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
+        return without, []
+    return columns, units
 
 
 def best_fitting(columns: Sequence[Column], header: Searched) -> Column | None:

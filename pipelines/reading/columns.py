@@ -37,10 +37,13 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, VOLUME_HALF, WEIGHTS, Column, Table, fields_of
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
+from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import Unfit, place
+from schemas.refusals import Refused
 from schemas.words import code_of, fold, headers, words
 
 Notes: TypeAlias = Sequence[tuple[str, ...]]
@@ -260,7 +263,7 @@ def field_column(name: str, table: Table) -> Column | None:
 
     A component's field may have `component_` before it, which distinguishes it from one of the SKU.
     """
-    own = recognise(name, 0, table)
+    own = recognise(name, 0, table) or (units_of_rows(name, 0) if table == "sku" else None)
     if own is not None and fold(name) in (fold(own.name), fold(f"component_{own.name}")):
         return own
     bare = name.removeprefix("component_")
@@ -274,6 +277,8 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
     if column is None:
         return None
     column = replace(column, position=position, header=header, exact=False, mapped=True)
+    if column.field == VOLUME and column.market is None and (of_rows := units_of_rows(header, position)) is not None:
+        return replace(of_rows, name=column.name, mapped=True, exact=False)
     if own is not None and own.name == column.name:
         return replace(column, factor=own.factor, per=own.per, has_unit=own.has_unit)
     if column.field.unit is None:
@@ -293,19 +298,44 @@ def _component_headers() -> dict[str, str]:
     return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
-def _volume(rest: Tokens, notes: Notes, header: str) -> Column | None:
-    """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`."""
+def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False) -> Column | None:
+    """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`.
+
+    With `of_rows` that of units whose market stands in each row.
+    """
     field = VOLUME
     volume = _Placed()
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
-    if volume.market is None or said.other or (volume.half and volume.market != "GB"):
+    if (volume.market is None) != of_rows or said.other or (volume.half and volume.market not in ("GB", None)):
         return None
-    parts = [field.name, volume.market.lower().replace("-", "_"), *([str(volume.year)] if volume.year else [])]
+    market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
+    parts = [field.name, *market, *([str(volume.year)] if volume.year else [])]
     own = "_".join([*parts, *([f"h{volume.half}"] if volume.half else [])])
     column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
     unknown = " ".join((*volume.twice, *said.unknown)) or None
     return replace(column, market=volume.market, year=volume.year, half=volume.half, open=unknown)
+
+
+def units_of_rows(header: str, position: int) -> Column | None:
+    """Return the column of units of the market that each row names: `Menge`, `Absatz 2026`; None for other headers."""
+    listed = headers("placed").keys() | {key for key, name in headers("sku").items() if name == VOLUME.name}
+    for main, notes in divided(header) if len(header) < LONGEST_HEADER else ():
+        for key, start, end in _runs(main):
+            column = _volume((*main[:start], *main[end:]), notes, header, of_rows=True) if key in listed else None
+            if column is not None and column.open is None:
+                return replace(column, position=position)
+    return None
+
+
+def period_of(text: str) -> tuple[int | None, int]:
+    """Return the year and the half that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`. Raise `Refused`."""
+    said = _Placed()
+    left = tuple(said.left_of(tokens_of(text)))
+    if left in ((), ("0",), ("1",), ("2",)) and said.market is None and not said.twice and not (left and said.half):
+        return said.year, said.half or int(left[0] if left else 0)
+    message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
+    raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])
 
 
 def _market_in_year(header: str, table: Table) -> Column | None:

@@ -237,12 +237,13 @@ def import_fields(group: str) -> tuple[Field, ...]:
 SUBSTANCE_DETAILS: Final = import_fields("detail")
 """The keys of a substance entry, side by side."""
 [VOLUME_YEAR] = import_fields("year")
+[VOLUME_HALF] = import_fields("half")
 WEIGHT_HELPERS: Final = import_fields("weight")
 WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
 """Names of the fields that a column of units applies to."""
 SUPPLIER: Final = next(field for field in COMPONENT_FIELDS if field.name == "supplier_id")
 """A SKU has no supplier, its parts have: a row's supplier is that of each part of the row that names none."""
-SKU_HELPERS: Final = (VOLUME_YEAR, *WEIGHT_HELPERS, SUPPLIER)
+SKU_HELPERS: Final = (VOLUME_YEAR, VOLUME_HALF, *WEIGHT_HELPERS, SUPPLIER)
 PART_HELPERS: Final = (*WEIGHT_HELPERS, *import_fields("part"))
 """Columns that only qualify another column. They are read and published, and never stored."""
 

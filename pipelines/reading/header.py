@@ -23,6 +23,7 @@ from pipelines.reading.column_values import (
     form_refusal,
     issue_of_several,
     issues_of_missing,
+    split_units_of_lines,
     unknown_weights,
     watched_columns,
     with_code,
@@ -454,6 +455,8 @@ def _needed_columns(
         columns += unknown_weights(columns, header)
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
+        own, units = split_units_of_lines(columns, header, mapped.constants)
+        columns = [*own, *_best_of_each_field(units, header, issues)]
         _check_component_type(columns, mapped)
     names = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in names]

@@ -22,6 +22,9 @@ from pipelines.reading.grid import (
     CLEARED,
     LINES_OF_SHEET,
     SUPPLIER,
+    VOLUME,
+    VOLUME_HALF,
+    VOLUME_YEAR,
     WEIGHT_HELPERS,
     Column,
     LineFault,
@@ -170,6 +173,30 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     cells = [pl.when(~repeated).then(pl.col(name)) for name in sorted(cleared & set(sheet.table.columns))]
     table = sheet.table.with_columns(*cells, grouped=repeated)
     return _split(replace(sheet, table=table), [c for c in sheet.columns if not _is_of_parts(c)], of_lines)
+
+
+_OF_UNITS: Final = ("markets", VOLUME_YEAR.name, VOLUME_HALF.name)
+
+
+def split_units(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
+    """Return the SKUs, and their units where each line names the market of its own; None where no line does.
+
+    A line without code and name belongs to the SKU above it. Units are not read while their markets are asked about.
+    """
+    units = [column for column in sheet.columns if column.field == VOLUME and column.market is None]
+    if not units:
+        return sheet, None
+    table = sheet.table.with_columns(as_codes(pl.col("sku_code")))
+    keys: list[str] = [name for name in ("sku_code", "name") if name in table.columns]
+    table = _fill_codes(table, units[0].name, keys=keys).with_columns(grouped=pl.col("sku_code").is_not_null())
+    of_units = [column for column in sheet.columns if column in units or column.name in _OF_UNITS]
+    own = [column for column in sheet.columns if column not in of_units]
+    whole = replace(sheet, table=table)
+    lines = whole.select([_key(own), *of_units], table["grouped"])
+    if not any(column.name == "markets" for column in of_units):
+        return _split(whole.without([column.name for column in of_units]), own, lines)[0], None
+    skus, with_faults = _split(whole, own, lines)
+    return skus, replace(with_faults, columns=lines.columns)
 
 
 def with_codes_filled(parts: Sheet) -> Sheet:

@@ -16,11 +16,15 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.cells import TypedSheet, type_sheet
+from pipelines.reading.columns import period_of
 from pipelines.reading.grid import (
+    FAULTS,
     LINES_OF_SHEET,
     PART_HELPERS,
     SKU_HELPERS,
     SUPPLIER,
+    VOLUME,
+    VOLUME_HALF,
     VOLUME_YEAR,
     WEIGHT_HELPERS,
     Column,
@@ -32,7 +36,9 @@ from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
 from pipelines.writing.json_fields import COLUMNS, PARTS, served_market
+from schemas.issues import Issue
 from schemas.messages import Message, from_json, stored_template, to_json
+from schemas.refusals import Refused
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 ERRORS: Final = pl.Schema(
@@ -83,10 +89,16 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
         main = main.with_faults("sku_code", faults_where(taken, "duplicate_sku_code", _TAKEN))
     main = _with_repeat_faults(main)
     main, volumes = _with_volumes(main, default_year, served_markets)
+    units = None if upload.units is None else type_sheet(upload.units)
+    units, of_skus = (None, {}) if units is None else _units_of_skus(units, default_year, served_markets)
     graphs = _NO_GRAPHS if upload.parts is None else _read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     long = upload.source["layout"] == "long"  # only there a line that could not be read can have others of its SKU
     unread = {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None} if long else set[str]()
+    if units is not None:
+        unread |= {fault.sku_code for fault in units.sheet.faults if fault.sku_code is not None}
+        unread |= set(units.values["sku_code"].gather(units.faults["at"].unique()).drop_nulls())
+        volumes = pl.Series([of_skus.get(of_row) for of_row in code], dtype=pl.String)
     bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(graphs.faulty | unread)).fill_null(value=False)
     columns = [column for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[column.name].alias(column.name) for column in columns])
@@ -101,8 +113,8 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     codes = set(code.drop_nulls())
     without_row = sum(fault.sku_code not in unread & codes for fault in main.sheet.faults)
     rejected = int(bad.sum()) + without_row + len(graphs.faulty - codes) + graphs.nameless
-    errors = pl.concat([_error_rows(typed) for typed in (main, graphs.typed) if typed is not None])
-    if upload.parts is not None and upload.parts.name == upload.main.name:
+    errors = pl.concat([_error_rows(typed) for typed in (main, units, graphs.typed) if typed is not None])
+    if units is not None or (upload.parts is not None and upload.parts.name == upload.main.name):
         errors = errors.sort("line", maintain_order=True)
     errors = errors.with_columns(pl.col("line") % LINES_OF_SHEET)
     return TypedRows(values, presence, errors, rejected, _unnamed(main))
@@ -176,6 +188,72 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
         ordered_texts = [None if text is None else sort(json.loads(text)) for text in texts]
         texts = pl.Series(texts.name, ordered_texts, dtype=pl.String)
     return main, texts
+
+
+def _units_of_skus(lines: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, dict[str, str]]:
+    """Return lines of units with their faults, and the volumes of each SKU as JSON text, keys in order.
+
+    Each line names one market that the catalogue serves, and its year in a column's header or a cell. The same market,
+    year and half of a SKU with other units is the fault `duplicate_row` of the later line.
+    """
+    lines = replace(lines, faults=lines.faults.filter(pl.col("name") != "sku_code"))  # those of `main`
+    none = [None] * lines.sheet.table.height
+    codes, markets = lines.values["sku_code"].to_list(), lines.values["markets"].to_list()
+    years, halves = (lines.values.get(field.name, none) for field in (VOLUME_YEAR, VOLUME_HALF))
+    faults: dict[str, list[tuple[int, str, str]]] = {}
+    seen: dict[tuple[str, str], tuple[int | None, int]] = {}
+    faulty = set(lines.faults["at"])
+    for column in (column for column in lines.sheet.columns if column.field == VOLUME):
+        units, is_sent = lines.values[column.name], lines.presence[column.name]
+        for at in is_sent.arg_true():
+            if codes[at] is None or at in faulty:
+                continue
+            try:
+                key = _volume_key(column, markets[at], (years[at], halves[at]), default_year, served_markets)
+            except Refused as refused:
+                [issue] = refused.issues
+                faults.setdefault(str(issue.field), []).append((at, issue.code, to_json(issue.message)))
+                continue
+            line = lines.sheet.table["line"][at]
+            before, first = seen.setdefault((codes[at], key), (units[at], line))
+            if before != units[at]:
+                message = Message(
+                    "Line {line} gives other units of this SKU for the same market and period; send them once.",
+                    line=first,
+                )
+                faults.setdefault(column.name, []).append((at, "duplicate_row", to_json(message)))
+    for name, of_column in faults.items():
+        lines = lines.with_faults(name, pl.DataFrame(of_column, schema=FAULTS, orient="row"))
+    volumes: dict[str, dict[str, int | None]] = {}
+    for (code, key), (number, _) in seen.items():
+        volumes.setdefault(code, {})[key] = number
+    return lines, {code: json.dumps(of, sort_keys=True, separators=(",", ":")) for code, of in volumes.items()}
+
+
+def _volume_key(
+    column: Column, markets: str | None, said: tuple[int | None, str | None], default_year: int, served: Set[str]
+) -> str:
+    """Return market, year and half of the units in a cell, as volumes name them; `said` are year and half of its line.
+
+    Raise `Refused` with the column.
+    """
+    named = [code for code in (markets or "").strip("{}").split(",") if code]
+    if len(named) != 1:
+        message = Message("Name one market beside the units.")
+        raise Refused([Issue("invalid_format" if named else "required", message, "markets")])
+    if (market := served_market(named[0], served)) is None:
+        message = Message(
+            "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=named[0]
+        )
+        raise Refused([Issue("unknown_market", message, "markets")])
+    period = period_of(said[1] or "")
+    years, halves = {column.year, said[0], period[0]} - {None}, {column.half, period[1]} - {0}
+    if len(years) > 1 or len(halves) > 1:
+        raise Refused([Issue("invalid_format", Message("The line names several periods; name one."), column.name)])
+    if halves and market != "GB":
+        sentence = Message("Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market)
+        raise Refused([Issue("out_of_range", sentence, VOLUME_HALF.name if period[1] else column.name)])
+    return f"{market}/{next(iter(years), default_year)}/{next(iter(halves), 0)}"
 
 
 def _volume_members(column: Column, values: pl.Series, presence: pl.Series, years: pl.Series) -> pl.Series:

@@ -45,6 +45,7 @@ from pipelines.reading.judge import judge_columns, without_asked, without_doubtf
 from pipelines.reading.layouts import (
     lines_are_parts,
     split_layout,
+    split_units,
     with_codes_filled,
     with_details,
     with_families,
@@ -348,6 +349,7 @@ def _hidden_places(book: Workbook, parts: Sequence[SheetPart], sheet: Sheet) -> 
 class Upload:
     """A file that can be imported: `source` is its published description, `main` and `parts` are its tables.
 
+    `units` has lines of units where each names the market of its own; their columns are published with those of `main`.
     `rows` are the data lines of the main sheet, those that could not be read included.
     """
 
@@ -355,6 +357,7 @@ class Upload:
     main: Sheet
     parts: Sheet | None
     rows: int
+    units: Sheet | None = None
 
     @property
     def table(self) -> pl.DataFrame:
@@ -371,13 +374,14 @@ class Upload:
 
         That is a line of JSON about the tables, then the tables as Parquet.
         """
-        sheets = [self.main] if self.parts is None else [self.main, self.parts]
+        sheets = [sheet for sheet in (self.main, self.parts, self.units) if sheet is not None]
         frames: list[bytes] = []
         for frame in (frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None):
             buffer = io.BytesIO()
             frame.write_parquet(buffer, compression="lz4", statistics=False)
             frames.append(buffer.getvalue())
         about = {"source": self.source, "rows": self.rows, "sheets": [_described(sheet) for sheet in sheets]}
+        about["units"] = self.units is not None
         about["sizes"] = [len(frame) for frame in frames]
         return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
 
@@ -390,7 +394,8 @@ class Upload:
             frames.append(pl.read_parquet(io.BytesIO(rest[start : start + size])))
             start += size
         [main, *parts] = [_sheet(of_sheet, frames) for of_sheet in about["sheets"]]
-        return cls(about["source"], main, parts[0] if parts else None, about["rows"])
+        units = parts.pop() if about.get("units") else None
+        return cls(about["source"], main, parts[0] if parts else None, about["rows"], units)
 
 
 def _described(sheet: Sheet) -> JsonObject:
@@ -417,7 +422,7 @@ def _sheet(about: JsonObject, frames: list[pl.DataFrame]) -> Sheet:
     """Return a table from what `_described` says; its cells are the next of the frames."""
     columns: list[Column] = []
     for of_column in about["columns"]:
-        field = VOLUME if of_column["market"] else fields_of(of_column["table"])[of_column["field"]]
+        field = VOLUME if of_column["field"] == VOLUME.name else fields_of(of_column["table"])[of_column["field"]]
         factors = {name: Decimal(of_column[name]) for name in ("factor", "per")}
         fixed, names = tuple((name, value) for name, value in of_column["fixed"]), tuple(of_column["names"])
         columns.append(Column(**{**of_column, **factors, "field": field, "fixed": fixed, "names": names}))
@@ -516,7 +521,10 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     readings = readings_of(before, main, *(() if separate or parts is None else (parts,)))
     if separate and before_parts is not None and parts is not None:
         readings = [*readings, *readings_of(before_parts, parts)][:MOST]
-    dated = any(column.market and column.year is None for column in main.columns)
+    dated = any(column.field == VOLUME and column.year is None for column in main.columns)
+    published = main.published()
+    main, units = split_units(main)
+    published = published if units is not None else main.published()
     skipped: list[SkippedLine] = []
     for line, reason in main.skipped:
         skipped.append({"line": own_line(line), "reason": reason})
@@ -525,7 +533,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     source: ImportSource = {
         **NOTHING_READ,
         **about,
-        **main.published(),
+        **published,
         "components": None if parts is None else parts.published(),
         "layout": layout,
         "skipped": skipped,
@@ -535,7 +543,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     }
     if main.sheets:
         source["sheets"] = [{"sheet": name, "header_row": row} for name, row in main.sheets]
-    return Upload(source, main, parts, lines)
+    return Upload(source, main, parts, lines, units)
 
 
 @dataclass(frozen=True, slots=True)

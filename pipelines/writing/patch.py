@@ -161,7 +161,10 @@ class _Mention:
 
 
 def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
-    """Return the patch with markets as the catalogue serves them, its library components, and the faults."""
+    """Return the patch with markets as the catalogue serves them, its library components, and the faults.
+
+    An id of a record that was merged into another one becomes that one's.
+    """
     mentions = list(_mentions(patch))
     ids_by_table: dict[str, set[str]] = defaultdict(set)
     for mention in mentions:
@@ -177,7 +180,22 @@ def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIss
         for m in mentions
         if m.id not in records[m.table]
     ]
+    kept = {m.id: str(dict(records[m.table][m.id])["id"]) for m in mentions if m.id in records[m.table]}
+    patch = _renamed(patch, {named: record_id for named, record_id in kept.items() if named != record_id})
     return _fold_markets(conn, patch), records.get("library_components", {}), issues
+
+
+def _renamed(patch: Patch, ids: Mapping[str, str]) -> Patch:
+    columns = [name for name in (*_REFERENCES, "components") if ids and name in patch.values]
+    values = {name: [of_kept(text, ids) for text in patch.values[name]] for name in columns}
+    return Patch(patch.values.with_columns(values), patch.presence) if values else patch
+
+
+def of_kept(text: str | None, ids: Mapping[str, str]) -> str | None:
+    """Return an id, or the JSON of lines, with the ids of records that stay in place of those merged into them."""
+    for named, kept in ids.items() if text else ():
+        text = text and text.replace(named, kept)
+    return text
 
 
 def _mentions(patch: Patch) -> Iterable[_Mention]:

@@ -410,7 +410,7 @@ ChangedFieldsInput: type[Strict] = model_of(
 
 
 class SkuChangesInput(Strict):
-    """A change of many SKUs: what is set, and of which; without `ids` of those that the filters leave."""
+    """A change of many SKUs: what is set, and of which: of `ids`, of those that the filters leave, or of `all`."""
 
     fields: Annotated[
         ChangedFieldsInput,  # type: ignore[valid-type]  # made of the field table
@@ -421,6 +421,9 @@ class SkuChangesInput(Strict):
         | None,
         PydanticField(description=f"The SKUs to change, 1 to {MAX_CHANGED}. Not beside a filter."),
     ] = None
+    all: Annotated[
+        bool, PydanticField(description="True for every SKU of the company; not beside ids or a filter.")
+    ] = False
     dry_run: bool = False
 
 

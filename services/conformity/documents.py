@@ -8,7 +8,7 @@
 A draft is an entry of the review queue (`services.review`). Everything happens in the caller's transaction.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, NamedTuple, cast
@@ -28,6 +28,7 @@ from services.review import decide, entries
 from services.review.compare import conflict
 from services.skus import detail
 from warehouse import conformity as declarations
+from warehouse import review
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
@@ -157,6 +158,67 @@ def would_issue(conn: Connection, actor: Actor, entry: Entry, fields: Mapping[st
         "updated_at": actor.now,
     }
     return cast(Doc, dict.fromkeys(Doc.__annotations__) | of_draft)
+
+
+MOST_AT_ONCE: Final = 20
+"""The most drafts that are issued together with one: each has its PDFs made."""
+_LOOKED_AT: Final = 200
+"""How many waiting drafts are looked at for those like one."""
+
+
+def alike(conn: Connection, entry: Entry) -> list[Entry]:
+    """Return the other waiting drafts that differ from one in nothing that matters, at most `MOST_AT_ONCE`.
+
+    What may differ are the number, and code, name and GTIN of the item.
+    """
+    if (
+        entry.kind != KIND
+        or "draft" not in entry.payload
+        or drafts.is_outdated(drafts.Draft.from_stored(entry.payload["draft"]))
+    ):
+        return []
+    waiting, _ = review.doc_drafts(conn, limit=_LOOKED_AT)
+    content = _content(entry)
+    others = (other for other in waiting if other.id != entry.id and "draft" in other.payload)
+    return [other for other in others if _content(other) == content][:MOST_AT_ONCE]
+
+
+def _content(entry: Entry) -> tuple[object, ...]:
+    """Return what a draft says, without what is the item's own."""
+    draft = drafts.Draft.from_stored(entry.payload["draft"])
+    words = conformity.load_texts(draft.lang) if draft.lang in conformity.offered_languages() else {}
+    own = tuple(f"{words[name]}: " for name in ("sku_code", "name", "gtin") if name in words)
+    points = [
+        (point.heading, [line for line in point.lines if not line.startswith(own)], point.notes)
+        for point in draft.points
+        if point.key not in ("number", "identification")
+    ]
+    return draft.lang, points, entry.payload.get(issuing.AGAINST), sorted(entry.payload.get("translations", ()))
+
+
+def issue_alike(
+    conn: Connection,
+    actor: Actor,
+    entry: Entry,
+    chosen: Collection[str],
+    fields: Mapping[str, str],
+    *,
+    rulesets: Rulesets,
+    reason: str | None = None,
+) -> None:
+    """Issue the chosen drafts of those that are `alike`, by their ids, with the same fields.
+
+    Raises `Refused` where one of them cannot be issued, naming its item, or is none of them: then none is.
+    """
+    others = {str(other.id): other for other in alike(conn, entry)}
+    for entry_id in dict.fromkeys(chosen):
+        if (other := others.get(entry_id)) is None:
+            raise conflict(Message("A draft that you chose is no longer like this one. Look at them again."))
+        try:
+            issue(conn, actor, other.id, fields, rulesets=rulesets, reason=reason)
+        except Refused as refused:
+            sentence = Message("The draft for {sku_code} cannot be issued with this.", sku_code=other.sku_code or "–")
+            raise conflict(sentence, refused.issues) from None
 
 
 def withdraw(conn: Connection, actor: Actor, doc_id: UUID, *, reason: str, dry_run: bool = False) -> Doc:

@@ -349,10 +349,24 @@ def _is_printable(text: str) -> bool:
 
 
 def _compile(draft: Draft) -> bytes:
+    return typeset(_TEMPLATE, "draft", draft.as_dict())
+
+
+def printable(text: str) -> str:
+    """Return a text without the characters that no font has."""
+    without = set[str]() if _is_printable(text) else set(_each_without_font("".join(dict.fromkeys(text))))
+    return "".join(letter for letter in text if letter not in without)
+
+
+def typeset(template: Path, name: str, content: JsonMapping) -> bytes:
+    """Return the tagged PDF of a template, which reads its content from the input of this name.
+
+    Raises `typst.TypstError` where no font has a character.
+    """
     made = typst.compile(
-        _TEMPLATE.read_bytes(),
+        template.read_bytes(),
         format="pdf",
-        sys_inputs={"draft": orjson.dumps(draft.as_dict()).decode()},
+        sys_inputs={name: orjson.dumps(content).decode()},
         font_paths=_fonts(),
         ignore_system_fonts=True,
         pdf_standards=_STANDARD,

@@ -22,9 +22,11 @@ from schemas.messages import Message
 from schemas.refusals import Refused
 from services.conformity import drafts
 from services.review.compare import conflict
+from services.review.entries import load_entry
 from services.skus import detail as detail_skus
 from warehouse import conformity as declarations
 from warehouse.audit import ledger
+from warehouse.companies import profiles
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
@@ -71,6 +73,44 @@ def verdict_of(conn: Connection, actor: Actor, entry: Entry, *, on: date, rulese
     if not verdict.against and entry.payload.get(AGAINST):
         return verdict._replace(against=[Issue("regulator_rule", _OUTDATED)])
     return verdict
+
+
+_ISOLATES: Final = str.maketrans("", "", "\u2068\u2069")
+"""What `schemas.texts.isolated` puts around a text in another direction."""
+
+
+def suggestions(conn: Connection, entry: Entry) -> dict[str, str]:
+    """Return what the form of a draft is filled in with: what the declaration that it renews stated, else the profile.
+
+    Of a point it is what a person wrote there; what the records say of it stands in the draft.
+    """
+    profile = profiles.read(conn)
+    stated = {
+        f"{POINT}manufacturer": profile["address"],
+        f"{POINT}standards": profile["standards"],
+        "signatory": profile["signatory"],
+        "function": profile["function"],
+        "place": profile["place"],
+    }
+    renews = entry.payload.get("renews")
+    former = declarations.of_doc(conn, UUID(renews)) if renews else None
+    if former is not None:
+        stated |= _statements_of(load_entry(conn, former.entry_id), drafts.Draft.from_stored(former.content))
+    return {name: text for name, text in stated.items() if text}
+
+
+def _statements_of(entry: Entry, issued: drafts.Draft) -> dict[str, str]:
+    """Return what a person filled in when a draft was issued, by the names of the form."""
+    drawn = {point["key"]: point["lines"] for point in entry.payload.get("draft", {}).get("points", ())}
+    lines = {point.key: [line.translate(_ISOLATES) for line in point.lines] for point in issued.points}
+    stated = {
+        f"{POINT}{key}": "\n".join(line for line in lines[key] if line not in drawn[key])
+        for key in lines.keys() & drawn.keys() - {drafts.SIGNATURE}
+    }
+    on_behalf_of, place, signatory, *_ = [*lines.get(drafts.SIGNATURE, []), "", "", ""]
+    name, _, function = signatory.partition(": ")[2].partition(", ")
+    where = place.partition(": ")[2].rpartition(", ")[0]
+    return stated | {"on_behalf_of": on_behalf_of, "place": where, "signatory": name, "function": function}
 
 
 class Completed(NamedTuple):

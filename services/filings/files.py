@@ -12,14 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final  # Any: rows of figures, as polars yields them
+from typing import Any, Final, NamedTuple  # Any: rows of figures, as polars yields them
 from uuid import UUID
 
 import orjson
 import polars as pl
 
 from compliance.filings import document as document_filings
-from compliance.filings.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.filings.document import (
+    ARCHIVED,
+    MISSING_COLUMNS,
+    TONNES_COLUMNS,
+    UNCOUNTED_COLUMNS,
+    CategoryScope,
+)
 from compliance.filings.uk.rows import DRINKS, RATINGS, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, codes, columns
 from compliance.rollup.parts import SKU_COLUMNS
@@ -124,13 +130,16 @@ class DeclarationRequest:
 class Bundle:
     """`files` in the order in which they take their names, the declaration last; `record` sums them up.
 
-    `figures` are the codes of the declaration's figures, `uncounted` the rows of the SKUs that it does not count.
+    `figures` are the codes of the declaration's figures, `uncounted` the rows of the SKUs that it does not count;
+    `scopes` its categories, or `rows` the cells of the UK file.
     """
 
     files: Mapping[Path, bytes]
     record: Mapping[str, object]
     figures: Sequence[str]
     uncounted: Sequence[Mapping[str, Any]] = ()
+    scopes: Sequence[CategoryScope] = ()
+    rows: Sequence[Mapping[str, str]] = ()
 
 
 def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
@@ -155,7 +164,8 @@ def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
         missing = {companion_path(request.out, MISSING): csv_of(MISSING_COLUMNS, content["scope_missing"])}
         files = missing | _with_companions(inputs, request, data, content["uncounted"], sums)
     codes = [row["category_code"] for row in content["tonnes"]]
-    return Bundle(files, _record(inputs, request, files, sums), codes, content["uncounted"])
+    scopes = document_filings.category_scopes(year_figures, request.market, request.year, request.half)
+    return Bundle(files, _record(inputs, request, files, sums), codes, content["uncounted"], scopes)
 
 
 def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements) -> Bundle:
@@ -174,7 +184,7 @@ def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements)
     }
     files = _with_companions(inputs, request, _csv(columns(), (row.values() for row in file.rows)), uncounted, sums)
     materials = sorted({row["packaging_material"] for row in file.rows})
-    return Bundle(files, _record(inputs, request, files, sums), materials, uncounted)
+    return Bundle(files, _record(inputs, request, files, sums), materials, uncounted, rows=file.rows)
 
 
 def left_out_files(request: DeclarationRequest, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
@@ -397,3 +407,56 @@ def _open(record: Sku, scheme: Scheme, inputs: Inputs) -> Iterator[Mapping[str, 
             "component_type": types.get(fact["component_id"]),
             "could_become": "; ".join(fact["could_become"]),
         }
+
+
+class RatedPart(NamedTuple):
+    """A part for which the UK file asks a rating, and the one that the tables propose; None where a fact is missing.
+
+    A proposal is unverified where a row that leads to it rests on memory.
+    """
+
+    sku_code: str
+    name: str
+    component_type: str
+    rating: str | None
+    is_unverified: bool
+
+
+class Questions(NamedTuple):
+    """What the UK file asks its producer: ratings of parts, and which SKUs are drinks containers, by code and name.
+
+    Parts for which nothing is proposed come first, then those with a proposal that is unverified.
+    """
+
+    parts: Sequence[RatedPart] = ()
+    drinks: Sequence[tuple[str, str]] = ()
+
+
+def producer_questions(inputs: Inputs, statements: Statements, connection: Connection) -> Questions:
+    """Return what the file of a period asks; of parts whose SKU waits for its answer about drinks nothing yet."""
+    unrated = statements._replace(ratings=statements.ratings.clear())
+    try:
+        uncounted = pl.concat([lines.uncounted for _, lines in filings.uk_lines(inputs, unrated)])
+    except FileRefused:
+        return Questions()
+    parts = uncounted.filter(pl.col("reason") == "rating_missing").explode("fields")
+    kinds = parts.group_by("sku_code").agg(pl.col("fields").str.strip_prefix("ram:")).sort("sku_code").rows()
+    undecided = uncounted.filter(pl.col("reason") == "drinks_container_undecided")["sku_code"]
+    drinks = sorted({*undecided, *statements.drinks["sku_code"]})
+    wanted_codes = sorted({*drinks, *(code for code, _ in kinds)})
+    records = {row["sku_code"]: detail.record(row) for row in stored_skus.of_codes(connection, wanted_codes)}
+    scheme = rating.of_market(MARKET, statements.year)
+    rated = [
+        part for code, types in kinds if code in records for part in _rated_parts(records[code], types, scheme, inputs)
+    ]
+    rated.sort(key=lambda part: (part.rating is not None, not part.is_unverified))
+    return Questions(rated, [(code, records[code]["name"]) for code in drinks if code in records])
+
+
+def _rated_parts(record: Sku, types: Iterable[str], scheme: Scheme | None, inputs: Inputs) -> Iterator[RatedPart]:
+    rated = settling.part_ratings(record, scheme, inputs.rules) if scheme else []
+    proposed = {part.component_type: part for part in rated}
+    for component_type in dict.fromkeys(types):
+        part = proposed.get(component_type)
+        code, is_unverified = (part.code, part.is_unverified) if part else (None, False)
+        yield RatedPart(record["sku_code"], record["name"], component_type, code, is_unverified)

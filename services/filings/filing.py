@@ -6,31 +6,39 @@ and `keep`, in this order.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 import polars as pl
 from uuid_utils import uuid7
 
-from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
+from compliance.filings.document import CategoryScope
 from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Filing, Inputs, declared_market
 from schemas.actors import Actor
-from schemas.filings import UK_FORMAT, Declaration, DeclarationInput, UkProducer
+from schemas.filings import (
+    MAX_STATEMENTS,
+    UK_FORMAT,
+    Declaration,
+    DeclarationInput,
+    StatedDrinks,
+    StatedRating,
+    UkProducer,
+)
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, instant_text
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from services.filings import files
-from services.filings.files import MISSING, UNCOUNTED, DeclarationRequest, companion_path
+from services.filings.files import MISSING, UNCOUNTED, DeclarationRequest, Questions, companion_path
 from warehouse import filings
 from warehouse.audit import ledger
 from warehouse.companies import queries as companies
@@ -80,6 +88,8 @@ class Made:
     record: JsonMapping
     content: Content
     uncounted: Sequence[JsonMapping]
+    scopes: Sequence[CategoryScope]
+    rows: Sequence[Mapping[str, str]]
 
 
 def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets) -> Prepared:
@@ -166,7 +176,55 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
             "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
         )
         raise Refused([Issue("not_declarable", message, "sha256")])
-    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
+    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED], made.scopes, made.rows)
+
+
+def questions(conn: Connection, inputs: Inputs, wanted: DeclarationInput) -> Questions:
+    """Return what the UK file asks its producer beside what is stated; nothing of another form."""
+    return files.producer_questions(inputs, _statements(wanted), conn) if wanted.uk else Questions()
+
+
+Stated = tuple[Mapping[tuple[str, str], str], Mapping[str, bool]]
+"""Ratings by SKU code and component type, and by SKU code whether it is a drinks container."""
+
+
+def earlier_statements(conn: Connection, corrects: str | None) -> Stated:
+    """Return what the producer stated in a declaration, or in its newest correction."""
+    first = filings.by_id(conn, UUID(corrects)) if corrects else None
+    if first is None:
+        return {}, {}
+    newest = first["corrected_by"][-1] if first["corrected_by"] else first["id"]
+    ratings, drinks = filings.statements_of(conn, newest)
+    return (
+        {(row["sku_code"], row["component_type"]): row["rating"] for row in ratings},
+        {row["sku_code"]: row["drinks_container"] for row in drinks},
+    )
+
+
+def complete(wanted: DeclarationInput, before: Stated, *, left_open: Collection[tuple[str, str]]) -> DeclarationInput:
+    """Return the wanted declaration with what `before` states and it does not; `left_open` are parts without a rating.
+
+    Raise `Refused` for more ratings than a declaration may have.
+    """
+    if wanted.uk is None:
+        return wanted
+    ratings = {(row.sku_code, row.component_type) for row in wanted.uk.ratings}
+    answers = {row.sku_code for row in wanted.uk.drinks}
+    more = [
+        StatedRating(sku_code=code, component_type=kind, rating=value)
+        for (code, kind), value in before[0].items()
+        if (code, kind) not in ratings and (code, kind) not in left_open
+    ]
+    drinks = [
+        StatedDrinks(sku_code=code, drinks_container=answer)
+        for code, answer in before[1].items()
+        if code not in answers
+    ]
+    if len(ratings) + len(more) > MAX_STATEMENTS:
+        message = Message("A declaration has at most {most} ratings.", most=MAX_STATEMENTS)
+        raise Refused([Issue("not_declarable", message, "uk.ratings")])
+    stated = {"ratings": [*wanted.uk.ratings, *more], "drinks": [*wanted.uk.drinks, *drinks]}
+    return wanted.model_copy(update={"uk": wanted.uk.model_copy(update=stated)})
 
 
 def keep(conn: Connection, actor: Actor, made: Made) -> UUID:
@@ -240,10 +298,10 @@ def _statements(wanted: DeclarationInput) -> Statements:
     assert uk is not None, "the UK file has its producer"
     producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
     rated = dict.fromkeys((rating.sku_code, rating.component_type, rating.rating) for rating in uk.ratings)
-    answered = dict.fromkeys((drink.sku_code, drink.drinks_container) for drink in uk.drinks)
+    answers = dict.fromkeys((drink.sku_code, drink.drinks_container) for drink in uk.drinks)
     ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
     return Statements(
-        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
+        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answers), schema=DRINKS, orient="row")
     )
 
 
@@ -273,106 +331,3 @@ def _left_out(refused: FileRefused) -> Iterator[Issue]:
 
 def _producer(uk: UkProducer | None) -> dict[str, str] | None:
     return None if uk is None else {name: getattr(uk, name) for name in _PRODUCER}
-
-
-HALF_RHYTHM: Final = "half-yearly"
-_SECOND_HALF_BEGINS: Final = 7
-
-State = Literal["overdue", "open", "coming", "kept"]
-"""Overdue where each day that a source states has passed; open where the period has ended, coming where it has not."""
-_ORDER: Final[tuple[State, ...]] = ("overdue", "open", "coming", "kept")
-
-
-class Due(NamedTuple):
-    """A period of a market; `rhythms` is empty where the tables have none, `kept` the newest declaration of it."""
-
-    market: str
-    year: int
-    half: int
-    rhythms: tuple[str, ...]
-    kept: UUID | None
-    source_url: str | None
-    days: tuple["Day", ...]
-    state: State
-
-
-class Day(NamedTuple):
-    """A day that a source states for a period."""
-
-    on: date
-    stated: DueDay
-
-    def has_passed(self, today: date) -> bool:
-        """Return whether the duty is late on a day."""
-        return self.on < today or (self.on == today and self.stated.bound == "before")
-
-
-def due(
-    entries: Mapping[str, Jurisdiction],
-    placed: Iterable[tuple[str, int]],
-    kept: Mapping[tuple[str, int, int], UUID],
-    today: date,
-) -> list[Due]:
-    """Return what is due of the markets and years with tonnes (`placed`): overdue first, each by its first day.
-
-    Of periods with a kept declaration only the last one is listed, of those that have not ended the running one.
-    """
-    years: dict[str, set[int]] = {}
-    for market, year in placed:
-        years.setdefault(market, set()).add(year)
-    rows = [
-        row
-        for market, of_market in years.items()
-        for row in _of_market(entries.get(market), market, of_market, kept, today)
-    ]
-
-    def order(row: Due) -> tuple[int, date, str, int, int]:
-        first_day = row.days[0].on if row.days else date.max
-        return _ORDER.index(row.state), first_day, row.market, -row.year, -row.half
-
-    return sorted(rows, key=order)
-
-
-def _of_market(
-    entry: Jurisdiction | None,
-    market: str,
-    years: Collection[int],
-    kept: Mapping[tuple[str, int, int], UUID],
-    today: date,
-) -> Iterator[Due]:
-    rhythms = entry.reporting_period if entry else ()
-    by_half = tuple(rhythm for rhythm in rhythms if rhythm == HALF_RHYTHM and market in HALF_YEARLY)
-    by_year = tuple(rhythm for rhythm in rhythms if rhythm not in by_half)
-    source = entry.source_url if entry else None
-    for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
-        if not of_rhythm and (halves == (1, 2) or by_half):
-            continue
-        comes = {today.year} if today.year - 1 in years else set()  # the report of a market that had tonnes last year
-        reported = sorted({year for year in years if year <= today.year} | comes)
-        periods = [(year, half) for year in reported for half in halves]
-        last_kept = max((period for period in periods if (market, *period) in kept), default=None)
-        running = next((period for period in sorted(periods) if not _has_ended(*period, today)), None)
-        for year, half in periods:
-            declaration = kept.get((market, year, half))
-            stated = (
-                due_day
-                for due_day in due_days().get(market, ())
-                if due_day.half == half and year >= (due_day.first_year or 0)
-            )
-            days = tuple(sorted((Day(due_day.after(year), due_day) for due_day in stated), key=lambda day: day.on))
-            own = [day for day in days if day.stated.duty not in OTHER_DUTIES]
-            state: State = "open"
-            if declaration is not None:
-                state = "kept"
-            elif not _has_ended(year, half, today):
-                state = "coming"
-            elif own and all(day.has_passed(today) for day in own):
-                state = "overdue"
-            if (state == "kept" and (year, half) != last_kept) or (state == "coming" and (year, half) != running):
-                continue
-            yield Due(market, year, half, of_rhythm, declaration, source, days, state)
-
-
-def _has_ended(year: int, half: int, today: date) -> bool:
-    """Return whether a year, or its half, is over."""
-    return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)

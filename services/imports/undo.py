@@ -13,12 +13,14 @@ from uuid import UUID
 
 from compliance.ruleset import RuleSet
 from pipelines.writing.merge import grade
+from pipelines.writing.patch import of_kept
 from pipelines.writing.refuse import judge, refuse
 from schemas.actors import Actor
 from schemas.imports.types import ImportUndoResult, UndoCounts, UndoKept
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused, require
+from warehouse import library
 from warehouse.audit import ledger
 from warehouse.imports import queries
 from warehouse.operate.sessions import Connection
@@ -38,6 +40,9 @@ def restore(
     the import that it first came from. With `dry_run` nothing is graded or stored, which no refusal waits for.
     """
     rows = earlier.versions(conn, [(sku_id, before) for sku_id, (_, before) in wanted.items()])
+    ids = library.merged(conn)
+    columns = ("brand_id", "manufacturing_site_id", "packing_site_id", "components") if ids else ()
+    rows = rows.with_columns({name: [of_kept(text, ids) for text in rows[name]] for name in columns})
     versions = [wanted[UUID(sku_id)][0] + 1 for sku_id in rows["id"]]
     added: dict[str, Column] = {name: [None] * len(rows) for name in DERIVED_COLUMNS}
     added |= {"row": list(range(len(rows))), "version": versions, "outcome": ["updated"] * len(rows)}

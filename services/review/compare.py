@@ -5,7 +5,7 @@ nothing is stored. Paths are the contract's: `components[0].substances.pfas.stat
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
@@ -195,9 +195,10 @@ class Comparison:
     """What accepting an entry would change.
 
     `version` is that of the compared SKU, None for a new one. `parts` are the component types of the graph after the
-    change and then of the lines that it takes away (`removed`), in the order of the paths. `asked` are the parts that
-    the entry is about, as they were asked about and as they are before the change. `refusal` is why the entry cannot be
-    accepted, followed by what the write path found.
+    change and then of the lines that it takes away (`removed`), in the order of the paths, `materials` what each is
+    made of: polymer or grade, else its family; none of a decision from before they were kept. `asked` are the parts
+    that the entry is about, as they were asked about and as they are before the change. `refusal` is why the entry
+    cannot be accepted, followed by what the write path found.
     """
 
     version: int | None
@@ -209,6 +210,7 @@ class Comparison:
     refusal: tuple[Issue, ...] = ()
     removed: tuple[Component, ...] = ()
     asked: tuple[AskedPart, ...] = ()
+    materials: Sequence[str] = ()
 
     @property
     def refused(self) -> str | None:
@@ -220,6 +222,7 @@ class Comparison:
         return {
             "changes": [change._asdict() for change in self.changes],
             "parts": self.parts,
+            "materials": list(self.materials),
             "asked": [part._asdict() for part in self.asked],
             **{name: graded and graded.as_dict() for name, graded in (("before", self.before), ("after", self.after))},
         }
@@ -230,7 +233,8 @@ class Comparison:
         before, after = (stored[name] and Graded.from_stored(stored[name]) for name in ("before", "after"))
         changes = [Change(**change) for change in stored["changes"]]
         entry_parts = tuple(AskedPart(**part) for part in stored.get("asked") or ())
-        return cls(None, changes, stored["parts"], before, after, [], asked=entry_parts)
+        materials = stored.get("materials", ())
+        return cls(None, changes, stored["parts"], before, after, [], asked=entry_parts, materials=materials)
 
 
 def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> Comparison:
@@ -257,11 +261,14 @@ def comparison_of(
     after = result.detail()
     kept = {line["id"] for line in after["components"]}
     removed = tuple(line for line in (before["components"] if before else ()) if line["id"] not in kept)
-    parts = [line["component_type"] for line in (*after["components"], *removed)]
+    lines = (*after["components"], *removed)
+    parts = [line["component_type"] for line in lines]
+    materials = [line["polymer_or_grade"] or line["material_family"] or "" for line in lines]
     changes = _changes(_placed_as(before, after, removed), after, _proposed_paths(entry, after))
     graded = (_grade_of(before), _grade_of(after))
     version = before["version"] if before else None
-    return Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=entry_parts)
+    comparison = Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=entry_parts)
+    return replace(comparison, materials=materials)
 
 
 def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> SkuDetail | None:
@@ -294,6 +301,18 @@ def _placed_as(before: SkuDetail | None, after: SkuDetail, removed: Sequence[Com
         return {}
     by_id = {line["id"]: line for line in before["components"]}
     return {**before, "components": [*(by_id.get(line["id"], {}) for line in after["components"]), *removed]}
+
+
+def graph_changes(before: Sequence[Component], after: Sequence[Component]) -> list[Change]:
+    """Return the fields that differ of the parts that both graphs have, by their places in the second one."""
+    by_id = {line["id"]: line for line in before}
+    kept = {place: line for place, line in enumerate(after) if line["id"] in by_id}
+    return [
+        Change(f"components[{place}].{change.field}", change.now, change.then)
+        for place, line in kept.items()
+        for change in _changes(cast(JsonMapping, by_id[line["id"]]), cast(JsonMapping, line), set())
+        if change.field != "id"
+    ]
 
 
 def _changes(before: Mapping[str, object], after: Mapping[str, object], proposed_paths: set[str]) -> list[Change]:

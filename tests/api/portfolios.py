@@ -14,6 +14,7 @@ from pipelines.imports.process import Job, rows_due, write_rows
 from pipelines.reading.rows import TypedRows, type_rows
 from pipelines.reading.upload import Upload
 from warehouse.figures import snapshots
+from warehouse.figures.overview import keep_head_figures
 from warehouse.figures.stored import Basis
 from warehouse.imports import claims
 from warehouse.operate.sessions import Pool
@@ -47,7 +48,9 @@ def weigh(writes: Pool, rulesets: Rulesets, data_dir: Path, company: UUID) -> No
         catalogue, rules = figures.loaded_catalogue(conn), rulesets.active(conn)
     found = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    figures.publish_figures(data_dir, company, origin, found, figures.compute_obligations(found))
+    published = figures.publish_figures(data_dir, company, origin, found, figures.compute_obligations(found))
+    with writes.company(company) as conn:
+        keep_head_figures(conn, snapshot, published)
 
 
 def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:

@@ -6,9 +6,13 @@ import sys
 
 import pytest
 from fastapi.routing import APIRoute
+from starlette.responses import JSONResponse
+from starlette.routing import Route, Router, WebSocketRoute
+from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from api.app import build_app
+from api.http.handlers import routing
 from api.http.middleware import Correlation
 from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings
@@ -50,7 +54,19 @@ def test_only_alone_in_its_process_it_sets_what_is_collected_and_when(settings: 
 def test_between_a_request_and_its_route_is_one_layer() -> None:
     app = build_app()
     assert isinstance(app.middleware_stack, Correlation)
-    assert app.middleware_stack.app is app.router
+    assert app.middleware_stack.app.__module__ == "api.http.handlers"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize("path", ["/a", "/a/b", "/a/c", "/a/b/c", "/b", "/a/", "/none", ""])
+def test_a_request_comes_to_the_route_that_the_router_would_choose(path: str, method: str) -> None:
+    def route(template: str, methods: list[str]) -> Route:
+        return Route(template, lambda request: JSONResponse([template, methods, request.path_params]), methods=methods)
+
+    templates = [("/a", ["GET"]), ("/a/b", ["POST"]), ("/a/{id}", ["GET"]), ("/a/{id}", ["PUT"]), ("/a", ["POST"])]
+    router = Router([*(route(*each) for each in templates), WebSocketRoute("/b", lambda _: None)])
+    chosen, passed = (TestClient(app).request(method, path) for app in (router, routing(router)))
+    assert (passed.status_code, passed.content) == (chosen.status_code, chosen.content)
 
 
 def test_no_request_is_solved_by_the_framework() -> None:

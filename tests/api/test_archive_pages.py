@@ -142,7 +142,7 @@ def test_what_waits_in_the_review_is_rejected_or_waits_for_the_items_return(call
         assert page.status_code == 200
         refused = browser.post(path, hidden(page.text) | {"decision": "accept"})
         assert refused.status_code in (400, 409), "a draft asks for its open points first"
-        assert browser.post(path, hidden(page.text) | {"decision": "reject"}).status_code == 303
+        assert browser.post(path, hidden(page.text) | {"decision": "reject", "reason": "gone"}).status_code == 303
     assert caller.get("/skus").json()["pagination"]["total"] == 0, "nothing of it brought the item back"
     form = browser.get(f"/supplier-data/{asked.token}")
     assert (form.status_code, "no longer part of this packaging" in form.text) == (200, True)

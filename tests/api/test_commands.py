@@ -300,7 +300,8 @@ def test_a_folder_is_watched_for_one_company_by_a_kept_mapping(pcds, tmp_path):
     assert "no folder" in pcds.refused(1, "folder", "add", tmp_path / "gone", *of, one)
     assert "belong to two" in pcds.refused(1, "folder", "add", pcds.data_dir, *of, one)
     added = pcds.json("folder", "add", inbox, *of, one, "--mail", "erp@brand.example")
-    assert added == {"company_id": one, "path": str(inbox), "mapping_name": "ERP", "mail_to": "erp@brand.example"}
+    named = {"company_id": one, "path": str(inbox), "mapping_name": "ERP", "mail_to": "erp@brand.example"}
+    assert added == named | {"language": "en"}
     link = tmp_path / "link"
     link.symlink_to(inbox)
     for path in (inbox, link, tmp_path, inbox / "done"):

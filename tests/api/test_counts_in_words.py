@@ -18,6 +18,7 @@ NEVER_ONE = {
     "edit.too_long.volume": "more than a form shows",
     "portfolio.expiring": "a constant of many days",
     "portfolio.none_expiring": "a constant of many days",
+    "declarations.due.next": "a constant of many days",
 }
 SAME_FOR_ONE = {
     "suppliers.overdue",

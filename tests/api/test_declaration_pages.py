@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from compliance.catalogue import Jurisdiction
+from pipelines.filings import due
 from schemas.messages import LANGUAGES
-from services.filings.filing import due
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, weighed
 
@@ -142,7 +142,7 @@ def test_a_fault_of_the_uk_file_names_its_field(declared, browser):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
-    page = browser.get(f"/declarations?lang={lang}").text
+    page = browser.get(f"/declarations/due?lang={lang}").text
     days = {"en": "by 15 May 2026", "fr": "au plus tard le 15 mai 2026", "de": "spätestens am 15. Mai 2026"}
     sure = {"en": "official page", "fr": "page officielle", "de": "amtliche Seite"}
     assert days[lang] in page
@@ -151,7 +151,7 @@ def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_an_open_row_of_the_calendar_leads_to_its_form(declared, browser, lang):
-    page = unescape(browser.get(f"/declarations?lang={lang}").text)
+    page = unescape(browser.get(f"/declarations/due?lang={lang}").text)
     leads = re.search(r'href="(/declarations\?[^"#]*market=(\w+)[^"#]*)#market"', page)
     assert leads, "a period is open"
     form = browser.get(leads[1]).text
@@ -255,6 +255,87 @@ def test_an_equal_first_declaration_leads_to_the_first_and_its_correction(declar
     [first] = declared.get("/declarations").json()["data"]
     again = browser.post("/declarations", hidden(browser.get("/declarations").text) | GERMANY)
     assert again.status_code == 400
-    assert "is kept already" in again.text
+    assert "is filed already" in again.text
     assert f"/declarations/kept/{first['id']}" in again.text
     assert f"corrects={first['id']}" in again.text
+
+
+def test_a_declaration_is_decided_by_category(declared, browser):
+    """What is in scope, the question that decides most, and why the rest is out: JAR is transport packaging."""
+    made = declared.made(sku_code="POT", packaging_level="sales", components=[JAR])
+    rows = [{"market": "DE", "year": 2025, "units_placed": 500_000}]
+    assert declared.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
+    counted(declared)
+    _, page = checked(browser)
+    [row] = re.findall(r"<tr><th scope=\"row\"><a href=\"(/figures/items[^\"]*)\">(.*?)</tr>", page)
+    assert "JAR" in browser.get(unescape(row[0])).text
+    cells = [re.sub(r"<[^>]+>", " ", cell).split() for cell in row[1].split("</td>")]
+    assert "0 t" in " ".join(cells[0])
+    assert "100 t" in " ".join(cells[1])
+    assert "Decides most:" in " ".join(cells[1])
+    assert "200 t packaging level: 200 t" in " ".join(cells[2])
+
+
+RATED = {**UK, "half": "2", "organisation_id": "123456", "proposals": "yes"}
+
+
+@pytest.fixture
+def rated(caller):
+    """Jars of two parts that the file of the second half of 2025 asks ratings for, and a can."""
+    for code, body in (("POT", JAR), ("CAN", {**JAR, "material_family": "metal", "polymer_or_grade": "aluminium"})):
+        lid = {"component_type": "closure", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 3}
+        parts = [body, {**lid, "separable": True}]
+        form = (
+            {"packaging_format": "can", "use_contexts": ["beverage"]} if code == "CAN" else {"packaging_format": "jar"}
+        )
+        made = caller.made(sku_code=code, packaging_level="sales", components=parts, **form)
+        rows = [{"market": "GB", "year": 2025, "half": 2, "units_placed": 1_000_000}]
+        assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
+    counted(caller)
+    return caller
+
+
+def choices_in(page):
+    """The choice of each row of the tables: what stands selected, by the name of the field."""
+    found = re.findall(r'<select name="((?:rating|drink):[^"]+)".*?</select>', page, re.DOTALL)
+    selects = re.split(r'<select name="(?:rating|drink):', page)[1:]
+    chosen = [re.search(r'value="([^"]*)" selected', select.partition("</select>")[0]) for select in selects]
+    return {name: match[1] if match else "" for name, match in zip(found, chosen, strict=True)}
+
+
+def test_uk_ratings_are_taken_from_the_proposals_changed_in_a_table_and_carried_into_the_correction(rated, browser):
+    form, page = checked(browser, **RATED)
+    shown = choices_in(page)
+    assert shown["drink:CAN"] == ""
+    assert set(shown) == {"drink:CAN", "rating:body:POT", "rating:closure:POT"}, "the can waits for its answer"
+    assert shown["rating:body:POT"] in ("R", "A", "G"), "the proposal stands in the table"
+    form, page = checked(browser, **RATED, **{"drink:CAN": "N", "rating:closure:POT": "A", "rating:body:POT": ""})
+    shown = choices_in(page)
+    assert {"rating:body:CAN", "rating:closure:CAN"} <= set(shown)
+    assert (shown["drink:CAN"], shown["rating:closure:POT"], shown["rating:body:POT"]) == ("N", "A", "")
+    sent = form | shown | {"rating:body:CAN": "G", "rating:closure:CAN": "G", "rating:body:POT": "R"}
+    form, page = checked(
+        browser, **{name: value for name, value in sent.items() if name != "sha256"} | {"step": "check"}
+    )
+    assert browser.post("/declarations", form | choices_in(page)).status_code == 303
+    [first] = rated.get("/declarations").json()["data"]
+    stated = rated.get(f"/declarations/{first['id']}").json()["data"]
+    ratings = {(row["sku_code"], row["component_type"]): row["rating"] for row in stated["ratings"]}
+    assert ratings == {("POT", "body"): "R", ("POT", "closure"): "A", ("CAN", "body"): "G", ("CAN", "closure"): "G"}
+    assert stated["drinks"] == [{"sku_code": "CAN", "drinks_container": False}]
+    _, page = checked(browser, **RATED, corrects=first["id"])
+    assert choices_in(page) == {
+        "drink:CAN": "N", "rating:body:POT": "R", "rating:closure:POT": "A", "rating:body:CAN": "G",
+        "rating:closure:CAN": "G",
+    }  # fmt: skip
+
+
+def test_without_the_proposals_nothing_is_rated_and_a_rating_that_is_none_is_refused(rated, browser):
+    form = hidden(browser.get("/declarations").text)
+    answer = browser.post("/declarations", form | RATED | {"proposals": "", "drink:CAN": "N"})
+    assert answer.status_code == 400, "the file would be empty"
+    assert set(choices_in(answer.text).values()) == {"", "N"}, "what it needs is asked on the page"
+    assert hidden(answer.text)["step"] == "check"
+    answer = browser.post("/declarations", form | RATED | {"rating:body:POT": "X"})
+    assert answer.status_code == 400
+    assert total(rated) == 0

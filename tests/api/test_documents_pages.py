@@ -193,3 +193,79 @@ def test_pages_speak_the_language_and_keep_it(browser, sku, today, lang):
         assert "<script" not in page
         links = re.findall(r'(?:href|action)="(/(?!pages/)[^"]*)"', SWITCH.sub("", page))
         assert [each for each in links if f"lang={lang}" not in each and each != "/documents"] == []
+
+
+def filled_in(page):
+    """What the form of a draft is filled in with, by input."""
+    texts = re.findall(r'<textarea id="(point\.\w+)"[^>]*>([^<]*)</textarea>', page)
+    lines = re.findall(r'<input id="(on_behalf_of|signatory|function|place)"[^>]*? value="([^"]*)"', page)
+    return {name: unescape(text) for name, text in (*texts, *lines)}
+
+
+def unfilled(page):
+    return set(re.findall(r'<li><a href="#(point\.\w+|signatory|function|place)"', page))
+
+
+PROFILE = {
+    "address": "Marken GmbH\nQuai 1, Köln",
+    "standards": "EN 13430:2004",
+    "signatory": "Ada Marsh",
+    "function": "Leiterin Qualität",
+    "place": "Köln",
+}
+
+
+def test_the_company_profile_fills_a_draft_and_the_page_says_what_is_not_filled(caller, browser, sku, pool, today):
+    draft = drafted(browser, sku, draft_lang="de")
+    page = browser.get(draft).text
+    assert unfilled(page) == {"point.manufacturer", "point.standards", "signatory", "function", "place"}
+    administrator = Browser(caller.http, caller.address)
+    administrator.sign_in(added(pool, caller.company, "administrator"))
+    assert administrator.post("/company", hidden(administrator.get("/company").text) | PROFILE).status_code == 303
+    page = browser.get(draft).text
+    assert unfilled(page) == set()
+    form = filled_in(page)
+    assert (form["point.manufacturer"], form["point.standards"]) == (PROFILE["address"], PROFILE["standards"])
+    assert {name: form[name] for name in ("signatory", "function", "place")} == {
+        name: PROFILE[name] for name in ("signatory", "function", "place")
+    }
+    sent = hidden(page) | form | {"decision": "accept", "issued_on": str(today)}
+    assert browser.post(draft, sent).status_code == 303
+    assert "Quai 1, Köln" in text_of(browser.get(f"{draft}/draft"))
+
+
+def test_a_renewal_carries_over_what_the_former_declaration_stated(browser, sku, today):
+    doc = issued(browser, sku, today, languages=("en",))
+    page = browser.get(f"/documents/{doc}").text
+    answer = browser.post(f"/documents/{doc}/renew", hidden(page) | {"draft_lang": "de"})
+    assert answer.status_code == 303
+    form = filled_in(browser.get(answer.headers["Location"]).text)
+    assert form == {name: SIGNED[name] for name in form}
+    assert set(form) == set(SIGNED)
+
+
+@pytest.fixture
+def of_stranger(join, pool):
+    """A draft of another company's item that is like the others."""
+    foreign = join()
+    stranger = Browser(foreign.http, foreign.address)
+    stranger.sign_in(added(pool, foreign.company))
+    return drafted(stranger, foreign.made(material="glass", weight_grams=300), draft_lang="de")
+
+
+def test_drafts_that_differ_in_nothing_that_matters_are_issued_at_once(caller, browser, sku, today, of_stranger):
+    twin, other = caller.made(material="glass", weight_grams=300), caller.made(material="glass", weight_grams=301)
+    draft, of_twin, of_other = (drafted(browser, each, draft_lang="de") for each in (sku, twin, other))
+    page = browser.get(draft).text
+    offered = re.findall(r'name="also" value="([^"]+)"', page)
+    assert offered == [of_twin.rpartition("/")[2]]
+    form = hidden(page) | SIGNED | {"decision": "accept", "issued_on": str(today)}
+    for wrong in (of_other, of_stranger):
+        answer = browser.post(draft, form | {"also": [*offered, wrong.rpartition("/")[2]]})
+        assert answer.status_code == 409
+        assert caller.get("/docs/search").json()["data"] == []
+    assert browser.post(draft, form | {"also": offered, "place": ""}).status_code == 400
+    assert caller.get("/docs/search").json()["data"] == []
+    assert browser.post(draft, form | {"also": offered}).status_code == 303
+    assert {doc["sku_code"] for doc in caller.get("/docs/search").json()["data"]} == {sku["sku_code"], twin["sku_code"]}
+    assert 'name="also"' not in browser.get(of_other).text

@@ -44,6 +44,7 @@ OF_NO_RECORD = {
     "POST /account/second-factor",
     "POST /account/sessions",
     "POST /account/leave",
+    "POST /account/mails",
     "POST /company",
     "POST /people",
     "POST /webhooks",
@@ -235,7 +236,8 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller, of_recor
     theirs = [kept, answer, drafted, issued, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
     for route in sorted(lists):
         page = stranger.browser.get(route.removeprefix("GET ").replace("{code}", "FR"))
-        assert page.status_code == 200, route
+        without_figures = 404 if route == "GET /portfolio/board.pdf" else 200
+        assert page.status_code == without_figures, route
         assert [found for found in theirs if found in page.text] == [], route
     sent = form | {"sku": "BOTTLE-1", "component": asked.components[0]}
     assert stranger.browser.post("/supplier-requests", sent).status_code == 400

@@ -130,7 +130,7 @@ def test_the_companys_own_words_do_not_change_what_is_set(caller):
     sku = caller.made(sku_code="W-1", name="Box")
     words = [{"field": "packaging_level", "text": "transport", "value": "sales"}]
     assert caller.put("/words", {"words": words}).status_code == 200
-    answer = change(caller, {"fields": {"packaging_level": "transport"}})
+    answer = change(caller, {"fields": {"packaging_level": "transport"}, "all": True})
     run(caller, answer.json()["id"])
     assert detail(caller, sku["id"])["packaging_level"] == "transport"
 
@@ -144,9 +144,12 @@ LEVEL = {"packaging_level": "sales"}
         ({"fields": {}}, "Choose at least one field"),
         ({"fields": LEVEL, "ids": []}, "No item is chosen"),
         ({"fields": LEVEL, "ids": [str(uuid4()) for _ in range(20_001)]}, "At most 20000 items"),
-        ({"fields": {"markets": None}}, "cannot be cleared"),
-        ({"fields": {"polymer_or_grade": "unobtainium"}}, "no known polymer"),
-        ({"fields": {"polymer_or_grade": "PP"}}, "nothing would change"),
+        ({"fields": {"markets": None}, "all": True}, "cannot be cleared"),
+        ({"fields": {"polymer_or_grade": "unobtainium"}, "all": True}, "no known polymer"),
+        ({"fields": {"polymer_or_grade": "PP"}, "all": True}, "nothing would change"),
+        ({"fields": LEVEL}, "Say which SKUs in one way"),
+        ({"fields": LEVEL, "all": False}, "Say which SKUs in one way"),
+        ({"fields": LEVEL, "all": True, "ids": [str(uuid4())]}, "Say which SKUs in one way"),
     ],
 )
 def test_what_cannot_be_changed_is_refused_with_a_sentence(caller, body, said):
@@ -156,12 +159,37 @@ def test_what_cannot_be_changed_is_refused_with_a_sentence(caller, body, said):
     assert said in answer.text
 
 
+def test_every_item_is_changed_only_where_the_page_was_asked_for_all_of_them(caller, browser):
+    skus = [caller.made(sku_code=f"E-{at}", name="Box") for at in range(2)]
+    for address in ("/items/change", "/items/change?lang=en&sort=name"):  # no item was ticked
+        page = unescape(browser.get(address).text)
+        assert "No item is chosen." in page
+        assert "Items chosen: 0" in page
+        assert '<form method="post" action="/items/change' not in page
+        refused = browser.post(
+            address, hidden(page) | {"packaging_level": "sales", "csrf": hidden(browser.get("/items/new").text)["csrf"]}
+        )
+        assert (refused.status_code, "No item is chosen." in refused.text) == (400, True)
+    listed = unescape(browser.get("/items").text)
+    [address] = [link for link in re.findall(r'href="([^"]+)"', listed) if link.startswith("/items/change")]
+    page = browser.get(address).text
+    assert "Items chosen: 2" in page
+    tried = browser.post(address, hidden(page) | {"packaging_level": "sales"})
+    assert tried.status_code == 303, tried.text
+    import_id = tried.headers["Location"].rpartition("/")[2]
+    run(caller, import_id)
+    assert caller.get(f"/imports/{import_id}").json()["counts"]["updated"] == len(skus)
+
+
 def test_another_companys_ids_and_a_filter_beside_ids_are_refused(caller, join):
     own, foreign = caller.made(sku_code="O-1", name="Box"), join().made(sku_code="O-1", name="Box")
     answer = change(caller, {"fields": LEVEL, "ids": [own["id"], foreign["id"]]})
     assert (answer.status_code, "1 of these ids" in answer.text) == (400, True)
     answer = change(caller, {"fields": LEVEL, "ids": [own["id"]]}, "?market=DE")
-    assert (answer.status_code, "not both" in answer.text) == (400, True)
+    assert (answer.status_code, "in one way" in answer.text) == (400, True)
+    for query in ("?market=DE", "?sort=name"):  # an order leaves all items
+        answer = change(caller, {"fields": LEVEL} | ({"all": True} if "market" in query else {}), query)
+        assert (answer.status_code, "in one way" in answer.text) == (400, True)
     assert detail(caller, own["id"])["version"] == 1
 
 
@@ -182,14 +210,14 @@ def test_a_file_of_a_person_without_names_is_still_asked_about(caller):
 
 def test_what_others_changed_since_it_was_shown_is_not_overwritten(caller, browser):
     sku = caller.made(sku_code="S-1", name="Bottle", components=[CAP])
-    dry = change(caller, {"fields": {"polymer_or_grade": "PP"}, "dry_run": True}).json()["id"]
+    dry = change(caller, {"fields": {"polymer_or_grade": "PP"}, "all": True, "dry_run": True}).json()["id"]
     run(caller, dry)
     caller.post("/skus", {"sku_code": "S-1", "name": "Bottle", "components": [CAP | {"weight_g": 9}]})
     page = browser.get(f"/imports/{dry}").text
     refused = browser.post(f"/imports/{dry}/columns", hidden(page) | {"step": "import"})
     assert (refused.status_code, "since it was shown: 1." in refused.text) == (400, True)
     assert detail(caller, sku["id"])["components"][0]["weight_g"] == 9
-    again = change(caller, {"fields": {"polymer_or_grade": "PP"}}).json()["id"]
+    again = change(caller, {"fields": {"polymer_or_grade": "PP"}, "all": True}).json()["id"]
     run(caller, again)
     part = detail(caller, sku["id"])["components"][0]
     assert (part["weight_g"], part["polymer_or_grade"]) == (9, "PP")

@@ -41,6 +41,7 @@ NOT_WALKED = {
         "/pages/style.css",
         "/pages/live.js",
         "/items/export",
+        "/portfolio/board.pdf",
         "/imports/template.xlsx",
         "/imports/{id}/rejected.xlsx",
     ),

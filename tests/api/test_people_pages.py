@@ -7,6 +7,7 @@ import pytest
 
 from tests.api.forms import filled
 from tests.api.people import Browser, Person, added, hidden
+from tests.api.portfolios import run, sent
 from tests.connector.oauth.authorising import at_home
 
 
@@ -168,3 +169,42 @@ def test_the_audit_log_shows_fields_before_and_after(caller, browser, administra
     assert "AUD-1" not in browser.get(f"/audit?actor={administrator.email}").text
     assert browser.get("/audit?since=x&kind=y&offset=z").status_code == 200
     assert filled(browser.get("/audit?since=2026-01-01").text, "x") == []
+
+
+def test_the_audit_log_names_item_and_person_and_shows_what_changed_of_parts_units_and_substances(caller, browser):
+    part = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
+    made = caller.made(sku_code="AUD-2", name="Jar of the cellar", components=[part])
+    line = made["components"][0] | {"weight_g": 21.5}
+    changed = {
+        "sku_code": "AUD-2",
+        "name": made["name"],
+        "components": [line],
+        "substances": {"pfas": {"status": "absent"}},
+    }
+    assert caller.post("/skus", changed).status_code == 200
+    rows = [{"market": "FR", "year": 2026, "units_placed": 10}]
+    assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
+    page = unescape(browser.get("/audit").text)
+    assert page.count(f'<a href="/items/{made["id"]}">Jar of the cellar</a> (<code>AUD-2</code>)') == 3
+    for sentence in (
+        "1. body, PET: Weight (g): 20 → 21.5",
+        "PFAS: status: – → absent",
+        "France, 2026: – → 10",
+    ):
+        assert sentence in page, sentence
+
+
+def test_an_import_is_one_entry_that_leads_to_what_it_wrote(caller, browser, join, pool):
+    sent_id = sent(caller, "sku_code,name\nIMP-1,Jar\nIMP-2,Lid\n")
+    run(caller, sent_id)
+    page = unescape(browser.get("/audit?lang=de").text)
+    assert "IMP-1" not in page
+    [address] = re.findall(rf'href="(/audit\?[^"]*actor={sent_id}[^"]*)"', page)
+    assert f'<a href="/imports/{sent_id}?lang=de">portfolio.csv</a>' in page
+    inside = unescape(browser.get(address).text)
+    assert inside.count("(<code>IMP-") == 2
+    assert "mit der Datei portfolio.csv" in inside
+    other = join()
+    stranger = signed_in(other, added(pool, other.company, "administrator"))
+    assert "IMP-1" not in stranger.get(address).text
+    assert "portfolio.csv" not in stranger.get(address).text

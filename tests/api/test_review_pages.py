@@ -9,8 +9,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from api.pages import render
 from compliance.annex_v import in_words
 from schemas.actors import Actor, Origin
+from schemas.messages import word
 from services.review import entries as entries_review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
@@ -82,8 +84,8 @@ def test_from_the_link_to_the_grade(caller, browser, person, pool):
     shown = browser.get(path).text
     assert "Préformes du Rhône" in shown
     assert cells(shown) == [
-        ["1. body: Weight (g)", "20", "20 (already so)"],
-        ["1. body: Color", "clear", "carbon black"],
+        ["1. body, PET: Weight (g)", "20", "20 (already so)"],
+        ["1. body, PET: Color", "clear", "carbon black"],
     ]
     assert "Not recyclable" in shown, "the grade as it would be"
     assert decide(browser, path, "reject", reason="Which black?").status_code == 303
@@ -203,7 +205,7 @@ def test_two_people_at_once_cannot_both_win(caller, pool):
 
     def send(number):
         """Through the one client whose event loop the app's connections belong to."""
-        decision = {"decision": "accept" if number % 2 else "reject"}
+        decision = {"decision": "accept" if number % 2 else "reject", "reason": "Seen"}
         headers = {"Cookie": f"pcds_session={browsers[number].http.cookies['pcds_session']}"}
         path, sent = f"/review/{entry.id}", forms[number] | decision
         return caller.http.post(path, data=sent, headers=headers, follow_redirects=False).status_code
@@ -249,7 +251,7 @@ def test_a_decision_of_before_still_says_what_was_filed(caller, browser, pool):
     asked = ask(caller, pool)
     asked.answer({"component_id": asked.components[0], "weight_g": 33, "substances": {"pfas": {"status": "absent"}}})
     [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text)
-    assert decide(browser, path, "reject").status_code == 303
+    assert decide(browser, path, "reject", reason="Not ours").status_code == 303
     with pool.company(caller.company) as conn:
         conn.execute("UPDATE review_entries SET decided = NULL")
     facts = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>([^<]*)</dd></div>", browser.get(path).text))
@@ -318,3 +320,25 @@ def test_parts_to_ask_about_are_told_apart(caller, browser):
     page = browser.get("/supplier-requests?sku=TWO").text
     assert "label, paper, Position 7, 1.5 g" in page
     assert "label, paper, 0.9 g" in page
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_a_rejection_says_why(caller, browser, pool, lang):
+    sku = caller.made()
+    path = f"/review/{filed(pool, caller.company, 'sku_update', {'changes': {'name': 'Xn'}}, sku['id']).id}?lang={lang}"
+    refused = decide(browser, path, "reject", reason="  ")
+    assert refused.status_code == 400
+    assert render.text("review.reason.needed", lang) in unescape(refused.text)
+    assert render.text("review.state.open", lang) in unescape(browser.get(path).text)
+    assert decide(browser, path, "reject", reason="Not ours").status_code == 303
+
+
+def test_a_part_is_named_with_its_material_before_and_after_the_decision(caller, browser, pool):
+    asked = ask(caller, pool)
+    asked.answer({"component_id": asked.components[0], "weight_g": 33})
+    [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text)
+    line = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"][0]
+    name = f"1. {word('component_type', line['component_type'], 'en')}, {line['polymer_or_grade']}: Weight (g)"
+    assert name in [row[0] for row in cells(browser.get(path).text)]
+    assert decide(browser, path, "accept").status_code == 303
+    assert name in [row[0] for row in cells(browser.get(path).text)]

@@ -57,6 +57,7 @@ ABOVE_VIEWER = {
     "POST /words": "editor",
     "POST /library/{kind}": "editor",
     "POST /library/{kind}/{id}": "editor",
+    "POST /library/{kind}/{id}/merge": "editor",
     "GET /items/new": "editor",
     "POST /items/new": "editor",
     "GET /items/change": "editor",

@@ -132,6 +132,6 @@ def test_every_entry_of_next_to_nothing_can_be_decided_or_is_told_why_not(caller
         entries = [row[0] for row in conn.execute("SELECT id FROM review_entries")]
     csrf = re.search(r'name="csrf" value="([^"]+)"', browser.get("/items").text)[1]
     for entry in entries:
-        answer = browser.post(f"/review/{entry}", {"csrf": csrf, "decision": decision})
+        answer = browser.post(f"/review/{entry}", {"csrf": csrf, "decision": decision, "reason": "Seen"})
         assert answer.status_code in (303, 400, 409), entry
         assert browser.get(f"/review/{entry}").status_code == 200

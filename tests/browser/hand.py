@@ -46,6 +46,12 @@ class Hand:
         """The first link of this name."""
         self.click(self.main.get_by_role("link", name=self.say(key, **gaps), exact=True).first)
 
+    def unfold(self, fold: str) -> None:
+        """Open a fold of the page; the menu is one on a phone alone."""
+        summary = self.page.locator(f"{fold} > summary")
+        if summary.is_visible():
+            summary.click()
+
     def fill(self, **values: str) -> None:
         """Type into inputs by their names; `__` is a dot."""
         for name, value in values.items():

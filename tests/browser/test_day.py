@@ -37,7 +37,7 @@ def test_from_the_sign_in_to_a_corrected_second_upload(
     hand.open("/")
     hand.fill(email=person.email, password=person.password)
     hand.press("sign_in.button")
-    hand.click(page.locator('nav a[href^="/imports"]'))
+    hand.click(page.locator('main a.button[href^="/imports"]'))  # the empty portfolio says what to do
     page.locator("#file").set_input_files(Path(PORTFOLIO))
     hand.press("imports.send.read")
     hand.wait_for_end()

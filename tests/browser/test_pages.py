@@ -22,6 +22,7 @@ NO_PAGES = {
     "/pages/style.css",
     "/pages/live.js",
     "/items/export",
+    "/portfolio/board.pdf",
     "/items/{id}/files/{file_id}",
     "/imports/template.xlsx",
     "/imports/{id}/rejected.xlsx",

@@ -225,6 +225,8 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, call, ow
             field = [step for step in at if step != "[]"][-1]
             assert field in KINDS, f"teach this test what {at} of {name} refers to"
             filled = holding(deepcopy(operation.request["json"]), at, records[KINDS[field]])
+            if at[0] == "ids":  # beside them the SKUs of a change are not all
+                del filled["all"]
             own, foreign = call(owner, name, json=filled), call(stranger, "POST /skus", json=filled)
             if "{id}" not in name:
                 foreign = call(stranger, name, json=filled)

@@ -14,6 +14,7 @@ NO_PAGE = {
     "/pages/live.js",
     "/imports/template.xlsx",
     "/items/export",
+    "/portfolio/board.pdf",
 }
 """What is redirected for a signed-in person, needs an application, or is a file."""
 

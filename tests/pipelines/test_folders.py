@@ -6,13 +6,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import dagster as dg
 import pytest
+from structlog.testing import capture_logs
 
+from pipelines.defs import imports as imports_defs
+from pipelines.defs import sensors
 from pipelines.defs.sensors import watched_folders
 from pipelines.imports import folders, submissions
 from pipelines.imports.folders import Folder, FolderError
@@ -377,3 +381,85 @@ def test_a_mail_says_what_came_of_a_file_and_holds_none_up(desk: Desk, post: Mai
     assert watched.files("failed") == ["y.csv", "y.csv.txt"]
     assert watched.files("taken") == []
     assert len(post.mails) == 1
+
+
+def test_a_share_that_hangs_holds_up_no_other_folder(
+    desk: Desk, watched: Watched, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = Folder(uuid4(), tmp_path_factory.mktemp("share").resolve(), "ERP", None)
+    folders.save(desk.data_dir, [hanging, watched.folder])
+    monkeypatch.setattr(sensors, "LOOK_SECONDS", 0.5)
+    released, original, looks = Event(), folders.take, list[Path]()
+
+    def take(folder: Folder, seen: Any, now: float) -> dict[str, str]:
+        looks.append(folder.path)
+        if folder == hanging:
+            assert released.wait(60)
+        return original(folder, seen, now)
+
+    with patch.object(folders, "take", take), capture_logs() as logs:
+        watched.put("x.csv")
+        watched.settle()
+        assert watched.files("done") == ["x.csv", "x.csv.txt"]
+        assert looks.count(hanging.path) == 1, "it is left alone while it hangs"
+        assert f"{hanging.path} still hangs" in str(watched.skipped)
+        [entry] = [entry for entry in logs if entry["event"] == "folder.hangs"]
+        assert (entry["folder"], entry["log_level"]) == (str(hanging.path), "warning")
+        released.set()
+        folders._HANGING[hanging.path].join(60)
+        watched.look()
+    assert "hangs" not in str(watched.skipped)
+
+
+def test_a_run_ends_when_its_folder_hangs_and_the_next_one_goes_on(
+    desk: Desk, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports_defs, "FILE_SECONDS", 0.5)
+    released, original = Event(), folders.Work.go_on
+
+    def go_on(work: folders.Work, taken: folders.Taken) -> str:
+        assert released.wait(60)
+        return original(work, taken)
+
+    watched.put("x.csv")
+    watched.look()
+    with patch.object(folders.Work, "go_on", go_on):
+        [run] = watched.look()
+        assert not run.success
+        assert "has not answered for" in str([event.event_specific_data for event in run.all_events])
+        released.set()
+        folders._HANGING[watched.path].join(60)
+    [(import_id, _, status, _)] = watched.imports()
+    assert status == "queued", "what it had begun was done when the folder answered"
+    watched.desk.run(import_id)
+    resources = desk.resources
+    work = folders.Work(desk.pool, desk.objects, desk.readers, desk.clock, resources.settings, watched.folder)
+    assert [work.go_on(taken) for taken in folders.under_way(watched.folder)] == ["done"]
+    assert watched.files("done") == ["x.csv", "x.csv.txt"]
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        ("en", ("created: 1", "Rejected:", "- line 3: ", "done")),
+        ("fr", ("créés : 1", "Rejetés :", "- ligne 3 : ", "importé")),
+        ("de", ("angelegt: 1", "Abgelehnt:", "- Zeile 3: ", "importiert")),
+    ],
+)
+def test_the_text_and_the_mail_are_in_the_language_of_the_folder(
+    desk: Desk, post: Mailbox, inbox: Path, language: str, says: tuple[str, ...]
+) -> None:
+    settings = Settings.load(data_dir=desk.data_dir, smtp_url=post.url, mail_from="Data <data@brand.example>")
+    mailing = Desk(desk.resources._replace(settings=settings), desk.database, desk.instance, desk.company)
+    watched = watch(mailing, inbox, "erp@brand.example")
+    folders.save(desk.data_dir, [watched.folder._replace(language=language)])
+    assert folders.load(desk.data_dir)[0].language == language
+    watched.put("x.csv", HEADER + "W-1,Jar,glass,200\nW-2,Lid,steel,heavy\n")
+    watched.settle()
+    told = watched.text("done", "x.csv")
+    for words_said in says:
+        assert words_said in told
+    [mail] = post.mails
+    assert says[-1] in mail["Subject"]
+    assert says[0] in str(mail.get_content())
+    assert "is no number" not in told or language == "en", "the reasons are in the language, too"

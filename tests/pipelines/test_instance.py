@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
+import dagster as dg
 import pytest
+import sqlalchemy
 
 from pipelines.engine.instance import shared_instance
 from tests.conftest import migrated
@@ -35,6 +37,34 @@ def test_a_run_leaves_the_logging_of_its_process_as_it_is(
         logger.removeHandler(handler)
     assert "still heard" in written.getvalue()
     assert logging.getLogger().handlers, "pytest's own, and the service's in a worker"
+
+
+def test_dagster_looks_once_for_the_tables_of_its_storage(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would look before most queries, and each look reads the server's catalogue."""
+    for variable in dagster_home.environment(settings, database):
+        monkeypatch.setenv(variable, "")
+    looks: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        looks.extend([statement] if "pg_catalog" in statement else [])
+
+    def ask(instance: dg.DagsterInstance) -> int:
+        looks.clear()
+        instance.get_run_records(limit=1)
+        instance.all_instigator_state()
+        instance.get_asset_records([dg.AssetKey("portfolio_snapshot")])
+        assert instance.event_log_storage.supports_asset_checks
+        return len(looks)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", note)
+    try:
+        with shared_instance(settings, database) as instance:
+            assert ask(instance) > 2
+            assert ask(instance) == 0
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", note)
 
 
 def test_a_check_that_fails_for_one_company_is_a_number_for_alerts(

@@ -81,6 +81,7 @@ WITHOUT_PICTURE: Final = (
     "import-columns",
     "import-grades",
     "company",
+    "due",
 )
 """Pages that look like one of those above, and have no picture in docs/pages."""
 
@@ -172,6 +173,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "market": "/markets/DE",
         "obligations": "/obligations",
         "declarations": "/declarations",
+        "due": "/declarations/due",
         "statement": "/statements?statement=Retailers+must+keep+the+declaration+for+ten+years.",
         "kept-declaration": f"/declarations/kept/{kept}",
         "sign-in": "/sign-in",

@@ -257,6 +257,18 @@ def address_of(connection: Connection, user_id: UUID) -> str | None:
     return None if row is None else str(row[0])
 
 
+def due_mail_language(connection: Connection, user_id: UUID) -> str | None:
+    """Return in which language a person who may sign in is mailed what is due; None for not at all."""
+    query = "SELECT due_mail_language FROM users WHERE id = %s AND disabled_at IS NULL"
+    row = connection.execute(query, [user_id]).fetchone()
+    return None if row is None else row[0]
+
+
+def choose_due_mails(connection: Connection, user_id: UUID, language: str | None) -> None:
+    """Store in which language a person is mailed what is due."""
+    connection.execute("UPDATE users SET due_mail_language = %s WHERE id = %s", [language, user_id])
+
+
 def new_link(
     connection: Connection, company_id: UUID, user_id: UUID, at: datetime, lifetime: timedelta = LINK_LIFETIME
 ) -> str:

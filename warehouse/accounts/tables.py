@@ -46,6 +46,7 @@ users = Table(
         comment="of one-time codes (RFC 6238), sealed with a key of the data directory; null without a second factor",
     ),
     Column("totp_step", BigInteger, comment="the time step of the last code that was taken: none counts twice"),
+    Column("due_mail_language", Text, comment="in which language the person is mailed what is due; null is not at all"),
     Index("uq_users_email", "email", unique=True, postgresql_where=text("disabled_at IS NULL")),
 )
 

@@ -150,6 +150,7 @@ _OF_TRANSACTIONS: Final = {
     "since": "t.at >= %(since)s::timestamptz",
     "until": "t.at <= %(until)s::timestamptz",
     "actor": "%(actor)s::text IN (t.actor_type, t.actor_id, t.actor_name)",
+    "not_by": "t.actor_type <> %(not_by)s::text",
 }
 _OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
 """The condition of each filter by its parameter; `since` and `until` are inclusive."""
@@ -228,7 +229,7 @@ class Version(NamedTuple):
 
 
 def page(limit: int, offset: int, filters: Mapping[str, object]) -> Listing[Entry]:
-    """Return the question for a page of the ledger, newest first, by `since`, `until`, `actor` or `actions`.
+    """Return the question for a page of the ledger, newest first, by `since`, `until`, `actor`, `not_by` or `actions`.
 
     Beside the page it says whether the company's plan has the ledger `included`; without it there are no entries.
     """

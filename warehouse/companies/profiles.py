@@ -18,6 +18,11 @@ company_profiles = Table(
     Column("seat", Text),
     Column("size", Text),
     Column("sells_directly_abroad", Boolean),
+    Column("address", Text, comment="what a declaration of conformity states on its point 2"),
+    Column("standards", Text, comment="what it states on its point 6"),
+    Column("signatory", Text),
+    Column("function", Text, comment="of the signatory"),
+    Column("place", Text),
     Column("version", Integer, nullable=False, comment="1 at the first answer, one more at each change"),
     instant("updated_at"),
 )

@@ -37,11 +37,13 @@ from warehouse.operate.sessions import Connection
 _JUDGED: Final = """
 CREATE TEMPORARY TABLE judged AS
 WITH {facts}
-SELECT id, sku_code, name, {mask} AS mask, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units FROM facts
+SELECT id, sku_code, name, {mask} AS mask, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units, tonnes
+FROM facts
 WHERE $sku_code IS NULL OR sku_code = $sku_code
 """
 _GROUPS: Final = """
-SELECT mask, any_value(weight) AS weight, count(*) AS skus, sum(units)::BIGINT AS units FROM judged GROUP BY mask
+SELECT mask, any_value(weight) AS weight, count(*) AS skus, sum(units)::BIGINT AS units, sum(tonnes) AS tonnes
+FROM judged GROUP BY mask
 """
 _ITEMS: Final = """
 SELECT * FROM judged WHERE weight > 0 OR $sku_code IS NOT NULL
@@ -64,6 +66,7 @@ class _Group(TypedDict):
     weight: int
     skus: int
     units: int
+    tonnes: float
 
 
 class _Judged(TypedDict):
@@ -75,15 +78,16 @@ class _Judged(TypedDict):
     mask: int
     weight: int
     units: int
+    tonnes: float
 
 
 def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit: int = 50, offset: int = 0) -> Missing:
-    """Return the gaps with the SKUs and units that they affect, and a page of SKUs with theirs.
+    """Return the gaps with the SKUs, units and tonnes that they affect, and a page of SKUs with theirs.
 
     A SKU is sorted by the sum of its gaps' weights; of equals the one with more units comes first. An item names its
-    material texts that were not understood. Units are of the calendar year `period`, over all markets. With `sku_code`
-    the answer is about that SKU alone, gaps or none; an unknown one gives no item. `with_asked` adds what its grade
-    asks for.
+    material texts that were not understood. Units and tonnes are of the calendar year `period`, over all markets. With
+    `sku_code` the answer is about that SKU alone, gaps or none; an unknown one gives no item. `with_asked` adds what
+    its grade asks for.
     """
     missing_findings = [finding for finding in findings() if finding.on(now.today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(missing_findings), "weighed": weight_sum_sql(missing_findings)}
@@ -125,14 +129,20 @@ def _unread(answers: Reader, codes: list[str]) -> dict[str, list[UnknownText]]:
 
 def _worst_first(missing_findings: list[ReadinessFinding], groups: list[_Group]) -> list[Gap]:
     """Return the gaps that some SKU has, by weight times SKUs."""
-    skus, units = Counter[str](), Counter[str]()
+    skus, units, tonnes = Counter[str](), Counter[str](), defaultdict[str, float](float)
     for group in groups:
         for finding in of_mask(missing_findings, group["mask"]):
             skus[finding.key] += group["skus"]
             units[finding.key] += group["units"]
+            tonnes[finding.key] += group["tonnes"]
     worst = sorted(missing_findings, key=lambda finding: -finding.weight * skus[finding.key])
     return [
-        {**finding.as_dict(), "skus": skus[finding.key], "units": units[finding.key]}
+        {
+            **finding.as_dict(),
+            "skus": skus[finding.key],
+            "units": units[finding.key],
+            "tonnes": round(tonnes[finding.key], 6),
+        }
         for finding in worst
         if skus[finding.key]
     ]

@@ -1,8 +1,9 @@
 """Summarises the portfolio: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
-from typing import Final
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Final, TypedDict
 from uuid import UUID
 
 import polars as pl
@@ -10,8 +11,13 @@ import polars as pl
 from compliance import grading
 from compliance.annex_v import dated_ban
 from compliance.filings.document import PeriodTonnes, latest_year, totals_by_period
+from compliance.rollup.exact import written_tonnes
+from compliance.rule_rows import RuleSet
 from schemas.figures import (
+    Counted,
     FlagSkus,
+    GradeTonnes,
+    HeadFigures,
     IncompleteSku,
     InScope,
     JurisdictionFacts,
@@ -23,12 +29,16 @@ from schemas.figures import (
     TonnesOfYear,
 )
 from schemas.vocabularies import VOCABULARIES
-from warehouse.figures.reader import Now, Row, reader
-from warehouse.figures.snapshots import Snapshot
+from warehouse.figures import snapshots
+from warehouse.figures.by_rule import RECYCLED_STATES, hold_against_minimum
+from warehouse.figures.reader import WEIGHED, Now, Row, period, reader
+from warehouse.figures.snapshots import KeptHead, Snapshot
+from warehouse.figures.source import ARCHIVED
 from warehouse.figures.stored import StoredFigures
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
 
+_PLACES: Final = 6
 _COUNTS: Final = """
 WITH held AS MATERIALIZED (
     SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets_in_effect AS markets, flags,
@@ -80,8 +90,114 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
         "skus_without_market": counted["without_market"][0][2],
         "annex_v_flags": _flags(counted.get("flags", ()), now.today),
         "tonnes": _tonnes(figures) if figures else None,
+        "head_figures": head_figures(snapshot, figures, now.today),
         "jurisdictions": _in_scope(counted, now),
     }
+
+
+_HEAD: Final = f"""
+WITH {WEIGHED}
+SELECT recyclability_grade AS grade, grade_provisional AS provisional, doc_status = 'valid' AS covered,
+       CASE WHEN len(list_filter(flags, lambda flag: flag.certainty = 'certain')) > 0 THEN 'certain'
+            WHEN len(flags) > 0 THEN 'depends' END AS ban,
+       count(*) AS skus, sum(tonnes) AS tonnes
+FROM weighed GROUP BY ALL
+"""
+GOOD: Final = ("A", "B")
+"""The grades that may be placed on the market from 2038 on (Article 6(2) and Annex II of Regulation (EU) 2025/40)."""
+
+
+class _Group(TypedDict):
+    """SKUs of one grade, cover and ban; `ban` is None where no flag points to one."""
+
+    grade: str
+    provisional: bool
+    covered: bool
+    ban: str | None
+    skus: int
+    tonnes: float
+
+
+def head_figures(snapshot: Snapshot, figures: StoredFigures | None, today: date) -> HeadFigures:
+    """Return what a company tells its board, of the latest year that has units and is not ahead on a UTC day."""
+    year, groups = _weighed(snapshot, today)
+    every, covered = _sum(groups), _sum(group for group in groups if group["covered"])
+    in_scope = None if figures is None or year is None else _scoped_tonnes(figures, year)
+    return {
+        "year": year,
+        "skus": every["skus"],
+        "covered_skus": covered["skus"],
+        "tonnes": every["tonnes"],
+        "good_tonnes": _sum(g for g in groups if g["grade"] in GOOD and not g["provisional"])["tonnes"],
+        "covered_tonnes": covered["tonnes"],
+        "in_scope_tonnes": in_scope and in_scope[0],
+        "undecided_tonnes": in_scope and in_scope[1],
+        "grades": {grade: _of_grade(groups, grade) for grade in VOCABULARIES["recyclability_grade"]},
+        "bans": {ban: _sum(group for group in groups if group["ban"] == ban) for ban in ("certain", "depends")},
+    }
+
+
+def _of_grade(groups: Iterable[_Group], grade: str) -> GradeTonnes:
+    of_grade = [group for group in groups if group["grade"] == grade]
+    provisional = _sum(group for group in of_grade if group["provisional"])
+    return {**_sum(of_grade), "provisional_tonnes": provisional["tonnes"]}
+
+
+def _sum(groups: Iterable[_Group]) -> Counted:
+    listed = list(groups)
+    return {
+        "skus": sum(group["skus"] for group in listed),
+        "tonnes": round(sum(group["tonnes"] for group in listed), _PLACES),
+    }
+
+
+@lru_cache(maxsize=64)
+def _weighed(snapshot: Snapshot, today: date) -> tuple[int | None, tuple[_Group, ...]]:
+    """Return the year whose tonnes count, and the SKUs with their tonnes by what head figures tell apart."""
+    with reader(snapshot) as answers:
+        groups = answers.records(_Group, _HEAD, market=None, today=today)
+        return period(answers, None, today), tuple(groups)
+
+
+def _scoped_tonnes(figures: StoredFigures, year: int) -> tuple[float, float]:
+    """Return the tonnes of a calendar year in scope and undecided, of all markets together."""
+    tonnes = pl.scan_parquet(figures.tonnes).filter((pl.col("year") == year) & (pl.col("half") == 0))
+    sums = tonnes.select(pl.col("in_scope_grams", "undecided_grams").sum()).collect().row(0)
+    return float(written_tonnes(sums[0])), float(written_tonnes(sums[1]))
+
+
+def compared_with(kept: Sequence[KeptHead], today: date, year: int | None) -> KeptHead | None:
+    """Return the kept figures that today's are compared with: the newest that are a month old, else the oldest.
+
+    Only those about the same calendar year compare; `kept` is sorted by day.
+    """
+    of_year = [head for head in kept if head.year == year]
+    last_of_month = today.replace(day=1) - timedelta(days=1)
+    month_ago = last_of_month.replace(day=min(today.day, last_of_month.day))
+    return next((head for head in reversed(of_year) if head.day <= month_ago), of_year[0] if of_year else None)
+
+
+_SKU_TONNES: Final = f"WITH {WEIGHED} SELECT sku_code, tonnes FROM weighed"
+
+
+@lru_cache(maxsize=64)
+def recycled_content(snapshot: Snapshot, rules: RuleSet, today: date) -> Mapping[str, Counted]:
+    """Return the items with plastic by their state at the minimum of recycled content of 2030 (`by_rule`), by state."""
+    with reader(snapshot) as answers:
+        rows = answers.rows(_SKU_TONNES, market=None, today=today)
+    weighed = pl.DataFrame(rows, schema={"sku_code": pl.String, "tonnes": pl.Float64}, orient="row")
+    judged, _ = hold_against_minimum(snapshot, rules)
+    states = judged.join(weighed, on="sku_code").group_by("state").agg(pl.len(), pl.col("tonnes").sum())
+    counted = {state: Counted(skus=skus, tonnes=round(tonnes, _PLACES)) for state, skus, tonnes in states.iter_rows()}
+    return {state: counted.get(state, {"skus": 0, "tonnes": 0.0}) for state in RECYCLED_STATES}
+
+
+def keep_head_figures(conn: Connection, snapshot: Snapshot, figures: StoredFigures) -> None:
+    """Keep the head figures of a snapshot as those of its UTC day; nothing of a company without items."""
+    day = snapshot.as_of.date()
+    head = head_figures(snapshot, figures, day)
+    if head["skus"] and head["year"] is not None:
+        snapshots.keep_head(conn, snapshot.company_id, day, {**head, "as_of": snapshot.as_of})
 
 
 def _by_code(vocabulary: str, rows: Iterable[Row], *more: str) -> dict[str, int]:
@@ -176,15 +292,11 @@ def _facts(code: str, now: Now) -> JurisdictionFacts:
     }
 
 
-_BY_IMPORT: Final = """
-SELECT import_id, count(*) FROM skus WHERE import_id IS NOT NULL GROUP BY import_id ORDER BY count(*) DESC, import_id
-"""
-
-
 def imports(snapshot: Snapshot) -> dict[UUID, int]:
     """Count SKUs by the import that wrote them last, most first; SKUs last written singly are in none."""
-    with reader(snapshot) as snapshot_reader:
-        return {UUID(import_id): skus for import_id, skus in snapshot_reader.rows(_BY_IMPORT)}
+    written = pl.scan_parquet(snapshot.skus).filter(~pl.col(ARCHIVED), pl.col("import_id").is_not_null())
+    counted = written.group_by("import_id").len("skus").sort("skus", "import_id", descending=[True, False])
+    return {UUID(import_id): skus for import_id, skus in counted.collect().iter_rows()}
 
 
 _ROWS: Final = f"""

@@ -112,6 +112,19 @@ def period(answers: Reader, market: str | None, today: date) -> int | None:
     return None if year is None else int(year)
 
 
+_TONNES: Final = """
+coalesce(units * CASE WHEN composed.parts IS NULL THEN weight_grams ELSE composed.grams END, 0)::DOUBLE / 1e6
+    AS tonnes"""
+"""Grams of the parts that have a weight, of the item where it has no parts, times its units of `period`, in tonnes."""
+WEIGHED: Final = f"""
+{PLACED},
+composed AS (SELECT sku_code, count(*) AS parts, sum(weight_g) AS grams FROM components GROUP BY sku_code),
+weighed AS (
+    SELECT skus.*, {_TONNES} FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
+)"""
+"""`weighed` has a row per SKU with its tonnes of `period`, 0 where it has no weight or no units."""
+
+
 _RIDERS: Final = ", ".join(f"'{kind}'" for kind in (*WEIGHTLESS, "coating"))
 _OPEN_POLYMER: Final = "coalesce(polymer_or_grade, '') = ''"
 _FLAGGED: Final = "len(list_filter(flags, lambda flag: {})) > 0"
@@ -151,7 +164,7 @@ CONDITIONS: Final = {
 FACTS: Final = f"""
 {PLACED},
 composed AS (
-    SELECT sku_code, count(*) AS parts,
+    SELECT sku_code, count(*) AS parts, sum(weight_g) AS grams,
            bool_or(weight_g IS NULL AND component_type NOT IN ({_RIDERS})) AS unweighed,
            bool_or(material_family = 'plastic' AND {_OPEN_POLYMER} AND component_type NOT IN ({_RIDERS}))
                AS polymer_open,
@@ -164,7 +177,7 @@ composed AS (
            coalesce(polymer_open, false) AS polymer_open, coalesce(text_unread, false) AS text_unread,
            coalesce(pfas_in_part, false) AS pfas_in_part,
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
-           units, coalesce(has_volumes, false) AS has_volumes, $today::DATE AS today
+           units, coalesce(has_volumes, false) AS has_volumes, {_TONNES}, $today::DATE AS today
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
     WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0
 )"""

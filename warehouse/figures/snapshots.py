@@ -23,7 +23,8 @@ from uuid import UUID
 
 import orjson
 import polars as pl
-from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table, Text
+from psycopg.rows import class_row
+from sqlalchemy import BigInteger, Column, Date, Integer, Numeric, PrimaryKeyConstraint, Table, Text
 
 from schemas.json_values import instant_text
 from schemas.vocabularies import actions_of
@@ -481,3 +482,57 @@ snapshots = Table(
     Column("holds_until", Date, comment="the first day on which a DoC's validity changes without a write"),
     PrimaryKeyConstraint("company_id"),
 )
+
+head_figures = Table(
+    "head_figures",
+    metadata,
+    company(),
+    Column("day", Date, nullable=False, comment="the UTC day of the snapshot"),
+    Column("year", Integer, nullable=False, comment="the calendar year of the tonnes"),
+    Column("skus", Integer, nullable=False),
+    Column("covered_skus", Integer, nullable=False),
+    *(Column(name, Numeric(20, 6), nullable=False) for name in ("tonnes", "good_tonnes", "covered_tonnes")),
+    Column("in_scope_tonnes", Numeric(20, 6)),
+    instant("as_of"),
+    PrimaryKeyConstraint("company_id", "day"),
+    comment="what a company tells its board, as the last publication of each day found it",
+)
+
+
+class KeptHead(NamedTuple):
+    """The head figures of one UTC day (`schemas.figures.HeadFigures`)."""
+
+    day: date
+    year: int
+    skus: int
+    covered_skus: int
+    tonnes: float
+    good_tonnes: float
+    covered_tonnes: float
+    in_scope_tonnes: float | None
+
+
+_OF_HEAD: Final = (*KeptHead._fields[1:], "as_of")
+_KEEP_HEAD: Final = f"""
+INSERT INTO head_figures (company_id, day, {", ".join(_OF_HEAD)})
+VALUES (%(company_id)s, %(day)s, {", ".join(f"%({name})s" for name in _OF_HEAD)})
+ON CONFLICT (company_id, day) DO UPDATE
+SET ({", ".join(_OF_HEAD)}) = ({", ".join(f"excluded.{name}" for name in _OF_HEAD)})
+WHERE head_figures.as_of <= excluded.as_of
+"""
+_HEADS: Final = """
+SELECT day, year, skus, covered_skus, tonnes::float, good_tonnes::float, covered_tonnes::float, in_scope_tonnes::float
+FROM head_figures WHERE day < %s AND day >= %s ORDER BY day
+"""
+
+
+def keep_head(conn: Connection, company_id: UUID, day: date, figures: Mapping[str, object]) -> None:
+    """Keep the members of `KeptHead` and `as_of` as the company's of a day; those of a later instant stay."""
+    values = {name: figures[name] for name in _OF_HEAD}
+    conn.execute(_KEEP_HEAD, {**values, "company_id": company_id, "day": day})
+
+
+def kept_heads(conn: Connection, today: date) -> list[KeptHead]:
+    """Return the head figures of the session's company from a year ago to before today, the oldest first."""
+    with conn.cursor(row_factory=class_row(KeptHead)) as cursor:
+        return cursor.execute(_HEADS, (today, today - timedelta(days=366))).fetchall()

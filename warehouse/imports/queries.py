@@ -151,6 +151,20 @@ SELECT id, sha256, status = 'completed' AND undone_at IS NULL FROM imports
 WHERE key_id = %s AND filename = %s ORDER BY created_at DESC, id DESC LIMIT 1"""
 
 
+class Sent(NamedTuple):
+    """A file that was sent: its name, who sent it, and what has become of it."""
+
+    filename: str
+    sender: str
+    status: str
+
+
+def sent(connection: Connection, import_ids: Sequence[UUID]) -> dict[str, Sent]:
+    """Return these imports of the session's company, by id."""
+    query = "SELECT id::text, filename, key_name, status FROM imports WHERE id = ANY(%s)"
+    return {import_id: Sent(*row) for import_id, *row in connection.execute(query, [list(import_ids)])}
+
+
 def last_written(connection: Connection, sender_id: UUID, filename: str) -> tuple[UUID, str] | None:
     """Return the last import of a sender's file of this name, and the file's SHA-256; None where it does not stand."""
     row = connection.execute(_LAST_OF_NAME, (sender_id, filename)).fetchone()

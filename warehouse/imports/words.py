@@ -50,8 +50,9 @@ _KEEP: Final = (
 )
 _REMOVE: Final = "DELETE FROM own_words WHERE field = %s AND folded = %s"
 _NAMES: Final = """
-SELECT 'brands', name, id::text FROM brands UNION ALL SELECT 'sites', name, id::text FROM sites
-UNION ALL SELECT 'suppliers', name, id::text FROM suppliers
+SELECT 'brands', name, coalesce(merged_into, id)::text FROM brands
+UNION ALL SELECT 'sites', name, coalesce(merged_into, id)::text FROM sites
+UNION ALL SELECT 'suppliers', name, coalesce(merged_into, id)::text FROM suppliers
 UNION ALL SELECT 'library_components', unnest(ARRAY[code, name]), id::text FROM library_components"""
 _FIELDS_OF: Final = {
     "brands": ("brand_id",),

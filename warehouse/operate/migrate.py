@@ -202,8 +202,13 @@ AND NOT (t.relforcerowsecurity AND EXISTS (
     SELECT FROM pg_policies WHERE schemaname = 'public' AND tablename = c.table_name AND policyname = 'company'))
 """
 _OPTIONS: Final = {"compare_type": True, "compare_server_default": True}
-_SINCE_BASELINE: Final = {(None, "company_profiles"), ("skus", "flag_facts"), ("sku_versions", "flag_facts")}
-"""What later revisions add: a table, or a column of one."""
+_SINCE_BASELINE: Final = {
+    *((None, "company_profiles"), (None, "head_figures"), ("skus", "flag_facts"), ("sku_versions", "flag_facts")),
+    *(("users", "due_mail_language"), ("supplier_mails", "user_id"), ("supplier_mails", "due_on")),
+    *((table, "merged_into") for table in ("brands", "sites", "suppliers")),
+    *(("supplier_mails", "enquiry_id"), (None, "uq_supplier_mails_due")),
+}
+"""What later revisions add or change: a table, a column of one, or an index."""
 
 
 def files() -> Iterator[str]:

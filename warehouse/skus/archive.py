@@ -1,4 +1,4 @@
-"""Archives SKUs and brings them back; finds and lists the archived ones.
+"""Archives SKUs and brings them back; finds and lists the archived ones; has all name another record than one merged.
 
 An archived SKU is in no list or count because it is not in `skus`. Its newest version is in `sku_versions`, and an open
 row of `archived_skus` names that version. Units that were placed of it stay placed (decisions §13): figures read them
@@ -100,6 +100,54 @@ WITH named AS (
     FROM sku_versions AS before JOIN named ON named.sku_id = before.id AND named.version = before.version
     {_returning("sku_versions")}
 ), {_leaves("sku_volumes.updated")}, {ledger.LINKED}"""
+_NAMED: Final = {
+    "brand": ({"brand_id": "%(into)s::uuid"}, "{source}.brand_id = %(record)s::uuid"),
+    "site": (
+        {
+            name: f"CASE {{source}}.{name} WHEN %(record)s::uuid THEN %(into)s::uuid ELSE {{source}}.{name} END"
+            for name in ("manufacturing_site_id", "packing_site_id")
+        },
+        "%(record)s::uuid IN ({source}.manufacturing_site_id, {source}.packing_site_id)",
+    ),
+    "supplier": (
+        {
+            "components": """replace({source}.components::text, '"supplier_id":"' || %(record)s || '"',
+            '"supplier_id":"' || %(into)s || '"')::json"""
+        },
+        """strpos({source}.components::text, '"supplier_id":"' || %(record)s || '"') > 0""",
+    ),
+}
+"""By kind, the columns of `source` with another record in place of one, and which rows name that one."""
+
+
+def _rename(kind: str) -> tuple[str, str, str, str]:
+    """The statements that lock the SKUs that name a record, and rewrite them; and the same of archived ones."""
+    columns, of_record = _NAMED[kind]
+    sets = ", ".join(f"{name} = {value.format(source='skus')}" for name, value in (_NEW | columns).items())
+    resting = f"""archived_skus AS rests JOIN sku_versions AS last ON last.id = rests.sku_id
+    AND last.version = rests.version WHERE rests.returned_at IS NULL AND {of_record.format(source="last")}"""
+    return (
+        f"SELECT id FROM skus WHERE {of_record.format(source='skus')} ORDER BY sku_code FOR UPDATE",
+        f"""
+WITH kept AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {_ALL} FROM skus WHERE id = ANY(%(ids)s::uuid[])
+), written AS (
+    UPDATE skus SET {sets} WHERE id = ANY(%(ids)s::uuid[]) {_returning("skus")}
+), {_leaves("sku.updated")}, {ledger.LINKED}""",
+        f"SELECT rests.sku_id FROM {resting} ORDER BY rests.sku_code FOR UPDATE OF rests",
+        f"""
+WITH named AS (
+    UPDATE archived_skus SET version = version + 1 WHERE returned_at IS NULL AND sku_id = ANY(%(ids)s::uuid[])
+    RETURNING sku_id, version - 1 AS version
+), written AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {_next("before", **columns)}
+    FROM sku_versions AS before JOIN named ON named.sku_id = before.id AND named.version = before.version
+    {_returning("sku_versions")}
+), {_leaves("sku.updated")}, {ledger.LINKED}""",
+    )
+
+
+_RENAME: Final = {kind: _rename(kind) for kind in _NAMED}
 _LOCKED_UNITS: Final = """
 SELECT rests.version, last.volumes::text, last.markets
 FROM archived_skus AS rests JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
@@ -170,6 +218,16 @@ def write_units(conn: Connection, actor: Actor, units: Mapping[UUID, str | None]
     if units:
         parameters = _signed(actor.company_id, actor.origin, actor.now, created=0)
         conn.execute(_WRITE_UNITS, {**parameters, "ids": list(units), "units": list(units.values())})
+
+
+def rename(conn: Connection, actor: Actor, kind: str, record_id: UUID, into: UUID) -> None:
+    """Have every SKU that names a brand, a site or a supplier name another one, archived ones among them."""
+    lock, write, lock_resting, write_resting = _RENAME[kind]
+    records = {"record": str(record_id), "into": str(into)}
+    for locking, writing in ((lock, write), (lock_resting, write_resting)):
+        if locked := [row[0] for row in conn.execute(locking, records)]:
+            signed = _signed(actor.company_id, actor.origin, actor.now, created=0)
+            conn.execute(writing, {**signed, **records, "ids": locked})
 
 
 def _signed(company_id: UUID, origin: Origin, now: datetime, *, created: int) -> dict[str, object]:

@@ -79,6 +79,14 @@ def code_of(connection: Connection, sku_id: UUID) -> str | None:
     return None if row is None else str(row[0])
 
 
+def names_of(connection: Connection, ids: Sequence[UUID]) -> dict[str, tuple[str, str]]:
+    """Return code and name of each of these SKUs of the session's company by its id, archived ones too."""
+    query = f"""
+SELECT wanted.id::text, sku.sku_code, sku.name FROM unnest(%s::uuid[]) AS wanted(id)
+JOIN LATERAL {name_query("wanted.id")} AS sku ON true"""
+    return {sku_id: (code, name) for sku_id, code, name in connection.execute(query, [list(ids)])}
+
+
 def version_of(connection: Connection, sku_id: UUID) -> int | None:
     """Return the version of the session's company's SKU; None where it has none of that id."""
     row = connection.execute("SELECT version FROM skus WHERE id = %s", [sku_id]).fetchone()

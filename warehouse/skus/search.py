@@ -92,17 +92,21 @@ _CONDITIONS: Final = {
     "doc_status": f"{_DOC_STATUS} = %(doc_status)s::text",
     "market": IN_MARKET,
     "material": _OF_MATERIAL,
-    "brand_id": "skus.brand_id = %(brand_id)s::uuid",
-    "supplier_id": "strpos(skus.components::text, %(supplier_id)s::uuid::text) > 0",
+    "brand_id": """skus.brand_id = (
+        SELECT coalesce(merged_into, id) FROM brands WHERE id = %(brand_id)s::uuid)""",
+    "supplier_id": """strpos(skus.components::text, (
+        SELECT coalesce(merged_into, id)::text FROM suppliers WHERE id = %(supplier_id)s::uuid)) > 0""",
     "refers_to": """EXISTS (SELECT FROM unnest(%(refers_to)s::text[]) AS named(id)
         WHERE strpos(skus.components::text, named.id) > 0)""",
     "ids": "skus.id::text = ANY(%(ids)s::text[])",
 }
 _FOUND_BY_WORD: Final = """(strpos(skus.words, (SELECT pcds_words({word}))) > 0
     OR skus.brand_id = ANY(ARRAY(
-        SELECT id FROM brands WHERE strpos(pcds_words(name), (SELECT pcds_words({word}))) > 0))
+        SELECT coalesce(merged_into, id) FROM brands
+        WHERE strpos(pcds_words(name), (SELECT pcds_words({word}))) > 0))
     OR skus.components::text LIKE ANY(ARRAY(
-        SELECT '%%"' || id || '"%%' FROM suppliers WHERE strpos(pcds_words(name), (SELECT pcds_words({word}))) > 0)))"""
+        SELECT '%%"' || coalesce(merged_into, id) || '"%%' FROM suppliers
+        WHERE strpos(pcds_words(name), (SELECT pcds_words({word}))) > 0)))"""
 """A word is part of a text of the SKU, or of the name of its brand or of a supplier of a component."""
 
 

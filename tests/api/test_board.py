@@ -1,0 +1,187 @@
+"""The board: its figures are those of the file that was imported, by hand; what changed since a month; who sees it."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from html import unescape
+from uuid import uuid4
+
+import pypdfium2
+import pytest
+
+from schemas.messages import LANGUAGES
+from tests.api.people import Browser, added
+from tests.api.portfolios import counted, run, sent, service_behind, weighed
+from warehouse import conformity
+from warehouse.figures import snapshots
+from warehouse.figures.overview import compared_with
+from warehouse.figures.snapshots import KeptHead
+
+FILE = """sku_code;name;material;material_subtype;weight_grams;packaging_format;packaging_level;annual_volume_DE_2025
+J;Jar;glass;glass;200;jar;sales;1000000
+P;Pot;plastic;PP;10;pot;sales;500000
+B;Box;paper_cardboard;;50;box;transport;100000
+N;No weight;plastic;PP;;pot;sales;7
+"""
+TONNES = {"J": 200.0, "P": 5.0, "B": 5.0, "N": 0.0}
+"""Weight times units of each line of the file."""
+
+
+def signed_in(caller, pool, role=None):
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company, role))
+    return browser
+
+
+def published(caller):
+    counted(caller)
+    weighed(caller)
+
+
+def covered(caller, pool, sku_id, ends):
+    values = {
+        "sku_id": sku_id,
+        "reference": "DOC-1",
+        "supplier_name": None,
+        "status": "valid",
+        "issued_on": None,
+        "expires_on": ends,
+    }
+    with pool.company(caller.company) as conn:
+        conformity.add(conn, caller.company, uuid4(), values=values, at=datetime.now(UTC))
+
+
+def words(page):
+    main = page.text.partition("<main")[2].partition("</main>")[0]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", main)).replace("\u00a0", " ").split())
+
+
+def printed(browser, lang="en"):
+    answer = browser.get(f"/portfolio/board.pdf?lang={lang}")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/pdf")
+    pages = [*pypdfium2.PdfDocument(answer.content)]
+    return len(pages), " ".join(
+        " ".join(p.get_textpage().get_text_range() for p in pages).replace("\u00a0", " ").split()
+    )
+
+
+@pytest.fixture
+def imported(caller, pool):
+    run(caller, sent(caller, FILE))
+    items = {item["sku_code"]: item for item in caller.get("/skus").json()["data"]}
+    covered(caller, pool, items["J"]["id"], service_behind(caller).clock.today() + timedelta(days=40))
+    published(caller)
+    return items
+
+
+def test_the_figures_of_the_page_and_of_the_print_are_those_of_the_file(caller, imported, pool):
+    browser = signed_in(caller, pool)
+    told, (pages, paper) = words(browser.get("/portfolio")), printed(browser)
+    assert pages == 2
+    placed, of_grade, final = sum(TONNES.values()), {}, 0.0
+    for code, item in imported.items():
+        trace = caller.get(f"/skus/{item['id']}").json()["data"]["compliance"]["grade_trace"]
+        of_grade[item["recyclability_grade"]] = of_grade.get(item["recyclability_grade"], 0) + TONNES[code]
+        if item["recyclability_grade"] in ("A", "B") and not trace["provisional"]:
+            final += TONNES[code]
+    assert placed == 210
+    in_scope = sum(row["in_scope_tonnes"] for row in caller.get("/figures/tonnes").json()["data"])
+    for part in (
+        f"{in_scope:,.1f}".removesuffix(".0") + " t",
+        f"{100 * final / placed:.1f}".removesuffix(".0") + " %",
+        "of 210 t placed in 2025",
+        "95.2 %",  # 200 t of the jar of 210 t
+        "of 210 t; 1 of 4 items",
+        "Heavy metals not declared 210 t, 4 items",
+        "Jar: declaration ends",
+        "first count",
+    ):
+        assert part in told, (part, told)
+        assert part in paper, (part, paper)
+    page = browser.get("/portfolio").text
+    bar = [float(width) for width in re.findall(r'class="grade-\w+" x="[\d.]+%" width="([\d.]+)%"', page)]
+    assert sum(bar) == pytest.approx(100, abs=0.1)
+    for grade, tonnes in of_grade.items():
+        legend = re.search(rf'grade={grade}">[^<]+</a> ([\d.]+) t', page)
+        assert legend is not None
+        assert float(legend[1]) == pytest.approx(tonnes), grade
+
+
+def test_steps_come_by_the_tonnes_that_they_decide_and_lead_to_where_they_are_done(caller, imported, pool):
+    editor = signed_in(caller, pool, "editor").get("/portfolio").text
+    steps = re.search(r'<ol class="rows">(.*?)</ol>', editor, re.DOTALL)[1]
+    tonnes = [float(number.replace(",", "")) for number in re.findall(r"([\d.,]+) t[<,]", steps)]
+    assert len(tonnes) == 5
+    assert tonnes == sorted(tonnes, reverse=True)
+    assert tonnes[0] == 210, "nobody has said anything about heavy metals"
+    assert "/items/change?gap=heavy_metals_undeclared" in steps
+    viewer = signed_in(caller, pool, "viewer").get("/portfolio").text
+    assert "/items/change" not in viewer
+    assert "/items?gap=heavy_metals_undeclared" in viewer
+    missing = {
+        gap: words(signed_in(caller, pool).get(f"/items?gap={gap}")) for gap in ("doc_missing", "weight_missing")
+    }
+    assert "Items found: 3" in missing["doc_missing"]
+    assert "Items found: 1" in missing["weight_missing"]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_board_speaks_each_language_and_names_no_key(caller, imported, pool, lang):
+    browser = signed_in(caller, pool)
+    told, (pages, paper) = words(browser.get(f"/portfolio?lang={lang}")), printed(browser, lang)
+    assert pages == 2
+    for part in {"en": ("What is next", "2038"), "fr": ("La suite", "2038"), "de": ("Was als Nächstes", "2038")}[lang]:
+        assert part in paper
+    assert "board." not in told + paper
+    assert "{" not in told + paper
+
+
+def test_what_changed_is_said_since_the_first_day_then_since_a_month(stopped, pool, clock):
+    glass = {"material": "glass", "weight_grams": 200, "packaging_level": "sales", "use_contexts": ["household"]}
+    made = stopped.made(sku_code="JAR", markets=["FR"], **glass)
+    rows = [{"market": "FR", "year": clock.today().year - 1, "units_placed": 1_000_000}]
+
+    def placed(units):
+        assert stopped.put(f"/skus/{made['id']}/volumes", [rows[0] | {"units_placed": units}]).status_code == 200
+        published(stopped)
+        return words(signed_in(stopped, pool).get("/portfolio"))
+
+    first_day = clock.today()
+    assert "first count" in placed(1_000_000)
+    clock.advance(timedelta(days=3))
+    told = placed(1_500_000)
+    assert re.search(rf"\+100 t since {first_day.day} \w+ {first_day.year}|\+100 t since {first_day}", told), told
+    clock.advance(timedelta(days=40))
+    third_day = first_day + timedelta(days=3)
+    told = placed(1_250_000)
+    assert re.search(rf"−50 t since ({third_day.day} \w+ {third_day.year}|{third_day})", told), told
+    with pool.company(stopped.company) as conn:
+        kept = snapshots.kept_heads(conn, clock.today() + timedelta(days=1))
+    assert [head.tonnes for head in kept] == [200, 300, 250], "a row a day"
+
+
+def test_what_is_compared_is_a_month_old_and_of_the_same_year():
+    def head(day, year=2025):
+        return KeptHead(day, year, 1, 0, 1.0, 0.0, 0.0, None)
+
+    days = [head(date(2026, 1, 31)), head(date(2026, 2, 27)), head(date(2026, 2, 28)), head(date(2026, 3, 30))]
+    assert compared_with(days, date(2026, 3, 31), 2025).day == date(2026, 2, 28), "a shorter month ends earlier"
+    assert compared_with(days, date(2026, 3, 27), 2025).day == date(2026, 2, 27)
+    assert compared_with(days[2:], date(2026, 3, 5), 2025).day == date(2026, 2, 28), "the oldest, before there is one"
+    assert compared_with(days, date(2026, 3, 31), 2026) is None
+    assert compared_with([], date(2026, 3, 31), 2025) is None
+
+
+def test_a_day_keeps_its_last_publication_and_no_other_company_sees_it(caller, imported, join, pool):
+    caller.made(sku_code="MORE", packaging_level="sales", material="glass", weight_grams=100)
+    published(caller)
+    tomorrow = service_behind(caller).clock.today() + timedelta(days=1)
+    with pool.company(caller.company) as conn:
+        [kept] = snapshots.kept_heads(conn, tomorrow)
+    assert (kept.skus, kept.covered_skus, kept.tonnes) == (5, 1, 210)
+    other = join()
+    with pool.company(other.company) as conn:
+        assert snapshots.kept_heads(conn, tomorrow) == []
+    stranger = signed_in(other, pool)
+    assert "210" not in words(stranger.get("/portfolio"))
+    assert stranger.get("/portfolio/board.pdf").status_code == 404
+    assert Browser(caller.http, caller.address).get("/portfolio/board.pdf").status_code == 303

@@ -1,0 +1,141 @@
+"""A line for each SKU and market: its units are those of that market, and the lines of a SKU are collected."""
+
+import json
+
+import pytest
+
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.upload import Upload
+from tests.pipelines.reading.writing import Table, delimited, read, workbook
+
+YEAR = 2026
+
+
+def volumes(table: Table, mapping: dict[str, object] | None = None) -> dict[str, dict[str, int | None]]:
+    """The volumes of each SKU; the same in both formats, and after the upload was packed for a worker."""
+    found = []
+    for data in (delimited(table), workbook({"Sales": table})):
+        upload, rows = read(data, mapping)
+        assert rows.errors.rows() == []
+        assert Upload.from_bytes(upload.to_bytes()).units is not None
+        texts = rows.values.select("sku_code", "volumes").rows()
+        found.append({code: json.loads(text) for code, text in texts if text is not None})
+    assert found[0] == found[1]
+    return found[0]
+
+
+def faults(table: Table) -> list[tuple[int, str, str | None, str]]:
+    return read(workbook({"Sales": table}))[1].errors.select("line", "sku_code", "field", "code").rows()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        ["SKU", "Market", "Year", "Units"],
+        ["Item code", "Country", "Reporting year", "Quantity"],
+        ["Artikelnummer", "Land", "Jahr", "Menge"],
+        ["Artikel-Nr", "Markt", "Berichtsjahr", "Absatz (Stück)"],
+        ["Référence", "Pays", "Année", "Quantité"],
+        ["Code article", "Marché", "Année", "Ventes"],
+    ],
+)
+def test_the_units_of_a_line_are_those_of_its_market(head: list[str]) -> None:
+    table = [head, ["A", "DE", YEAR, 100], ["A", "France", YEAR, 50], ["B", "DE", YEAR - 1, 7], ["A", "DE", 2025, 3]]
+    assert volumes(table) == {"A": {"DE/2025/0": 3, "DE/2026/0": 100, "FR/2026/0": 50}, "B": {"DE/2025/0": 7}}
+
+
+@pytest.mark.parametrize(
+    ("head", "cells"),
+    [
+        (["Half"], [["H1"], ["2nd half"], [""]]),
+        (["Halbjahr"], [["1"], ["2. Halbjahr"], ["0"]]),
+        (["Semestre"], [["S1"], ["2e semestre"], [""]]),
+        (["Period"], [["2026-H1"], ["H2 2026"], ["2026"]]),
+        (["Year", "Half"], [[2026, "H1"], [2026, "H2"], [2026, ""]]),
+    ],
+)
+def test_a_half_stands_in_a_column_of_its_own(head: list[str], cells: list[list[object]]) -> None:
+    lines = [["A", market, *of_line, 5] for market, of_line in zip(("GB", "GB", "DE"), cells, strict=True)]
+    table = [["SKU", "Market", *head, "Units"], *lines]
+    assert volumes(table) == {"A": {"DE/2026/0": 5, "GB/2026/1": 5, "GB/2026/2": 5}}
+
+
+def test_columns_of_several_years_and_names_beside_them() -> None:
+    table = [["SKU", "Name", "Land", "Absatz 2025", "Absatz 2026 (Tsd.)", "Material"],
+             ["A", "Jar", "DE", 10, "1,5", "glass"], ["A", "Jar", "AT", "", 2, "glass"],
+             ["B", "Lid", "DE", 0, "", "metal"]]  # fmt: skip
+    assert volumes(table) == {"A": {"AT/2026/0": 2000, "DE/2025/0": 10, "DE/2026/0": 1500}, "B": {"DE/2025/0": 0}}
+    upload, rows = read(delimited(table))
+    assert rows.values.select("sku_code", "name", "material").rows() == [("A", "Jar", "glass"), ("B", "Lid", "metal")]
+    assert "markets" not in rows.values.columns, "units say where it is sold"
+    fields = [column["field"] for column in upload.source["columns"]]
+    assert fields == ["sku_code", "name", "markets", "annual_volume_2025", "annual_volume_2026", "material"]
+
+
+def test_a_line_without_a_code_belongs_to_the_sku_above() -> None:
+    table = [["SKU", "Market", "Units"], ["A", "DE", 1], ["", "FR", 2], ["B", "DE", 3], ["", "AT", 4]]
+    assert volumes(table) == {"A": {"DE/2026/0": 1, "FR/2026/0": 2}, "B": {"AT/2026/0": 4, "DE/2026/0": 3}}
+
+
+def test_a_mapping_names_both_columns_whatever_their_headers() -> None:
+    table = [["SKU", "Where", "Sold 2025"], ["A", "DE", 100], ["A", "FR", 50]]
+    columns = {"markets": "Where", "annual_volume": "C"}
+    mapping: dict[str, object] = {"columns": columns, "constants": {"volume_year": 2025}}
+    assert volumes(table, mapping) == {"A": {"DE/2025/0": 100, "FR/2025/0": 50}}
+    with pytest.raises(ReadingRefused, match="the market that each row names"):
+        read(delimited(table), {"columns": {"annual_volume": "C"}})
+
+
+def test_what_is_wrong_stands_at_its_line_and_rejects_its_sku_alone() -> None:
+    table = [["SKU", "Market", "Year", "Half", "Units"],
+             ["A", "DE", 2026, "", 1], ["A", "DE", 2026, "", 2],
+             ["B", "DE", 2026, "H1", 1],
+             ["C", "", 2026, "", 1],
+             ["D", "GB", 2026, "H3", 1],
+             ["E", "DE", 2026, "", "many"], ["E", "FR", 2026, "", 1],
+             ["F", "FR", 2025, "2026", 1],
+             ["G", "DE", 2026, "", 5], ["G", "DE", 2026, "", 5]]  # fmt: skip
+    assert faults(table) == [
+        (3, "A", "annual_volume", "duplicate_row"),
+        (4, "B", "volume_half", "out_of_range"),
+        (5, "C", "markets", "required"),
+        (6, "D", "volume_half", "invalid_format"),
+        (7, "E", "annual_volume", "invalid_number"),
+        (9, "F", "annual_volume", "invalid_format"),
+    ]
+    _, rows = read(delimited(table))
+    assert rows.values.select("sku_code", "volumes").rows() == [("G", '{"DE/2026/0":5}')]
+    assert rows.rejected == 6
+
+
+def test_other_values_of_a_sku_are_a_fault_of_its_later_line() -> None:
+    table = [["SKU", "Name", "Market", "Units"], ["A", "Jar", "DE", 1], ["A", "Lid", "FR", 2]]
+    assert [(line, code) for line, _, _, code in faults(table)] == [(3, "duplicate_sku_code")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [["A", "Jar", "DE, FR", 1, "glass"], ["B", "Jar", "DE", 1, "glass"]],
+        [["A", "Jar", "DE", 1, "glass"], ["B", "Jar", "FR", 1, "glass"]],
+    ],
+)
+def test_a_quantity_that_may_be_something_else_is_listed_and_not_read(lines: Table) -> None:
+    upload, rows = read(delimited([["SKU", "Name", "Country", "Quantity", "Material"], *lines]))
+    assert [column["header"] for column in upload.source["ignored"]] == ["Quantity"]
+    assert "volumes" not in rows.values.columns
+
+
+def test_two_columns_that_fit_are_asked_about() -> None:
+    with pytest.raises(ReadingRefused, match="all fit annual_volume") as refused:
+        read(delimited([["SKU", "Land", "Menge", "Absatz"], ["A", "DE", 1, 2], ["A", "FR", 1, 2]]))
+    [issue] = refused.value.issues
+    assert issue.answer is not None
+
+
+def test_units_wait_for_the_answer_which_list_their_markets_are_of() -> None:
+    table = [["SKU", "Market", "Units"], ["A", "CO", 1], ["A", "ME", 2]]
+    upload, rows = read(delimited(table))
+    assert [asked["kind"] for asked in upload.source["asked"]] == ["list"]
+    assert (rows.errors.rows(), "volumes" in rows.values.columns) == ([], False)
+    assert [column["header"] for column in upload.source["ignored"]] == ["Units"]
