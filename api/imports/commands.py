@@ -364,15 +364,15 @@ def add_folder(
     *,
     folder: FolderPath,
     company: CompanyId,
-    mapping: Annotated[str, typer.Option("--mapping-name", help="The name of the mapping that the company keeps.")],
+    mapping: Annotated[str | None, typer.Option("--mapping-name", help="The mapping that the company keeps.")] = None,
     mail: Annotated[str | None, typer.Option("--mail", help="Who hears by mail what came of each file.")] = None,
     language: Annotated[str, typer.Option("--language", help="Of the mails and texts: en, fr or de.")] = ORIGINAL,
 ) -> JsonObject:
-    """Watch a folder: each new file becomes an import, read by the kept mapping, and moves to `done` or `failed`."""
+    """Watch a folder: each new file becomes an import, read by its mapping, and moves to `done` or `failed`."""
     path, place = folder.resolve(), Settings.load(data_dir=data_dir).data_dir
     check_choices(LANGUAGES, [language])
     with as_operator(data_dir) as operator, operator.company(company) as connection:
-        if words.recall(connection, company, mapping) is None:
+        if mapping is not None and words.recall(connection, company, mapping) is None:
             raise Refusal(f"The company keeps no mapping under the name {mapping}.")
     if not path.is_dir() or not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise Refusal(f"{path} is no folder that this account may read and write.")

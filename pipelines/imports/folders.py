@@ -67,14 +67,14 @@ class FolderError(SettingsError):
 
 
 class Folder(NamedTuple):
-    """A watched folder, by its real path, and the name of the company's kept mapping.
+    """A watched folder, by its real path, and the name of the company's kept mapping, or None: files say it themselves.
 
     `mail_to` hears of each file, in the `language` of the texts beside the files.
     """
 
     company_id: UUID
     path: Path
-    mapping_name: str
+    mapping_name: str | None
     mail_to: str | None
     language: str = ORIGINAL
 
@@ -270,7 +270,7 @@ class Work(NamedTuple):
         try:
             data, filename = _bytes_of(taken.folder / (taken.name or "")), own_name(_shown(taken.name or ""))
             with self.pool.company(company_id) as conn:
-                mapping = words.recall(conn, company_id, name)
+                mapping = {} if name is None else words.recall(conn, company_id, name)
                 own_words = words.for_reading(conn)
                 before = queries.last_written(conn, self.folder.id, filename)
             if before is not None and before[1] == sha256(data).hexdigest():

@@ -188,7 +188,17 @@ def test_what_is_no_table_fails_with_the_reason_and_is_no_import(watched: Watche
     assert says in watched.text("failed", "x.csv")
 
 
-def test_without_the_mapping_it_fails(desk: Desk, watched: Watched) -> None:
+def test_a_folder_without_a_mapping_reads_headers_that_say_what_they_are(desk: Desk, watched: Watched) -> None:
+    folders.save(desk.data_dir, [watched.folder._replace(mapping_name=None)])
+    watched.put("plain.csv", "sku_code;name;material;weight_g\nW-1;Jar;glass;200\n")
+    watched.put("other.csv", "Foo,Bar\n1,2\n")
+    watched.settle()
+    assert watched.files("done") == ["plain.csv", "plain.csv.txt"]
+    assert desk.rows("SELECT sku_code FROM skus WHERE company_id = %s") == [("W-1",)]
+    assert "/imports/" in watched.text("failed", "other.csv"), "its columns are asked about"
+
+
+def test_without_the_mapping_that_it_names_it_fails(desk: Desk, watched: Watched) -> None:
     folders.save(desk.data_dir, [watched.folder._replace(mapping_name="Gone")])
     watched.put("x.csv")
     watched.settle()
