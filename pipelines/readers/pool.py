@@ -1,7 +1,7 @@
 """Manages the reader processes of one process, and the queue of files for them.
 
 Each reader has a thread of its own, which waits for it; a caller waits for a future, in a thread or in the event loop.
-Readers start as files come, as many as are allowed; idle ones end again, the last one some minutes later unless the
+Readers start as files come, as many as are allowed; idle ones end again, the last one some seconds later unless the
 pool is kept warm: starting a reader takes longer than reading a small file. A killed reader is replaced before the
 next file comes.
 """
@@ -92,7 +92,7 @@ class FileQueue(Generic[T]):
 
 
 _IDLE_SECONDS: Final = 10.0
-_LINGERS_SECONDS: Final = 300.0
+_LINGERS_SECONDS: Final = 15.0
 """Time that the last reader stays after its last file."""
 _WARM_MIB: Final = 120.0
 """Most memory of an idle reader; one that uses more is replaced."""
