@@ -1,18 +1,21 @@
-"""Adds, lists and reads the records of technical files.
+"""Adds, lists and reads the records of technical files; an upload is recorded with its audit entry.
 
-Their bytes are objects (`warehouse.operate.objects`); `services.files` checks and records an upload.
+Their bytes are objects (`warehouse.operate.objects`).
 """
 
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from psycopg.rows import class_row
 from sqlalchemy import Column, Date, Index, Integer, Table, Text, Uuid, desc
 
+from schemas.actors import Actor
 from schemas.files import TechnicalFile
+from schemas.refusals import NotThere
 from warehouse import pages
+from warehouse.audit import ledger
 from warehouse.base import company, instant, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
@@ -125,3 +128,23 @@ def of_sku(connection: Connection, sku_id: UUID) -> list[NamedFile]:
     """Return the files of a SKU by type, the oldest first: 100 at most."""
     with connection.cursor(row_factory=class_row(NamedFile)) as cursor:
         return cursor.execute(_NAMED, [sku_id]).fetchall()
+
+
+def key_of(company_id: UUID, file_id: UUID) -> str:
+    """Return the key of a technical file's bytes in the object store."""
+    return f"{company_id}/files/{file_id}"
+
+
+def record(conn: Connection, actor: Actor, sku_id: UUID, file: File, *, dry_run: bool = False) -> TechnicalFile:
+    """Add the row and its audit entry, in the caller's transaction; with `dry_run` nothing is stored.
+
+    Raises `NotThere`.
+    """
+    if not dry_run and not add(conn, actor.company_id, sku_id, file, at=actor.now):
+        raise NotThere
+    values = {**asdict(file), "sku_id": sku_id, "created_at": actor.now, "updated_at": actor.now}
+    recorded = {name: values[name] for name in TechnicalFile.__annotations__}
+    if not dry_run:
+        after = {name: value for name, value in recorded.items() if name not in ("id", "created_at", "updated_at")}
+        ledger.enter(conn, actor, "technical_file.uploaded", file.id, before=None, after=after)
+    return cast(TechnicalFile, recorded | ({"id": None} if dry_run else {}))

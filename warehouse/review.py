@@ -4,7 +4,7 @@ The functions work in the caller's transaction, whose session has the company se
 filed or decided, and applies a decision.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
@@ -211,6 +211,35 @@ INSERT INTO review_entries
 VALUES (%(id)s, %(company_id)s, %(kind)s, 'open', %(sku_id)s, %(request_id)s, %(payload)s::json, %(filing_key)s,
     %(filed_by_type)s, %(filed_by_id)s, %(filed_by_name)s, %(filed_at)s)""",
         {**filing, "payload": orjson.dumps(filing["payload"]).decode()},
+    )
+
+
+def add_answers(connection: Connection, filing: JsonMapping, entries: Sequence[JsonMapping]) -> None:
+    """Add an open answer to each of many requests, in place of the one that waits.
+
+    Each of `entries` has its own id, sku_id, request_id and payload; `filing` has the columns that they share.
+    """
+    requests = [entry["request_id"] for entry in entries]
+    connection.execute(
+        "UPDATE review_entries SET state = 'replaced' WHERE state = 'open' AND request_id = ANY(%s::uuid[])", [requests]
+    )
+    connection.execute(
+        """
+INSERT INTO review_entries
+    (id, company_id, kind, state, sku_id, request_id, payload, filed_by_type, filed_by_id, filed_by_name, filed_at)
+SELECT entry.id, %(company_id)s, 'supplier_answer', 'open', entry.sku_id, entry.request_id, entry.payload,
+    %(filed_by_type)s, %(filed_by_id)s, %(filed_by_name)s, %(filed_at)s
+FROM json_to_recordset(%(entries)s::json) AS entry(id uuid, sku_id uuid, request_id uuid, payload json)""",
+        {**filing, "entries": orjson.dumps(entries).decode()},
+    )
+    connection.execute(
+        """
+UPDATE review_files AS files SET entry_id = entry.id
+FROM review_entries AS entry LEFT JOIN review_entries AS before
+    ON before.request_id = entry.request_id AND before.state = 'replaced'
+WHERE entry.id = ANY(%s::uuid[]) AND files.request_id = entry.request_id
+    AND (files.entry_id IS NULL OR files.entry_id = before.id)""",
+        [[entry["id"] for entry in entries]],
     )
 
 

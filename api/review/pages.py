@@ -30,9 +30,9 @@ from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.conformity import documents
 from services.conformity.issuing import suggestions
-from services.files import key_of
 from services.review import compare, decide, entries
 from warehouse import review
+from warehouse.files import key_of
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry, State

@@ -1,6 +1,6 @@
 """Supplier pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
 
-The token of the path is the whole authentication, so that a form needs no token of its own. `api.suppliers.answers`
+The token of the path is the whole authentication, so that a form needs no token of its own. `api.suppliers.routes`
 handles the answer; documents are handled as technical files and wait with the answer. The form is converted to the JSON
 body that a program sends: a field's name in it is its position, `0.weight_g`, `0.substances.pfas.status`, and an empty
 field is not answered.
@@ -8,7 +8,6 @@ field is not answered.
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
@@ -39,7 +38,7 @@ from api.pages.forms import (
 )
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect, said, text
-from api.suppliers.answers import admit_supplier, file_answer, write_of_supplier
+from api.suppliers.routes import admit_supplier, file_answer, write_of_supplier
 from compliance.ruleset import RuleSet
 from pipelines.writing import write as writing
 from schemas.fields import COMPONENT, Field
@@ -50,14 +49,13 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, header, meaning, word
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
-from schemas.suppliers import parse_submission
+from schemas.suppliers import DESIGN, FIRST, SUBSTANCE_PARTS, parse_submission
 from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES, MediaType
 from services import suppliers as operations
-from services.files import key_of
 from services.review.entries import attach
 from warehouse import review, suppliers
 from warehouse.figures import overview
-from warehouse.files import File
+from warehouse.files import File, key_of
 from warehouse.operate.objects import AGAIN_SECONDS, AWAY
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import Linked
@@ -89,14 +87,22 @@ async def _find_enquiry(request: Request) -> Linked:
     return await _find(request, "enquiry")
 
 
-async def _admit(request: Request) -> Linked:
-    """Return the request of the token, and count the use; raise `PageRefused` also over the limits."""
+async def _admit(request: Request, kind: Literal["supplier", "enquiry"]) -> Linked:
+    """Return what the token leads to, and count the use; raise `PageRefused` also over the limits."""
     try:
-        return await admit_supplier(request, request.path_params["token"])
+        return await admit_supplier(request, request.path_params["token"], kind)
     except RateLimited as limited:
         raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
     except NotThere:
         raise PageRefused(404, "supplier.gone") from None
+
+
+async def _admit_request(request: Request) -> Linked:
+    return await _admit(request, "supplier")
+
+
+async def _admit_enquiry(request: Request) -> Linked:
+    return await _admit(request, "enquiry")
 
 
 async def _read_form(request: Request) -> Form:
@@ -105,8 +111,10 @@ async def _read_form(request: Request) -> Form:
 
 RequestLink = Annotated[Linked, Depends(_find_request)]
 EnquiryOfLink = Annotated[Linked, Depends(_find_enquiry)]
-CountedLink = Annotated[Linked, Depends(_admit)]
-"""What the token of the path leads to, as a handler's parameter; `CountedLink` counts the use."""
+CountedLink = Annotated[Linked, Depends(_admit_request)]
+CountedEnquiry = Annotated[Linked, Depends(_admit_enquiry)]
+SupplierForm = Annotated[Form, Depends(_read_form)]
+"""What the token of the path leads to, as a handler's parameter; the counted ones count the use."""
 
 
 @router.get("/supplier-data/{token}")
@@ -116,7 +124,7 @@ def get_form(request: Request, link: RequestLink) -> Response:
 
 
 @router.post("/supplier-data/{token}")
-def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends(_read_form)]) -> Response:
+def post_form(request: Request, link: CountedLink, form: SupplierForm) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
     write = write_of_supplier(request, link)
     with write.service.writes.company(link.company_id) as conn:
@@ -135,7 +143,7 @@ def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends
     except NotThere:
         raise PageRefused(404, "supplier.gone") from None
     lang = language_of(request)
-    places = [str(place) for place in range(len(components)) if _parse_answer(form, place, lang)]
+    places = [str(place) for place in range(len(components)) if parse_answer(form, place, lang)]
     faults = [
         (input_of_path(str(issue["field"] or "").removeprefix("response."), places), str(issue["message"]))
         for issue in issues
@@ -220,17 +228,14 @@ def _form_page(
         lines = operations.requested_lines(conn, supplier_request)
         attached = review.of_request(conn, link.id)
         last_answer = review.answer_to(conn, link.id)
-        offer = None if last_answer else operations.offer_of(conn, supplier_request)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
         [of_sku] = overview.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     if form is None:
         payload: JsonMapping = last_answer.payload if last_answer else {}
-        if offer and request.query_params.get("fill") == "1":
-            payload, offer = offer.response, None
         answers = form_of_answer(payload, [line["id"] for line in lines], lang)
     else:
-        answers, offer = form, None
+        answers = form
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
     parts = _parts(lines, of_sku, rules, lang, answers=answers, faulty={name for name, _ in faults})
     labels = _input_labels(lines, lang)
@@ -239,7 +244,6 @@ def _form_page(
         "supplier_form.html",
         supplier_request=supplier_request,
         parts=parts,
-        offer=offer,
         attached=attached,
         given=answers,
         rejected=last_answer if is_rejected else None,
@@ -286,46 +290,6 @@ def _path(request: Request, more: str = "") -> str:
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
-@router.get("/supplier-enquiries/{token}")
-def get_enquiry(request: Request, link: EnquiryOfLink) -> Response:
-    """Show what is asked; a token that is unknown, withdrawn or expired gets the same refusal."""
-    now, token = service_of(request).clock.now(), request.path_params["token"]
-    with service_of(request).writes.company(link.company_id) as conn:
-        enquiry = suppliers.find_enquiry(conn, link.id, now)
-        if enquiry is None:
-            raise PageRefused(404, "supplier.gone")
-        sender = suppliers.sender_of(conn, link.id)
-    return page(
-        request,
-        "supplier_enquiry.html",
-        enquiry=enquiry,
-        company=sender.company_name,
-        listed=[
-            (item, None if item["state"] in ("accepted", "closed") else operations.item_token(token, item["id"]))
-            for item in enquiry["items"]
-        ],
-        last_day=(enquiry["expires_at"] - timedelta(days=1)).date(),
-        overdue=enquiry["due_on"] is not None and enquiry["due_on"] < now.date(),
-    )
-
-
-_SUBSTANCE_PARTS: Final = ("status", "value", "unit", "evidence")
-_FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
-_DESIGN: Final = (
-    "attachment",
-    "separable",
-    "coverage_percent",
-    "adhesive_type",
-    "ink_type",
-    "coating_type",
-    "density_g_cm3",
-    "thickness_um",
-    "metallised",
-    "direct_print",
-    "additives",
-)
-
-
 class ComponentQuestions(NamedTuple):
     """The tables' questions for one component, by field, and the fields that its grade needs."""
 
@@ -335,7 +299,7 @@ class ComponentQuestions(NamedTuple):
     @classmethod
     def for_line(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
         """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
-        by_name = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
+        by_name = {name: rules.question(name, line["component_type"]) for name in (*FIRST, *DESIGN)}
         questions = {name: str(getattr(question, lang)) for name, question in by_name.items() if question}
         of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
@@ -346,14 +310,14 @@ _NO_QUESTIONS: Final = ComponentQuestions()
 
 def first_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Input]:
     """Return the questions for every component, and those that this one's grade needs."""
-    names = (*_FIRST, *(name for name in _DESIGN if name in of_component.needed))
+    names = (*FIRST, *(name for name in DESIGN if name in of_component.needed))
     return [_question_of(place, COMPONENT[name], lang, of_component) for name in names]
 
 
 def design_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Input]:
     """Return the further questions of the design rules."""
     return [
-        _question_of(place, COMPONENT[name], lang, of_component) for name in _DESIGN if name not in of_component.needed
+        _question_of(place, COMPONENT[name], lang, of_component) for name in DESIGN if name not in of_component.needed
     ]
 
 
@@ -367,7 +331,7 @@ def body_of_form(form: Form, components: Sequence[str], lang: str) -> dict[str, 
     answers = [
         {"component_id": component, **answer}
         for place, component in enumerate(components)
-        if (answer := _parse_answer(form, place, lang))
+        if (answer := parse_answer(form, place, lang))
     ]
     contact_and_comment = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
     return {"consent": form.get("consent") == "yes", "response": {"components": answers, **contact_and_comment}}
@@ -408,7 +372,7 @@ def _question_of(place: int, field: Field, lang: str, of_component: ComponentQue
     if field.kind == "codes":
         choices = ((NONE, text("supplier.none", lang)), *choices)
     label = header("component", field.name, lang)
-    own = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
+    own = text(f"supplier.hint.{field.name}", lang) if field.name in FIRST else meaning("component", field, lang)
     hint = of_component.questions.get(field.name, own)
     unit = text(f"unit.{field.unit}", lang) if field.unit else None
     return Input(f"{place}.{field.name}", label, hint, field.kind, choices, unit)
@@ -424,10 +388,11 @@ def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Input]
     yield Input(f"{at}.evidence", "supplier.evidence", "", "text")
 
 
-def _parse_answer(form: Form, place: int, lang: str) -> JsonObject:
+def parse_answer(form: Form, place: int, lang: str) -> JsonObject:
+    """Return what the inputs of a part were filled in with; what cannot be read stays as it was typed."""
     prefix = f"{place}."
-    answer = line_of(form, prefix, (COMPONENT[name] for name in (*_FIRST, *_DESIGN)), lang)
-    declared = declarations_of(form, prefix, lang, _SUBSTANCE_PARTS)
+    answer = line_of(form, prefix, (COMPONENT[name] for name in (*FIRST, *DESIGN)), lang)
+    declared = declarations_of(form, prefix, lang, SUBSTANCE_PARTS)
     for entry in declared.values():
         if "value" not in entry:
             entry.pop("unit", None)

@@ -17,7 +17,7 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json, message_of, stored_template
 from schemas.refusals import Refused
 from schemas.rules import AnnexVFlag
-from schemas.skus.types import Component, SkuDetail, SkuPatch, Substances, SupplierAnswer
+from schemas.skus.types import Component, SkuDetail, SkuPatch, SubstanceEntry, Substances, SupplierAnswer
 from services.review.entries import AskedPart, asked_parts
 from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
@@ -120,10 +120,11 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
     Raises `Refused` where one of them is not in the graph any more.
     """
     changes: list[dict[str, object]] = []
+    stored = {line["id"]: line.get("substances", {}) for line in lines}
     for answer in answers:
         values = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
         if (declared := answer.get("substances")) is not None:
-            values["substances"] = _with_source(declared)
+            values["substances"] = _with_source(declared, stored.get(answer["component_id"], {}))
         changes.append({**values, "id": answer["component_id"]})
     removed = {answer["component_id"] for answer in answers} - {line["id"] for line in lines}
     sentence = Message(
@@ -134,13 +135,22 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
     return change_lines(lines, changes, gone=sentence)
 
 
-def _with_source(substances: Substances) -> Substances:
-    """Return a supplier's declarations; one without a source is the supplier's own attestation."""
+def _with_source(substances: Substances, stored: Substances) -> Substances:
+    """Return a supplier's declarations; one without a source is the supplier's own attestation.
+
+    One that says what an attestation or a test report said already leaves that as it is.
+    """
     return {
         name: {**entry, "source": entry.get("source") or "supplier_attestation"}
         for name, entry in substances.items()
-        if entry is not None
+        if entry is not None and not _is_proven(entry, stored.get(name))
     }
+
+
+def _is_proven(entry: SubstanceEntry, stored: SubstanceEntry | None) -> bool:
+    held: Mapping[str, object] = stored or {}
+    is_proof = held.get("source") in ("supplier_attestation", "test_report")
+    return is_proof and all(value is None or held.get(part) == value for part, value in entry.items())
 
 
 _NOT_COMPARED: Final = frozenset(

@@ -17,7 +17,7 @@ from services.review import compare as compare_review
 from services.review.compare import REFUSED, Comparison, compare, comparison_of, conflict, load_current
 from services.review.entries import accept_files, asked_parts, load_entry
 from services.skus.write import write_records
-from warehouse import review, suppliers
+from warehouse import enquiries, review, suppliers
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 from warehouse.review import Decision, Entry
@@ -131,6 +131,8 @@ def _record_decision(
     if entry.request_id is not None:
         moved_to = "closed" if state == "accepted" else "open"
         suppliers.move_request(conn, entry.request_id, moved_to, at=actor.now)
+        if state == "rejected":
+            enquiries.reopen_rows(conn, entry.request_id, note)
     after = {"state": state} | ({"note": note} if note else {})
     ledger.enter(conn, actor, f"{entry.resource}.{state}", entry.id, before={"state": "open"}, after=after)
     return load_entry(conn, entry.id)

@@ -25,8 +25,7 @@ from schemas.json_values import JsonMapping
 from schemas.messages import Message
 from schemas.refusals import Refused, require
 from schemas.skus.types import Component, PartFacts
-from services import files as files_services
-from warehouse import review, suppliers
+from warehouse import files, review, suppliers
 from warehouse.audit import ledger
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
@@ -96,7 +95,7 @@ def accept_files(conn: Connection, actor: Actor, entry: Entry) -> None:
     """Record the entry's files as technical files of its SKU, each with its entry in the ledger."""
     for file in review.of_entry(conn, entry.id):
         assert entry.sku_id is not None, "what comes with files is about a SKU"
-        files_services.record(conn, actor, entry.sku_id, file)
+        files.record(conn, actor, entry.sku_id, file)
 
 
 FACTS: Final = ("component_type", "material_family", "polymer_or_grade", "position_in_sku", "weight_g")

@@ -24,6 +24,9 @@ from tests.services.making import PDF
 BY_TOKEN = {
     "POST /api/supplier-data/{token}",
     "GET /supplier-enquiries/{token}",
+    "POST /supplier-enquiries/{token}",
+    "GET /supplier-enquiries/{token}/workbook",
+    "POST /supplier-enquiries/{token}/workbook",
     "GET /supplier-data/{token}",
     "POST /supplier-data/{token}",
     "GET /supplier-data/{token}/thanks",

@@ -16,6 +16,9 @@ from tests.api.people import Browser, added, hidden
 WITHOUT_ROLE = {
     "POST /sign-in/code",
     "GET /supplier-enquiries/{token}",
+    "POST /supplier-enquiries/{token}",
+    "GET /supplier-enquiries/{token}/workbook",
+    "POST /supplier-enquiries/{token}/workbook",
     "GET /",
     "GET /oauth/authorize",
     "GET /pages/style.css",

@@ -1,0 +1,256 @@
+"""The table of an enquiry: alike parts are one row, answered once for all, on the page or in its workbook."""
+
+import io
+import re
+from datetime import UTC, datetime
+from html import unescape
+from uuid import UUID, uuid4
+
+import pytest
+from xlsxwriter import Workbook
+
+from pipelines.readers.tasks import cells
+from schemas.actors import Actor, Origin
+from services.review import decide
+from tests.api.forms import filled
+from tests.api.people import Browser, added, hidden
+from warehouse import review
+from warehouse.rules import Rulesets
+
+CAN = {
+    "component_type": "body",
+    "material_family": "metal", "polymer_or_grade": "aluminium",
+    "weight_g": 12.5,
+    "colour": "opaque",
+    "substances": {"pfas": {"status": "absent", "source": "test_report", "evidence": "TR-7"}},
+}
+LID = {"component_type": "cap", "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 2.5}
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@pytest.fixture
+def asked(caller, pool):
+    return Asked(caller, pool)
+
+
+class Asked:
+    """An enquiry about three cans of two kinds and their lid, with the supplier's browser and link."""
+
+    def __init__(self, caller, pool):
+        self.caller, self.pool = caller, pool
+        self.own, other = (
+            caller.post("/suppliers", {"name": name}).json()["data"]["id"] for name in ("Dosen AG", "Other Corp")
+        )
+        for code in ("CAN-1", "CAN-2", "CAN-3"):
+            body = {**CAN, "supplier_id": self.own, "weight_g": 14 if code == "CAN-3" else 12.5}
+            secret = {"component_type": "label", "material_family": "paper", "weight_g": 77, "supplier_id": other}
+            sent = caller.post("/skus", {"sku_code": code, "name": f"Can {code}", "components": [body, LID, secret]})
+            assert sent.status_code == 201, sent.text
+        self.browser = Browser(caller.http, caller.address)
+        self.browser.sign_in(added(pool, caller.company, "editor"))
+        made = self.ask("Dosen AG", "CAN-1 CAN-2 CAN-3".replace(" ", ";"))
+        assert made.status_code == 200, made.text
+        self.link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", made.text)[1]
+        self.supplier = Browser(caller.http, caller.address)
+
+    def ask(self, name, codes):
+        form = hidden(self.browser.get("/enquiries").text)
+        return self.browser.post("/enquiries", form | {"supplier_name": name, "sku_codes": codes})
+
+    def page(self, lang="en"):
+        return unescape(self.supplier.get(f"{self.link}?lang={lang}").text)
+
+    def form(self, lang="en"):
+        return dict(filled(self.supplier.get(f"{self.link}?lang={lang}").text, "answer"))
+
+    def send(self, lang="en", rows=("1", "2", "3"), **fields):
+        pairs = self.form(lang) | {name.replace("__", "."): value for name, value in fields.items()}
+        pairs.pop("row", None)
+        return self.supplier.post(f"{self.link}?lang={lang}", {**pairs, "row": list(rows)})
+
+    def entries(self):
+        with self.pool.company(self.caller.company) as conn:
+            return review.page(conn)[0]
+
+    def workbook(self, lang="en"):
+        """The cells of the downloaded workbook, line by line, numbers as numbers."""
+        answer = self.supplier.get(f"{self.link}/workbook?lang={lang}")
+        assert answer.headers["content-type"] == XLSX
+        read, _ = cells(io.BytesIO(answer.content))
+        lines = zip(read["cells"], read["numbers"], strict=True)
+        return [[float(text) if number else text for text, number in zip(*line, strict=True)] for line in lines]
+
+    def upload(self, lines, lang="en"):
+        data = io.BytesIO()
+        with Workbook(data, {"in_memory": True}) as book:
+            sheet = book.add_worksheet()
+            for at, line in enumerate(lines):
+                sheet.write_row(at, 0, line)
+        return self.post_file(data.getvalue(), lang)
+
+    def post_file(self, data, lang="en"):
+        sent = {"file": ("packaging.xlsx", data, XLSX)}
+        headers = {"X-Forwarded-For": self.caller.address}
+        return self.caller.http.post(
+            f"{self.link}/workbook?lang={lang}", files=sent, headers=headers, follow_redirects=False
+        )
+
+
+def test_alike_parts_are_one_row_with_what_is_known_filled_in(asked):
+    form = asked.form()
+    assert {name for name in form if name.endswith("material_family")} == {f"{n}.material_family" for n in (1, 2, 3)}
+    assert [form[f"{n}.weight_g"] for n in (1, 2, 3)] == ["12.5", "14", "2.5"]
+    assert form["1.substances.pfas.evidence"] == "TR-7"
+    page = asked.page()
+    assert "Parts: 2" in page
+    assert "Parts: 3" in page
+    assert "12,5" in asked.page("de")
+
+
+def test_a_table_is_saved_half_way_and_goes_on_in_another_language(asked):
+    done = asked.send("de", do="save", **{"1__weight_g": "12,6", "1__confirmed": "yes", "2__weight_g": "13,9"})
+    assert done.status_code == 303
+    form = asked.form("en")
+    assert (form["1.weight_g"], form["2.weight_g"], form.get("1.confirmed"), form.get("2.confirmed")) == (
+        "12.6",
+        "13.9",
+        "yes",
+        None,
+    )
+    assert "Confirmed rows: 1 of 3" in asked.page()
+    assert asked.entries() == []
+
+
+def test_an_item_is_sent_when_all_its_rows_are_confirmed_and_says_the_same_once(asked):
+    sent = asked.send(
+        do="send", consent="yes", contact="q@dosen.example", **{"1__weight_g": "12.6", "1__confirmed": "yes"}
+    )
+    assert (sent.status_code, asked.entries()) == (303, []), "the lid is not confirmed"
+    sent = asked.send(do="send", consent="yes", **{"3__confirmed": "yes"})
+    assert "sent=2" in sent.headers["location"]
+    filed = asked.entries()
+    assert {entry.sku_code for entry in filed} == {"CAN-1", "CAN-2"}
+    for entry in filed:
+        can, lid = entry.payload["components"]
+        assert (can["weight_g"], can["colour"], lid["weight_g"]) == (12.6, "opaque", 2.5)
+        assert "source" not in can["substances"]["pfas"]
+    again = asked.send(do="send", consent="yes")
+    assert "sent=0" in again.headers["location"]
+    assert {entry.id for entry in asked.entries()} == {entry.id for entry in filed}
+    assert "sent=1" in asked.send(do="send", consent="yes", **{"2__confirmed": "yes"}).headers["location"]
+    actions = [entry["action"] for entry in asked.caller.get("/audit-log?limit=100").json()["data"]]
+    assert actions.count("supplier_submission.filed") == 3
+    assert actions.count("supplier_request.created") == 3
+
+
+def test_every_row_is_confirmed_by_one_click(asked):
+    assert asked.send(do="confirm").status_code == 303
+    assert "sent=3" in asked.send(do="send", consent="yes").headers["location"]
+
+
+def test_a_fault_is_at_its_cell_and_the_other_rows_are_saved(asked):
+    faulty = {"1__weight_g": "heavy", "2__recycled_content_percent": "140", "3__weight_g": "2.4"}
+    answer = asked.send(do="save", **faulty)
+    assert answer.status_code == 400
+    for name in ("1.weight_g", "2.recycled_content_percent"):
+        assert f'href="#{name}"' in answer.text
+        assert f'id="{name}-error"' in answer.text
+    assert asked.form()["3.weight_g"] == "2.4"
+    assert asked.form()["1.weight_g"] == "12.5"
+    no_consent = asked.send(do="send")
+    assert (no_consent.status_code, 'href="#consent"' in no_consent.text) == (400, True)
+
+
+def test_the_workbook_has_the_same_cells_and_meets_the_same_checks(asked):
+    before = asked.form()
+    for lang, weight in (("de", "Gewicht (g)"), ("fr", "Poids (g)"), ("en", "Weight (g)")):
+        lines = asked.workbook(lang)
+        assert [line[0] for line in lines[1:]] == [1, 2, 3]
+        assert lines[1][lines[0].index(weight)] == 12.5
+        assert asked.upload(lines, lang).status_code == 303
+        assert asked.form() == before, "a workbook that nobody changed says what the page says"
+    titles, *lines = [list(reversed(line)) for line in asked.workbook()]
+    lines[0][titles.index("Weight (g)")] = 12.75
+    lines[1][titles.index("Recycled content (%)")] = 140
+    lines[2][titles.index("Color")] = "transparent"
+    for line in lines:
+        line[titles.index("Confirmed")] = "yes"
+    refused = asked.upload([titles, *reversed(lines)])
+    assert refused.status_code == 400
+    assert "Row 2, Recycled content" in unescape(refused.text)
+    form = asked.form()
+    assert (form["1.weight_g"], form["1.confirmed"], form["3.colour"]) == ("12.75", "yes", "transparent")
+    assert "2.confirmed" not in form
+
+
+def test_page_and_workbook_say_the_same_to_the_cell(caller, pool):
+    by_page = Asked(caller, pool)
+    changed = {"1__weight_g": "12.6", "1__substances__svhc__status": "absent", "1__additives": "none"}
+    by_page.send(do="save", **changed, **{"1__metallised": "no"})
+    saved = by_page.form()
+    lines = by_page.workbook("de")
+    by_page.send(do="save", **{"1__weight_g": "1", "1__substances__svhc__status": "", "1__metallised": ""})
+    assert by_page.form() != saved
+    assert by_page.upload(lines, "de").status_code == 303
+    assert by_page.form() == saved
+
+
+def test_what_is_no_workbook_of_the_page_is_refused_unread(asked):
+    lines, before = asked.workbook(), asked.form()
+    assert asked.upload([*lines, lines[1]]).status_code == 400, "a row twice"
+    assert "not the workbook of this page" in unescape(asked.upload([line[1:] for line in lines]).text)
+    for data in (b"", b"no zip", b"PK" + bytes(64), b"<html><script>alert(1)</script>"):
+        assert asked.post_file(data).status_code == 400
+    asked.upload([lines[0], [99, *lines[1][1:]]])
+    assert asked.form() == before, "a row of no part changes none"
+
+
+def test_a_link_shows_nothing_of_other_suppliers_parts_or_figures(asked):
+    asked.caller.post("/skus", {"sku_code": "HIDDEN-1", "name": "Secret jar", "components": [LID]})
+    cells = {str(cell) for line in asked.workbook() for cell in line}
+    for text in ("HIDDEN-1", "Secret jar", "Other Corp", "77"):
+        assert text not in re.sub(r"/supplier-\w+/[\w-]+", "", asked.page())
+        assert text not in cells
+    refused = asked.ask("Third party", "CAN-1")
+    assert refused.status_code == 200, "the lid names nobody"
+    asked.caller.post("/skus", {"sku_code": "OWN-1", "name": "Own", "components": [{**CAN, "supplier_id": asked.own}]})
+    refused = asked.ask("Third party", "OWN-1")
+    assert (refused.status_code, "names another supplier than Third party" in unescape(refused.text)) == (400, True)
+    item = re.search(r"/supplier-data/([\w-]{43})", asked.page())[1]
+    for path in (
+        f"/supplier-enquiries/{item}",
+        f"/supplier-enquiries/{item}/workbook",
+        "/supplier-enquiries/x/workbook",
+    ):
+        assert asked.supplier.get(path).status_code == 404
+
+
+def test_a_rejected_answer_opens_its_rows_and_says_why(asked, pool):
+    asked.send(do="confirm")
+    asked.send(do="send", consent="yes")
+    entry = next(entry for entry in asked.entries() if entry.sku_code == "CAN-3")
+    decided(asked, entry, decide.reject, note="Weigh it again")
+    form, page = asked.form(), asked.page()
+    assert [n for n in (1, 2, 3) if f"{n}.confirmed" in form] == [1]
+    assert page.count("Weigh it again") == 3, "at both rows and at the item"
+    assert (
+        "sent=1"
+        in asked.send(do="send", consent="yes", **{"2__confirmed": "yes", "3__confirmed": "yes"}).headers["location"]
+    )
+
+
+def test_an_accepted_row_leaves_the_record_where_it_said_the_same(asked):
+    asked.send(do="confirm")
+    asked.send(do="send", consent="yes")
+    for entry in asked.entries():
+        decided(asked, entry, decide.accept)
+    [sku] = [sku for sku in asked.caller.get("/skus").json()["data"] if sku["sku_code"] == "CAN-1"]
+    can = asked.caller.get(f"/skus/{sku['id']}").json()["data"]["components"][0]
+    assert (can["substances"]["pfas"]["source"], can["weight_g"]) == ("test_report", 12.5)
+    assert "accepted" in asked.page()
+
+
+def decided(asked, entry, how, **more):
+    actor = Actor(UUID(str(asked.caller.company)), Origin("user", str(uuid4()), "Ada Marsh", "c-1"), datetime.now(UTC))
+    with asked.pool.company(asked.caller.company) as conn:
+        how(conn, actor, entry.id, rulesets=Rulesets(), **more)
