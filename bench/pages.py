@@ -54,6 +54,7 @@ LISTS: Final = (
     "/items/change?all=1",
     "/imports",
     "/review",
+    "/review/answers",
     "/documents",
     "/suppliers",
     "/library",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from fastapi import APIRouter
@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.errors import REFUSALS
-from api.http.requests import form_with_file
+from api.http.requests import FileForm, form_with_file
 from api.http.service import read_apart, service_of
 from api.pages.forms import NONE, TRUTHS, Form, faults_with, offset_of, texts_of
 from api.pages.refusals import PageRefused
@@ -29,10 +29,14 @@ from api.suppliers.supplier_pages import (
     CountedEnquiry,
     EnquiryOfLink,
     SupplierForm,
+    admit_bytes,
     design_questions,
+    file_faults,
     first_questions,
     parse_answer,
     substance_questions,
+    take_document,
+    unavailable,
 )
 from compliance.ruleset import RuleSet
 from pipelines.readers.requests import Cells, cells_request
@@ -53,10 +57,13 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SupplierAnswer
 from schemas.suppliers import CELLS, answer_of, parse_submission
 from schemas.texts import as_cell
+from schemas.vocabularies import CONTENTS, TAKEN
 from schemas.words import fold
 from services import suppliers as operations
-from warehouse import enquiries, suppliers
+from services.review.entries import attach_to_rows
+from warehouse import enquiries, review, suppliers
 from warehouse.enquiries import Row, Saved
+from warehouse.files import File
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import Linked
 
@@ -137,6 +144,31 @@ async def post_workbook(request: Request, link: CountedEnquiry) -> Response:
         faults = [("file", sentence) for sentence in issues]
         return await run_in_threadpool(_enquiry_page, request, link, faults=faults)
     return await run_in_threadpool(_save_workbook, request, link, form, numbers)
+
+
+@router.post("/files")
+async def post_certificate(request: Request, link: CountedEnquiry) -> Response:
+    """Attach a document to the parts of the chosen rows, or of all; it is recorded with each item that is accepted."""
+    form = FileForm(request, answering=True)
+    if fault := await take_document(request, link.company_id, form, partial(_attach, request, link, form)):
+        faults = file_faults(fault, form, language_of(request))
+        given = Form([*form.typed, *form.beside])
+        return unavailable(await run_in_threadpool(_enquiry_page, request, link, faults=faults, given=given), fault)
+    return redirect(_path(request, offset=offset_of(request) or None) + "#certificates")
+
+
+def _attach(request: Request, link: Linked, form: FileForm, file: File) -> bool:
+    write = write_of_supplier(request, link)
+    chosen = {value for name, value in form.beside if name == "of" and value.isascii() and value.isdecimal()}
+
+    def attach(conn: Connection) -> bool:
+        operations.load_enquiry(conn, link.id, write.actor.now, locking=True)
+        every = range(1, enquiries.progress_of(conn, link.id).rows + 1)
+        numbers = [number for number in every if not chosen or str(number) in chosen]
+        admit_bytes(write, conn, file)
+        return attach_to_rows(conn, write.actor, file, enquiry_id=link.id, row_numbers=numbers)
+
+    return write.do(attach)
 
 
 def _save_workbook(request: Request, link: Linked, form: Form, numbers: Sequence[int]) -> Response:
@@ -245,7 +277,12 @@ def _typed(filled: str, field: Field, lang: str, *, is_number: bool) -> list[str
 
 
 def _enquiry_page(
-    request: Request, link: Linked, *, form: Form | None = None, faults: Sequence[Fault] = ()
+    request: Request,
+    link: Linked,
+    *,
+    form: Form | None = None,
+    given: Form | None = None,
+    faults: Sequence[Fault] = (),
 ) -> Response:
     lang, offset, now = language_of(request), offset_of(request), service_of(request).clock.now()
     with service_of(request).writes.company(link.company_id) as conn:
@@ -256,6 +293,7 @@ def _enquiry_page(
         enquiries.open_for_supplier(conn, link.id, at=now)
         progress = enquiries.progress_of(conn, link.id)
         rows = enquiries.rows_of(conn, link.id, limit=ROWS, offset=offset)
+        attached = review.of_enquiry(conn, link.id)
     token, shown = request.path_params["token"], [_shown(row, lang) for row in rows]
     labels = {cell.path: header("component", cell.name, lang) for cell in CELLS}
     return page(
@@ -267,7 +305,14 @@ def _enquiry_page(
         progress=progress,
         offset=offset,
         size=ROWS,
-        given=form or form_of_rows(rows, lang),
+        given=form or Form([*form_of_rows(rows, lang).multi_items(), *(given or Form()).multi_items()]),
+        attached=[
+            (file, CONTENTS[lang][file.type], f"1–{numbers[-1]}" if len(numbers) == progress.rows else numbers)
+            for file, numbers in attached
+        ],
+        types=CONTENTS[lang],
+        taken=TAKEN,
+        files_path=_path(request, "/files", offset=offset or None),
         faults=[
             (_on_page(name, rows), _sentence(name, said(fault, lang), labels, lang))
             for name, fault in faults[:_MOST_FAULTS]

@@ -7,7 +7,7 @@ field is not answered.
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from uuid_utils import uuid7
 from api.http.errors import REFUSALS, RateLimited, http_refusal
 from api.http.requests import FileForm, judge_file
 from api.http.service import service_of
+from api.http.writing import Write
 from api.pages.forms import (
     NONE,
     TRUTHS,
@@ -50,7 +51,7 @@ from schemas.messages import Message, header, meaning, word
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
 from schemas.suppliers import DESIGN, FIRST, SUBSTANCE_PARTS, parse_submission
-from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES, MediaType
+from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES
 from services import suppliers as operations
 from services.review.entries import attach
 from warehouse import review, suppliers
@@ -164,57 +165,78 @@ def get_thanks(request: Request, _: RequestLink) -> Response:
 @router.post("/supplier-data/{token}/files")
 async def post_document(request: Request, link: CountedLink) -> Response:
     """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
-    file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
-    objects, object_key = service_of(request).objects, key_of(link.company_id, file_id)
-    try:
-        async with asyncio.timeout(_SLOWEST_SECONDS):
-            await objects.put_stream(object_key, form.file())
-        kind = await judge_file(request, link.company_id, "supplier", object_key, form)
-        if not await run_in_threadpool(_attach, request, link, file_id, form, kind=kind):
-            await run_in_threadpool(objects.remove, object_key)
-    except (*REFUSALS, TimeoutError, ConnectionError) as fault:
-        await run_in_threadpool(objects.remove, object_key)
-        faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
+    form = FileForm(request, answering=True)
+    if fault := await take_document(request, link.company_id, form, partial(_attach, request, link)):
+        faults = file_faults(fault, form, language_of(request))
         answer = await run_in_threadpool(_form_page, request, link, form=Form(form.beside), faults=faults)
-        if isinstance(fault, ConnectionError):
-            answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
-        return answer
+        return unavailable(answer, fault)
     if any(value.strip() for _, value in form.beside):
         return await run_in_threadpool(_form_page, request, link, form=Form(form.beside))
     return redirect(f"{_path(request)}#documents")
 
 
-def _file_faults(fault: Exception, form: FileForm, lang: str) -> list[str]:
-    if isinstance(fault, ConnectionError):
-        return [AWAY]
-    if not form.filename and not form.size_bytes:
-        return [text("supplier.no_file", lang)]
-    return [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
+async def take_document(
+    request: Request, company_id: UUID, form: FileForm, attach_file: Callable[[File], bool]
+) -> Exception | None:
+    """Store a document, check its bytes, and attach it; return why it was not.
 
-
-def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, kind: MediaType) -> bool:
-    """Record an arrived document with the request. Raise `Refused`.
-
-    Return False where the same document is already attached, as when a page that attached it is reloaded.
+    `attach_file` says False where the same document is already attached, as when a page that attached it is reloaded.
     """
+    file_id = UUID(str(uuid7()))
+    objects, object_key = service_of(request).objects, key_of(company_id, file_id)
+    try:
+        async with asyncio.timeout(_SLOWEST_SECONDS):
+            await objects.put_stream(object_key, form.file())
+        kind = await judge_file(request, company_id, "supplier", object_key, form)
+        name = name_as(form.filename, kind)
+        file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
+        if not await run_in_threadpool(attach_file, file):
+            await run_in_threadpool(objects.remove, object_key)
+    except (*REFUSALS, TimeoutError, ConnectionError) as fault:
+        await run_in_threadpool(objects.remove, object_key)
+        return fault
+    return None
+
+
+def unavailable(answer: Response, fault: Exception) -> Response:
+    """Return the page that says why a document was not taken; where the store is away, a program may come again."""
+    if isinstance(fault, ConnectionError):
+        answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
+    return answer
+
+
+def file_faults(fault: Exception, form: FileForm, lang: str) -> list[tuple[str, str]]:
+    """Return why a document was not taken, at its input."""
+    if isinstance(fault, ConnectionError):
+        return [("file", AWAY)]
+    if not form.filename and not form.size_bytes:
+        return [("file", text("supplier.no_file", lang))]
+    sentences = [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
+    return [("file", sentence) for sentence in sentences]
+
+
+def admit_bytes(write: Write, conn: Connection, file: File) -> None:
+    """Raise `Refused` where the plan of the company has no room for a document of a supplier."""
+    try:
+        objects, actor = write.service.objects, write.actor
+        writing.admit(conn, objects, actor.company_id, new_bytes=file.size_bytes, now=actor.now)
+    except writing.StorageFull as full:
+        raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
+
+
+def _attach(request: Request, link: Linked, file: File) -> bool:
     write = write_of_supplier(request, link)
 
     def attach_document(conn: Connection) -> bool:
         operations.open_request(conn, link.id)
-        name = name_as(form.filename, kind)
-        same = (form.sha256, name, form.fields["type"])
-        if same in {(file.sha256, file.filename, file.type) for file in review.of_request(conn, link.id)}:
+        same = (file.sha256, file.filename, file.type)
+        if same in {(other.sha256, other.filename, other.type) for other in review.of_request(conn, link.id)}:
             return False
-        file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
-        objects = write.service.objects
-        writing.admit(conn, objects, link.company_id, new_bytes=file.size_bytes, now=write.actor.now)
+        admit_bytes(write, conn, file)
         attach(conn, write.actor, file, request_id=link.id)
         return True
 
-    try:
-        return write.do(attach_document)
-    except writing.StorageFull as full:
-        raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
+    return write.do(attach_document)
 
 
 def _form_page(

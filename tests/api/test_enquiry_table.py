@@ -2,7 +2,7 @@
 
 import io
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from uuid import UUID, uuid4
 
@@ -14,12 +14,14 @@ from schemas.actors import Actor, Origin
 from services.review import decide
 from tests.api.forms import filled
 from tests.api.people import Browser, added, hidden
+from tests.services.making import PDF
 from warehouse import review
 from warehouse.rules import Rulesets
 
 CAN = {
     "component_type": "body",
-    "material_family": "metal", "polymer_or_grade": "aluminium",
+    "material_family": "metal",
+    "polymer_or_grade": "aluminium",
     "weight_g": 12.5,
     "colour": "opaque",
     "substances": {"pfas": {"status": "absent", "source": "test_report", "evidence": "TR-7"}},
@@ -254,3 +256,104 @@ def decided(asked, entry, how, **more):
     actor = Actor(UUID(str(asked.caller.company)), Origin("user", str(uuid4()), "Ada Marsh", "c-1"), datetime.now(UTC))
     with asked.pool.company(asked.caller.company) as conn:
         how(conn, actor, entry.id, rulesets=Rulesets(), **more)
+
+
+def answered(asked, **fields):
+    asked.send(do="confirm")
+    if fields:
+        asked.send(do="save", **fields, **{f"{n}__confirmed": "yes" for n in (1, 2, 3)})
+    assert "sent=3" in asked.send(do="send", consent="yes").headers["location"]
+    reviewer = Browser(asked.caller.http, asked.caller.address)
+    reviewer.sign_in(added(asked.pool, asked.caller.company, "approver"))
+    return reviewer
+
+
+def parts_of(asked, code):
+    [sku] = [sku for sku in asked.caller.get("/skus").json()["data"] if sku["sku_code"] == code]
+    return sku["id"], asked.caller.get(f"/skus/{sku['id']}").json()["data"]["components"]
+
+
+def test_what_agrees_is_accepted_by_one_click_and_contradictions_are_decided_part_by_part(asked):
+    changed = {"1__weight_g": "12.9", "1__colour": "dark", "2__recycled_content_percent": "30"}
+    reviewer = answered(asked, **changed)
+    page = unescape(reviewer.get("/review/answers").text)
+    assert "fill empty fields: 1" in page
+    [key] = re.findall(r'name="choice\.(\w+)"', page)
+    assert page.count("Can CAN-") == 2, "both cans of the row, one under the other"
+    assert "12.9" in page
+    done = reviewer.post("/review/answers", hidden(page))
+    assert "accepted=1" in done.headers["location"]
+    assert parts_of(asked, "CAN-3")[1][0]["recycled_content_percent"] == 30
+    page = reviewer.get("/review/answers").text
+    unexplained = reviewer.post("/review/answers", hidden(page) | {f"choice.{key}": "take"})
+    assert (unexplained.status_code, f'id="reason.{key}-error"' in unexplained.text) == (400, True)
+    decision = {f"choice.{key}": "keep", f"reason.{key}": "Weighed by ourselves"}
+    done = reviewer.post("/review/answers", hidden(page) | decision)
+    assert "accepted=2" in done.headers["location"]
+    for code in ("CAN-1", "CAN-2"):
+        body = parts_of(asked, code)[1][0]
+        assert (body["weight_g"], body["colour"]) == (12.5, "opaque")
+    decided_page = unescape(reviewer.get("/review?state=decided").text)
+    entry = re.search(r'href="(/review/[0-9a-f-]{36})[^>]*>[^<]*</a></td>\s*<td[^>]*>Can CAN-1', decided_page)[1]
+    assert "Weighed by ourselves" in unescape(reviewer.get(entry).text)
+    assert asked.entries() == []
+
+
+def test_what_law_or_weights_say_against_is_looked_at_by_itself(asked):
+    reviewer = answered(asked, **{"3__weight_g": "250000"})
+    page = unescape(reviewer.get("/review/answers").text)
+    assert "To be looked at one by one" in page
+    assert reviewer.post("/review/answers", hidden(page)).headers["location"].endswith("accepted=0")
+    assert len(asked.entries()) == 3
+
+
+def test_a_viewer_reads_and_decides_nothing_and_another_company_sees_nothing(asked, join):
+    answered(asked)
+    viewer = Browser(asked.caller.http, asked.caller.address)
+    viewer.sign_in(added(asked.pool, asked.caller.company, "viewer"))
+    page = viewer.get("/review/answers").text
+    assert "<button>" not in page.partition("<main")[2]
+    assert viewer.post("/review/answers", hidden(page)).status_code == 403
+    other = join()
+    stranger = Browser(other.http, other.address)
+    stranger.sign_in(added(asked.pool, other.company, "approver"))
+    assert "Can CAN-" not in stranger.get("/review/answers").text
+
+
+def attach(asked, data=PDF, **fields):
+    sent = {"file": ("declaration.pdf", data, "application/pdf")}
+    headers = {"X-Forwarded-For": asked.caller.address}
+    form = {"type": "food_contact_declaration", **fields}
+    return asked.caller.http.post(f"{asked.link}/files", data=form, files=sent, headers=headers, follow_redirects=False)
+
+
+def test_one_certificate_is_evidence_for_many_parts_and_its_end_is_due(asked):
+    ends = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
+    assert attach(asked, issuer="TÜV", expires_on=ends, of=["1"]).status_code == 303
+    assert attach(asked, issuer="TÜV", expires_on=ends, of=["1"]).status_code == 303, "again is once"
+    page = asked.page()
+    assert page.count("declaration.pdf") == 1
+    assert "rows 1" in page
+    assert attach(asked, b"no document").status_code == 400
+    reviewer = answered(asked)
+    reviewer.post("/review/answers", hidden(reviewer.get("/review/answers").text))
+    files = {}
+    for code in ("CAN-1", "CAN-2", "CAN-3"):
+        sku_id, _ = parts_of(asked, code)
+        files[code] = asked.caller.get(f"/skus/{sku_id}/files").json()["data"]
+    assert [len(files[code]) for code in files] == [1, 1, 0]
+    assert files["CAN-1"][0]["id"] == files["CAN-2"][0]["id"]
+    assert files["CAN-1"][0]["issuer"] == "TÜV"
+    log = asked.caller.get("/audit-log?limit=100").json()["data"]
+    entered = [entry for entry in log if entry["action"] == "technical_file.uploaded"]
+    assert sorted(entry["after"]["sku_id"] for entry in entered) == sorted(
+        files[c][0]["sku_id"] for c in ("CAN-1", "CAN-2")
+    )
+    assert all(len(entry["after"]["component_ids"]) == 1 for entry in entered)
+    changes = asked.caller.get("/changes?limit=100").json()["data"]
+    uploaded = [change["sku_code"] for change in changes if change["type"] == "technical_file.uploaded"]
+    assert sorted(uploaded) == ["CAN-1", "CAN-2"]
+    due = unescape(reviewer.get("/declarations/due").text)
+    assert "declaration.pdf" in due
+    sku_id = parts_of(asked, "CAN-2")[0]
+    assert reviewer.get(f"/items/{sku_id}/files/{files['CAN-2'][0]['id']}").content == PDF

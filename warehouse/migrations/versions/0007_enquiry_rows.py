@@ -43,6 +43,20 @@ ALTER TABLE supplier_enquiries ADD COLUMN IF NOT EXISTS opened_at timestamptz;
 COMMENT ON COLUMN supplier_enquiries.opened_at IS 'when its link was first opened';
 GRANT UPDATE (opened_at) ON supplier_enquiries TO pcds_app
 """
+_REVIEW_FILES = """
+ALTER TABLE review_files ADD COLUMN IF NOT EXISTS enquiry_id uuid, ADD COLUMN IF NOT EXISTS row_numbers integer[];
+COMMENT ON COLUMN review_files.enquiry_id IS 'the enquiry that a supplier attached it to, for many items at once';
+COMMENT ON COLUMN review_files.row_numbers IS 'the rows of that enquiry whose parts it is about'
+"""
+_OF_ENQUIRY = """
+CREATE INDEX IF NOT EXISTS ix_review_files_enquiry_id ON review_files (enquiry_id) WHERE enquiry_id IS NOT NULL
+"""
+_TECHNICAL_FILES = """
+ALTER TABLE technical_files ADD COLUMN IF NOT EXISTS component_ids uuid[];
+COMMENT ON COLUMN technical_files.component_ids IS 'the parts that it is evidence for; null for all of the SKU';
+ALTER TABLE technical_files DROP CONSTRAINT IF EXISTS pk_technical_files;
+ALTER TABLE technical_files ADD CONSTRAINT pk_technical_files PRIMARY KEY (id, sku_id)
+"""
 _ADMIT = """
 CREATE OR REPLACE FUNCTION pcds_admit_enquiry(presented bytea, address text, ceiling integer, at timestamptz)
 RETURNS TABLE(enquiry_id uuid, company_id uuid, retry_after integer)
@@ -73,6 +87,6 @@ GRANT EXECUTE ON FUNCTION pcds_admit_enquiry TO pcds_app
 
 def upgrade() -> None:
     """Lock one table of requests at a time: with a request's two they could form a deadlock."""
-    for statements in (_ROWS, _REQUESTS, _ENQUIRIES, _ADMIT):
+    for statements in (_ROWS, _REQUESTS, _ENQUIRIES, _REVIEW_FILES, _OF_ENQUIRY, _TECHNICAL_FILES, _ADMIT):
         with op.get_context().autocommit_block():
             op.get_bind().exec_driver_sql(statements)
