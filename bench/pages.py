@@ -57,6 +57,7 @@ LISTS: Final = (
     "/review/answers",
     "/documents",
     "/suppliers",
+    "/suppliers/worth",
     "/library",
     "/library?kind=brand",
     "/library?kind=site",

@@ -267,6 +267,22 @@ class SupplierEnquiryInput(Strict):
         ),
     ] = None
 
+    reminder_days: Annotated[
+        list[Annotated[int, PydanticField(ge=-180, le=180)]],
+        PydanticField(
+            default_factory=lambda: [-3, 1],
+            max_length=10,
+            description="The days on which a reminder is mailed, counted from `due_on`: -3 is three days before it; "
+            "-3 and 1 where there are none.",
+        ),
+    ]
+    valid_months: Annotated[
+        int,
+        PydanticField(
+            ge=1, le=60, description="How many months an accepted answer holds; after that it is worth asking again."
+        ),
+    ] = 12
+
     @property
     def due(self) -> date | None:
         """The deadline as a date."""

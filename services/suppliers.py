@@ -6,7 +6,7 @@ theirs that are alike are one row of its table, answered once. An answer changes
 the links and limits their use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal, NamedTuple
@@ -20,8 +20,9 @@ from pipelines.writing import json_fields
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
-from schemas.messages import Message
+from schemas.messages import Message, header, translate
 from schemas.refusals import NotThere, Refused, require
+from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component, SupplierAnswer, SupplierResponse
 from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput, answer_of
 from services.review import entries
@@ -41,8 +42,6 @@ from warehouse.suppliers import EnquiryLinks, Request
 _LONGEST: Final = timedelta(days=366)
 _AFTER_DUE: Final = timedelta(days=30)
 _WITHOUT_DUE: Final = timedelta(days=90)
-_REMINDERS: Final = (timedelta(days=-3), timedelta(days=1))
-"""When reminders are mailed, from the day by which answers are asked for."""
 _REMINDER_HOUR: Final = time(7)
 REMINDED_AFTER: Final = timedelta(days=1)
 """How long after a mail a person can have the next reminder mailed."""
@@ -128,7 +127,7 @@ def create_enquiry(
     enquiry_id = UUID(str(uuid7()))
     token = links.new_token(conn, enquiry_id)
     by = actor.origin
-    row = sent.model_dump(include={"supplier_name", "supplier_email", "language"}) | {
+    row = sent.model_dump(include={"supplier_name", "supplier_email", "language", "valid_months"}) | {
         "id": enquiry_id,
         "company_id": actor.company_id,
         "message": sent.message or None,
@@ -142,9 +141,34 @@ def create_enquiry(
     ledger.enter(conn, actor, "supplier_enquiry.created", enquiry_id, before=None, after=after)
     _add_items(conn, actor, row, token, sent.sku_codes)
     if mailing:
-        _plan_mails(conn, actor, enquiry_id, sent.due)
+        _plan_mails(conn, actor, enquiry_id, sent)
     enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("created", enquiry, _link_of(conn, enquiry, links, "asked", actor.now))
+
+
+def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks) -> Asked:
+    """Ask a supplier once more about the items of an enquiry; a row whose parts have changed since says so.
+
+    What the record has is filled in, so that unchanged parts are confirmed as they are. Raises `NotThere`, `Refused`.
+    """
+    before = load_enquiry(conn, enquiry_id, actor.now)
+    again = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
+    codes = [item["sku_code"] for item in before["items"]]
+    body = {**again, "sku_codes": codes, "valid_months": enquiries.valid_months(conn, enquiry_id)}
+    made = create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
+    assert made.enquiry is not None, "it is no dry run"
+    enquiries.note_changes(conn, made.enquiry["id"], since=enquiry_id, sentence=_changed_in(before["language"]))
+    return made
+
+
+def _changed_in(lang: str) -> Callable[[Sequence[str]], str]:
+    """Return how a supplier is told which facts of a part have changed, by their names."""
+
+    def say(facts: Sequence[str]) -> str:
+        names = ", ".join(header("component", name, lang) for name in facts)
+        return translate(Message("Changed since your last answer: {facts}.", facts=names), lang)
+
+    return say
 
 
 def _add_items(conn: Connection, actor: Actor, enquiry: JsonObject, token: str, sku_codes: Sequence[str]) -> None:
@@ -161,11 +185,11 @@ def _add_items(conn: Connection, actor: Actor, enquiry: JsonObject, token: str, 
     ledger.enter_many(conn, actor, "supplier_request.created", entered)
 
 
-def _plan_mails(conn: Connection, actor: Actor, enquiry_id: UUID, due_on: date | None) -> None:
+def _plan_mails(conn: Connection, actor: Actor, enquiry_id: UUID, sent: SupplierEnquiryInput) -> None:
     """Store the mail that asks, and the reminders; those that prove needless are not sent."""
     suppliers.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
-    for distance in _REMINDERS if due_on else ():
-        at = datetime.combine((due_on or actor.today) + distance, _REMINDER_HOUR, UTC)
+    for days in sorted(set(sent.reminder_days)) if sent.due else ():
+        at = datetime.combine((sent.due or actor.today) + timedelta(days=days), _REMINDER_HOUR, UTC)
         if at > actor.now + REMINDED_AFTER:
             suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
 

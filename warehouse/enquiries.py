@@ -5,9 +5,9 @@ its parts. Items are made, and their answers found, in a few statements, however
 themselves and their links are in `warehouse.suppliers`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -231,3 +231,133 @@ def move_items(conn: Connection, request_ids: Sequence[UUID], state: str, *, at:
     """Put requests into another state."""
     query = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = ANY(%s)"
     conn.execute(query, [state, at, list(request_ids)])
+
+
+def valid_months(conn: Connection, enquiry_id: UUID) -> int:
+    """Return how many months an accepted answer of an enquiry holds."""
+    row = conn.execute("SELECT coalesce(valid_months, 12) FROM supplier_enquiries WHERE id = %s", [enquiry_id])
+    (months,) = row.fetchone() or (12,)
+    return int(months)
+
+
+_CHANGED: Final = """
+SELECT asked.row_numbers, asked.component_ids, asked.asked, before.asked FROM supplier_requests AS asked
+JOIN supplier_requests AS before ON before.sku_id = asked.sku_id AND before.enquiry_id = %(since)s
+WHERE asked.enquiry_id = %(id)s AND asked.asked::text <> before.asked::text"""
+
+
+def note_changes(conn: Connection, enquiry_id: UUID, *, since: UUID, sentence: Callable[[Sequence[str]], str]) -> None:
+    """Note at each row of an enquiry which facts of its parts are others than when an earlier one asked."""
+    changed: dict[int, dict[str, None]] = {}
+    for numbers, line_ids, now, before in conn.execute(_CHANGED, {"id": enquiry_id, "since": since}):
+        for number, line_id in zip(numbers, map(str, line_ids), strict=True):
+            facts = [name for name, value in now[line_id].items() if value != before.get(line_id, {}).get(name)]
+            if line_id in before and facts:
+                changed.setdefault(number, {}).update(dict.fromkeys(facts))
+    for number, facts_of_row in changed.items():
+        query = "UPDATE supplier_rows SET note = %s WHERE enquiry_id = %s AND number = %s"
+        conn.execute(query, [sentence(list(facts_of_row)), enquiry_id, number])
+
+
+class Stage(NamedTuple):
+    """How far an enquiry is: asked, opened, half, answered, in_review, accepted, stale or ended."""
+
+    id: UUID
+    stage: str
+    created_at: datetime
+    due_on: date | None
+    rows: int
+    confirmed: int
+    items: int
+    accepted: int
+    accepted_at: datetime | None
+
+
+_STAGES: Final = """
+SELECT asked.id, CASE
+        WHEN items.closed = items.total AND items.decided_at + make_interval(months => coalesce(asked.valid_months, 12))
+            <= %(now)s THEN 'stale'
+        WHEN items.closed = items.total THEN 'accepted'
+        WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s THEN 'ended'
+        WHEN items.reviewed > 0 AND items.reviewed + items.closed = items.total THEN 'in_review'
+        WHEN rows.total > 0 AND rows.confirmed = rows.total THEN 'answered'
+        WHEN rows.saved > 0 OR items.reviewed + items.closed > 0 THEN 'half'
+        WHEN asked.opened_at IS NOT NULL THEN 'opened' ELSE 'asked' END,
+    asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed, items.decided_at
+FROM supplier_enquiries AS asked
+CROSS JOIN LATERAL (SELECT count(*) AS total, count(saved_at) AS saved,
+        count(*) FILTER (WHERE is_confirmed) AS confirmed
+    FROM supplier_rows WHERE enquiry_id = asked.id) AS rows
+CROSS JOIN LATERAL (SELECT count(*) AS total, count(*) FILTER (WHERE state = 'closed') AS closed,
+        count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed,
+        max(updated_at) FILTER (WHERE state = 'closed') AS decided_at
+    FROM supplier_requests WHERE enquiry_id = asked.id) AS items
+WHERE (%(name)s::text IS NULL OR lower(asked.supplier_name) = lower(%(name)s::text))
+    AND (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
+ORDER BY asked.created_at DESC, asked.id LIMIT 100"""
+
+
+def stages(
+    conn: Connection, now: datetime, *, supplier_name: str | None = None, enquiry_id: UUID | None = None
+) -> list[Stage]:
+    """Return how far the enquiries to a supplier are, or one of them, the newest first: 100 at most."""
+    parameters = {"now": now, "name": supplier_name, "id": enquiry_id}
+    return [Stage(*row) for row in conn.execute(_STAGES, parameters)]
+
+
+class Worth(NamedTuple):
+    """What a supplier of the library can tell: SKUs with a part that lacks a fact, and what hangs on them.
+
+    `tonnes` are those of the SKUs in the last year that each has units of, `provisional` those of them whose grade is
+    not final, `without` the number of parts that lack each fact.
+    """
+
+    supplier_name: str
+    email: str | None
+    skus: int
+    provisional: int
+    tonnes: float
+    without: dict[str, int]
+
+
+_LACKING: Final = """
+lines AS (
+    SELECT skus.id AS sku_id, skus.sku_code, skus.grade_provisional, line.value AS line, (
+            SELECT coalesce(sum(units.value::bigint), 0) FROM json_each_text(skus.volumes) AS units
+            WHERE split_part(units.key, '/', 2) = (
+                SELECT max(split_part(key, '/', 2)) FROM json_object_keys(skus.volumes) AS key)
+        ) * coalesce(skus.weight_grams, skus.components_weight_g, 0) / 1000000 AS tonnes
+    FROM skus CROSS JOIN LATERAL json_array_elements(skus.components) AS line(value)
+    WHERE line.value ->> 'supplier_id' IS NOT NULL
+), lacking AS (
+    SELECT kept.name, kept.email, lines.*,
+        line ->> 'polymer_or_grade' IS NULL AS polymer_or_grade, line ->> 'colour' IS NULL AS colour,
+        line ->> 'recycled_content_percent' IS NULL AS recycled_content_percent,
+        coalesce(line #>> '{substances,pfas,status}', 'unknown') = 'unknown' AS pfas,
+        coalesce(line #>> '{substances,heavy_metals,status}', 'unknown') = 'unknown' AS heavy_metals
+    FROM lines JOIN suppliers AS named ON named.id = (line ->> 'supplier_id')::uuid
+    JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)
+)"""
+_LACKS: Final = "polymer_or_grade OR colour OR recycled_content_percent OR pfas OR heavy_metals"
+_FACTS: Final = ("polymer_or_grade", "colour", "recycled_content_percent", "pfas", "heavy_metals")
+_COUNTS: Final = ", ".join(f"'{fact}', count(*) FILTER (WHERE {fact})" for fact in _FACTS)
+_WORTH: Final = f"""
+WITH {_LACKING}, of_skus AS (
+    SELECT name, email, sku_id, grade_provisional, max(tonnes) AS tonnes FROM lacking WHERE {_LACKS} GROUP BY 1, 2, 3, 4
+)
+SELECT name, email, count(*), count(*) FILTER (WHERE grade_provisional), sum(tonnes)::double precision,
+    (SELECT json_build_object({_COUNTS}) FROM lacking WHERE lacking.name = of_skus.name)
+FROM of_skus GROUP BY name, email
+ORDER BY sum(tonnes) FILTER (WHERE grade_provisional) DESC NULLS LAST, sum(tonnes) DESC, name LIMIT 100"""
+_WORTH_CODES: Final = f"""
+WITH {_LACKING} SELECT DISTINCT sku_code FROM lacking WHERE lower(name) = lower(%s) AND ({_LACKS}) ORDER BY sku_code"""
+
+
+def worth_asking(conn: Connection) -> list[Worth]:
+    """Return the suppliers of the library on whose answers most hangs, by tonnes, those not finally graded first."""
+    return [Worth(*row) for row in conn.execute(_WORTH)]
+
+
+def codes_worth_asking(conn: Connection, supplier_name: str) -> list[str]:
+    """Return the codes of the SKUs with a part of this supplier that lacks a fact."""
+    return [code for (code,) in conn.execute(_WORTH_CODES, [supplier_name])]

@@ -82,6 +82,7 @@ supplier_enquiries = Table(
     Column("language", Text, comment="of its mails; null is English"),
     Column("asked_by", Uuid, comment="the person whom the supplier answers a mail to; null for an API key"),
     Column("opened_at", DateTime(timezone=True), comment="when its link was first opened"),
+    Column("valid_months", Integer, comment="how long an accepted answer holds; null is 12"),
     Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
 )
 
@@ -414,9 +415,9 @@ def add_enquiry(connection: Connection, enquiry: Mapping[str, object], token: st
         """
 INSERT INTO supplier_enquiries
     (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at, supplier_email, language,
-    asked_by)
+    asked_by, valid_months)
 VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, %(due_on)s, %(expires_at)s, %(at)s,
-    %(supplier_email)s, %(language)s, %(asked_by)s)""",
+    %(supplier_email)s, %(language)s, %(asked_by)s, %(valid_months)s)""",
         {**enquiry, "token_hash": digest(token)},
     )
 

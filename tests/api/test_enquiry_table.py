@@ -357,3 +357,54 @@ def test_one_certificate_is_evidence_for_many_parts_and_its_end_is_due(asked):
     assert "declaration.pdf" in due
     sku_id = parts_of(asked, "CAN-2")[0]
     assert reviewer.get(f"/items/{sku_id}/files/{files['CAN-2'][0]['id']}").content == PDF
+
+
+def test_a_suppliers_page_says_how_far_and_an_old_answer_is_asked_again_with_what_changed(asked):
+    listed = "/suppliers?name=Dosen+AG"
+    for act, stage in (
+        (lambda: None, "asked"),
+        (asked.page, "opened"),
+        (lambda: asked.send(do="save"), "half answered"),
+        (lambda: asked.send(do="confirm"), "filled in, not sent"),
+        (lambda: asked.send(do="send", consent="yes"), "in review"),
+    ):
+        act()
+        assert f'<td data-label="Progress">{stage}</td>' in unescape(asked.browser.get(listed).text)
+    for entry in asked.entries():
+        decided(asked, entry, decide.accept)
+    page = asked.browser.get(listed).text
+    assert '<td data-label="Progress">accepted</td>' in page
+    with asked.pool.company(asked.caller.company) as conn:
+        conn.execute("UPDATE supplier_requests SET updated_at = updated_at - interval '13 months'")
+    assert "stale: ask again" in asked.browser.get(listed).text
+    sku_id, parts = parts_of(asked, "CAN-3")
+    parts[0]["weight_g"] = 14.5
+    sent = asked.caller.post("/skus", {"sku_code": "CAN-3", "name": "Can CAN-3", "components": parts})
+    assert sent.status_code in (200, 201), sent.text
+    path = re.search(r'href="(/enquiries/[0-9a-f-]{36})"', page)[1]
+    again = asked.browser.post(f"{path}/again", hidden(asked.browser.get(path).text))
+    asked.link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", again.text)[1]
+    page = asked.page()
+    assert page.count("Changed since your last answer: Weight.") == 1, page
+    assert "14.5" in page
+    asked.send(do="confirm")
+    assert "sent=3" in asked.send(do="send", consent="yes").headers["location"]
+    assert sku_id
+
+
+def test_whom_it_is_worth_asking_is_listed_by_tonnes_and_asked_by_one_click(asked):
+    sku_id, _ = parts_of(asked, "CAN-1")
+    volumes = [{"market": "DE", "year": 2025, "half": 0, "units_placed": 4_000_000}]
+    assert asked.caller.put(f"/skus/{sku_id}/volumes", volumes).status_code == 200
+    page = unescape(asked.browser.get("/suppliers/worth").text)
+    assert page.index("Other Corp") < page.index("</table>")
+    own = page[page.index("Dosen AG") :]
+    assert "recycled content: 3" in own
+    assert "PFAS" not in own.partition("</tr>")[0], "it is known of every can"
+    address = re.search(r'href="(/enquiries\?supplier_name=Dosen[^"#]+)', page)[1]
+    form = dict(filled(asked.browser.get(address).text, None))
+    made = asked.browser.post("/enquiries", form | {"due_on": "", "reminder_days": "-10, 5", "valid_months": "24"})
+    assert made.status_code == 200, made.text
+    assert unescape(made.text).count("<code>CAN-") == 3
+    refused = asked.browser.post("/enquiries", form | {"reminder_days": "soon"})
+    assert (refused.status_code, 'id="reminder_days-error"' in refused.text) == (400, True)

@@ -40,6 +40,7 @@ WITHOUT_ROLE = {
 ABOVE_VIEWER = {
     "POST /enquiries": "editor",
     "POST /enquiries/{id}/remind": "editor",
+    "POST /enquiries/{id}/again": "editor",
     "POST /enquiries/{id}/withdraw": "editor",
     "POST /review/answers": "approver",
     "POST /company": "administrator",

@@ -39,7 +39,9 @@ ALTER TABLE supplier_requests ADD COLUMN IF NOT EXISTS row_numbers integer[];
 COMMENT ON COLUMN supplier_requests.row_numbers IS 'the row of its enquiry that each part is in'
 """
 _ENQUIRIES = """
-ALTER TABLE supplier_enquiries ADD COLUMN IF NOT EXISTS opened_at timestamptz;
+ALTER TABLE supplier_enquiries ADD COLUMN IF NOT EXISTS opened_at timestamptz,
+    ADD COLUMN IF NOT EXISTS valid_months integer;
+COMMENT ON COLUMN supplier_enquiries.valid_months IS 'how long an accepted answer holds; null is 12';
 COMMENT ON COLUMN supplier_enquiries.opened_at IS 'when its link was first opened';
 GRANT UPDATE (opened_at) ON supplier_enquiries TO pcds_app
 """
