@@ -297,7 +297,7 @@ def _reasons(comparison: compare.Comparison, lang: str) -> list[tuple[str, str, 
     parts = {part.id: part.asked or part.now for part in comparison.asked}
     return [
         (words.facts_in_words(facts, lang) if (facts := parts.get(part)) else part, why, part in comparison.kept)
-        for part, why in comparison.reasons.items()
+        for part, why in comparison.reasons
     ]
 
 

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from types import MappingProxyType
 from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
 
@@ -219,8 +218,8 @@ class Comparison:
     change and then of the lines that it takes away (`removed`), in the order of the paths, `materials` what each is
     made of: polymer or grade, else its family; none of a decision from before they were kept. `asked` are the parts
     that the entry is about, as they were asked about and as they are before the change. `refusal` is why the entry
-    cannot be accepted, followed by what the write path found. `reasons` are the reviewer's, by the id of a part whose
-    answer contradicted the record; of those, `kept` stayed as the record had them.
+    cannot be accepted, followed by what the write path found. `reasons` are the reviewer's, each with the id of a part
+    whose answer contradicted the record; of those, `kept` stayed as the record had them.
     """
 
     version: int | None
@@ -233,7 +232,7 @@ class Comparison:
     removed: tuple[Component, ...] = ()
     asked: tuple[AskedPart, ...] = ()
     materials: Sequence[str] = ()
-    reasons: Mapping[str, str] = MappingProxyType({})
+    reasons: tuple[tuple[str, str], ...] = ()
     kept: Sequence[str] = ()
 
     @property
@@ -248,7 +247,7 @@ class Comparison:
             "parts": self.parts,
             "materials": list(self.materials),
             "asked": [part._asdict() for part in self.asked],
-            "reasons": dict(self.reasons),
+            "reasons": list(self.reasons),
             "kept": list(self.kept),
             **{name: graded and graded.as_dict() for name, graded in (("before", self.before), ("after", self.after))},
         }
@@ -261,7 +260,7 @@ class Comparison:
         entry_parts = tuple(AskedPart(**part) for part in stored.get("asked") or ())
         materials = stored.get("materials", ())
         comparison = cls(None, changes, stored["parts"], before, after, [], asked=entry_parts, materials=materials)
-        return replace(comparison, reasons=stored.get("reasons", {}), kept=stored.get("kept", ()))
+        return replace(comparison, reasons=tuple(map(tuple, stored.get("reasons", ()))), kept=stored.get("kept", ()))
 
 
 def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> Comparison:

@@ -95,7 +95,8 @@ def accept(
             parts_compared=parts_compared,
             kept=[part for part, decision in decisions.items() if not decision.is_taken],
         )
-        comparison = replace(comparison, reasons={part: decision.reason for part, decision in decisions.items()})
+        reasons = tuple((part, decision.reason) for part, decision in decisions.items())
+        comparison = replace(comparison, reasons=reasons)
     elif entry.kind == "doc_draft":
         issuing.issue(conn, writer, entry, issued_with or {}, rulesets=rulesets)
     accept_files(conn, writer, entry)
