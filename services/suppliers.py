@@ -412,8 +412,10 @@ def answer_rows(
         components = [
             {**answers[number], "component_id": str(line_id)} for line_id, number in parts if number in answers
         ]
-        payload = {"components": components, **beside, "asked": item.asked}
-        if item.payload is None or item.payload["components"] != components or beside:
+        before = item.payload or {}
+        said = {name: before[name] for name in ("contact", "comment") if name in before} | beside
+        payload = {"components": components, **said, "asked": item.asked}
+        if {name: before.get(name) for name in ("components", *said)} != {"components": components, **said}:
             of_item = {"sku_id": item.sku_id, "request_id": item.request_id, "payload": payload}
             filings.append({"id": UUID(str(uuid7())), "kind": "supplier_answer", **of_item})
     by = actor.origin

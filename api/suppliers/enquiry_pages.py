@@ -95,9 +95,14 @@ def post_rows(request: Request, link: CountedEnquiry, form: SupplierForm) -> Res
     lang = language_of(request)
     numbers = [int(number) for number in form.getlist("row") if number.isascii() and number.isdecimal()][:ROWS]
     answers, faults = read_rows(form, numbers, lang, _rules(request, link))
+    beside: JsonObject = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
     sending = form.get("do") == "send"
     if sending and form.get("consent") != "yes":
         faults.append(("consent", text("supplier.no_consent", lang)))
+    try:
+        beside = dict(parse_submission({"consent": True, "response": beside}))
+    except Refused as invalid:
+        faults += [((issue.field or "").removeprefix("response."), issue.message) for issue in invalid.issues]
     saved = [Saved(number, answer, form.get(f"{number}.{_CONFIRMED}") == "yes") for number, answer in answers.items()]
     write = write_of_supplier(request, link)
 
@@ -107,7 +112,6 @@ def post_rows(request: Request, link: CountedEnquiry, form: SupplierForm) -> Res
             operations.confirm_rows(conn, write.actor, link.id)
         if not sending or faults:
             return None
-        beside = {name: form.get(name, "").strip()[:2_000] for name in ("contact", "comment")}
         return operations.answer_rows(conn, write.actor, link.id, **beside)
 
     try:
