@@ -387,6 +387,10 @@ def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: da
     reply_to = people.address_of(conn, sender.user_id) if sender.user_id else None
     made = message(post.server.sender, enquiry["supplier_email"], **written, mail_id=str(mail.id), reply_to=reply_to)
     if rows := enquiries.rows_of(conn, mail.enquiry_id):
-        kind = {"maintype": "application", "subtype": WORKBOOK_TYPE.partition("/")[2]}
-        made.add_attachment(workbook(rows, enquiry["language"]), **kind, filename=WORKBOOK_NAME)
+        made.add_attachment(
+            workbook(rows, enquiry["language"]),
+            maintype="application",
+            subtype=WORKBOOK_TYPE.partition("/")[2],
+            filename=WORKBOOK_NAME,
+        )
     return made

@@ -205,15 +205,14 @@ def derived_token(key: bytes, record_id: UUID) -> str:
 
 
 def add_request(connection: Connection, request: Mapping[str, object], token: str) -> None:
-    """Store a new request in a session of its company, without the token itself; `request` has every other column."""
+    """Store a request of no enquiry, without the token itself; `request` has its other columns."""
     questions = orjson.dumps(request["asked"]).decode()
     connection.execute(
         """
 INSERT INTO supplier_requests
-    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, enquiry_id,
-    expires_at, asked)
+    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, asked)
 VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(component_ids)s, %(supplier_name)s, %(token_hash)s, 'open', %(at)s,
-    %(at)s, %(enquiry_id)s, %(expires_at)s, %(asked)s::json)""",
+    %(at)s, %(asked)s::json)""",
         {**request, "asked": questions, "token_hash": digest(token)},
     )
 

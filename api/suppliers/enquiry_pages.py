@@ -120,8 +120,8 @@ def post_rows(request: Request, link: CountedEnquiry, form: SupplierForm) -> Res
         raise PageRefused(404, "supplier.gone") from None
     if faults:
         return _enquiry_page(request, link, form=form, faults=faults)
-    done = {"saved": 1} if sent is None else {"sent": sent}
-    return redirect(_path(request, offset=offset_of(request) or None, **done))
+    saved_only = 1 if sent is None else None
+    return redirect(_path(request, offset=offset_of(request) or None, saved=saved_only, sent=sent))
 
 
 @router.get("/workbook")
@@ -201,7 +201,7 @@ def read_rows(
         try:
             if unread := faults_with(body, parse_submission):
                 raise Refused(unread)
-            [answer] = parse_submission(body).get("components") or ()
+            answer = (parse_submission(body)["components"] or [])[0]
             if against := operations.contradictions(answer, rules):
                 raise Refused(against)
         except Refused as invalid:

@@ -131,7 +131,7 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
     for answer in answers:
         values = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
         if (declared := answer.get("substances")) is not None:
-            values["substances"] = _with_source(declared, stored.get(answer["component_id"], {}))
+            values["substances"] = _with_source(declared, stored.get(answer["component_id"] or "", {}))
         changes.append({**values, "id": answer["component_id"]})
     removed = {answer["component_id"] for answer in answers} - {line["id"] for line in lines}
     sentence = Message(
@@ -415,8 +415,8 @@ _SOURCES: Final = ("source", "basis", "below")
 
 def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets: Rulesets) -> list[Judgement]:
     """Judge suppliers' answers, in a dry run of one write; of several about one SKU the first alone."""
-    first = {entry.sku_id: entry for entry in reversed(entries) if entry.sku_id}
-    judgements = {entry.id: Judgement(entry, [], []) for entry in entries if first.get(entry.sku_id) is entry}
+    first = {entry.sku_id: entry for entry in reversed(entries)}
+    judgements = {entry.id: Judgement(entry, [], []) for entry in entries if first[entry.sku_id] is entry}
     records: dict[int, SkuPatch] = {}
     weighed: set[int] = set()
     for number, judgement in enumerate(judgements.values()):
