@@ -214,6 +214,37 @@ def test_a_change_that_follows_nothing_in_tonnes_says_so(caller, browser, pool):
     assert "Keine Pflicht würde beginnen oder enden." in page
 
 
+def test_declarations_of_chosen_items_are_drafted_in_one_go(caller, browser):
+    skus = [caller.made(sku_code=f"D-{at}", name="Box", material="paper") for at in range(4)]
+    other = caller.made(sku_code="D-9", name="Jar", material="glass")
+    has_one = caller.post(f"/skus/{skus[0]['id']}/doc-drafts", {}).json()["data"]
+    address = "/items/change?" + "&".join(f"id={sku['id']}" for sku in skus[:3])
+    page = unescape(browser.get(address).text)
+    [action] = [link for link in re.findall(r'action="([^"]+)"', page) if link.startswith("/items/drafts")]
+    form = hidden(page) | {"draft_lang": "de"}
+    for drafted in ("Drafts prepared: 2. Left out, as they have a draft", "Drafts prepared: 0. Left out"):
+        answer = browser.post(action, form)  # sent again, it finds the drafts
+        assert answer.status_code == 303, answer.text
+        assert drafted in unescape(browser.get(answer.headers["Location"]).text)
+    drafts = caller.get("/doc-drafts").json()["data"]
+    assert {draft["sku_code"] for draft in drafts} == {"D-0", "D-1", "D-2"}
+    assert {draft["lang"] for draft in drafts if draft["id"] != has_one["id"]} == {"de"}
+    answer = browser.post("/items/drafts?material=glass", form)
+    assert answer.status_code == 303
+    assert caller.get("/doc-drafts").json()["data"][0]["sku_id"] == other["id"]
+
+
+def test_drafts_are_of_some_chosen_items_and_not_too_many(caller, browser, monkeypatch):
+    skus = [caller.made(sku_code=f"M-{at}", name="Box") for at in range(3)]
+    monkeypatch.setattr("services.conformity.documents.MOST_DRAFTED", 2)
+    form = hidden(browser.get(f"/items/change?id={skus[0]['id']}").text)
+    assert "/items/drafts" not in browser.get("/items/change?all=1").text
+    for address in ("/items/drafts", "/items/drafts?all=1", "/items/drafts?id=nothing"):
+        refused = browser.post(address, form)
+        assert refused.status_code == 400
+    assert caller.get("/doc-drafts").json()["data"] == []
+
+
 def test_the_companys_own_words_do_not_change_what_is_set(caller):
     sku = caller.made(sku_code="W-1", name="Box")
     words = [{"field": "packaging_level", "text": "transport", "value": "sales"}]
