@@ -1,8 +1,8 @@
 """Takes pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a temporary service.
 
-It takes one of each of our pages at a desktop's width in light colours, a few at a phone's width and in dark, and those of
-the visual language in all four. They are small: a palette instead of true colours, and only the beginning of a long page. Names of pages as arguments take
-those of our own alone.
+It takes one of each of our pages at a desktop's width in light colours, a few at a phone's width and in dark, and those
+of the visual language in all four. They are small: a palette instead of true colours, and only the beginning of a long
+page. Names of pages as arguments take those of our own alone.
 """
 
 import io
@@ -27,7 +27,7 @@ PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent
 DARK: Final = ("review", "portfolio", "item")
 """Pages that are also taken at 1440 px, in dark."""
 IN_ALL: Final = ("portfolio", "item", "import", "filing", "due")
-"""Pages that are taken in both widths and both schemes, for docs/design.md; `filing` is a declaration that is checked."""
+"""Pages that are taken in both widths and schemes, for docs/design.md; `filing` is a declaration that is checked."""
 _EMAIL: Final = "ada.marsh@brand.example"
 _STAFF: Final = "sam.reed@operator.example"
 LONG: Final = ("item", "import")
