@@ -81,6 +81,7 @@ def measure(service: Service, rows: int = 50_000) -> Iterator[Line]:
     for command in ("snapshot", "rollup"):
         service.command(command, "--company", str(company))
     cookies = {"pcds_session": session_of(service, company)}
+    service.wait_until_published()  # whose work in Postgres would be the first page's
     gaps = {"item": _an_item(service, company), "deep": str(rows // 2 // 50 * 50)}
     with httpx2.Client(base_url=service.url, cookies=cookies, timeout=60) as client:
         for paths, most, kind in ((PAGES, PAGE_MS, "page"), (LISTS, LIST_MS, "list")):
