@@ -26,7 +26,6 @@ from schemas.imports.types import (
     ForeseenFigures,
     ForeseenTonnes,
     GradeChange,
-    TonnesByScope,
 )
 from schemas.json_values import instant_text
 from warehouse.companies.queries import counters
@@ -42,6 +41,9 @@ MOST_NAMED: Final = 100
 _CHUNKS: Final = 10
 """Chunks whose figures are computed together."""
 _CATEGORY: Final = ("market", "year", "category_code", "category_name")
+_SCOPED: Final[tuple[Literal["tonnes", "in_scope_tonnes", "undecided_tonnes"], ...]] = (
+    *("tonnes", "in_scope_tonnes", "undecided_tonnes"),
+)
 _DUTY: Final = ("market", "year", "obligation", "material", "operator", "scope_key")
 
 
@@ -110,14 +112,9 @@ def figures(
 
     try:
         before, after = stored("semi"), computed(chunks)
-        made: ForeseenFigures = {
-            "figures_as_of": instant_text(snapshot.as_of) if snapshot else None,
-            "tonnes": _tonnes(before, after),
-            "duties": [],
-            "days": [],
-        }
+        as_of, tonnes = instant_text(snapshot.as_of) if snapshot else None, _tonnes(before, after)
         if all(old.equals(new) for old, new in zip(before, after, strict=True)):
-            return made
+            return cast(ForeseenFigures, {"figures_as_of": as_of, "tonnes": tonnes, "duties": [], "days": []})
         others = stored("anti")
         now, then = combine_blocks([others, before]), combine_blocks([others, after])
     except OverflowError:
@@ -128,41 +125,44 @@ def figures(
         for figures, rows in ((now, verdicts), (then, verdicts_then))
     )
     changed = [(day, False) for day in days if day not in days_then] + [(d, True) for d in days_then if d not in days]
-    return made | {
-        "duties": _duties(verdicts, verdicts_then),
-        "days": [
-            {
-                "market": day.market,
-                "year": day.year,
-                "half": day.half,
-                "duty": day.stated.duty,
-                "due_on": day.on.isoformat(),
-                "begins": begins,
-            }
-            for day, begins in changed
-        ],
-    }
+    listed = [
+        {
+            "market": day.market,
+            "year": day.year,
+            "half": day.half,
+            "duty": day.stated.duty,
+            "due_on": day.on.isoformat(),
+            "begins": begins,
+        }
+        for day, begins in changed
+    ]
+    made = {"figures_as_of": as_of, "tonnes": tonnes, "duties": _duties(verdicts, verdicts_then), "days": listed}
+    return cast(ForeseenFigures, made)
 
 
 def _tonnes(before: Figures, after: Figures) -> list[ForeseenTonnes]:
     """Return the calendar years' categories of which some tonnes differ, those that change the most first."""
     sides = [
         {
-            tuple(row[name] for name in _CATEGORY): {
-                name: float(tonnes) for name, tonnes in scoped_tonnes(row).items() if name != "out_of_scope_tonnes"
-            }
+            tuple(row[name] for name in _CATEGORY): [float(scoped[name]) for name in _SCOPED]
             for row in figures.tonnes.filter(pl.col("half") == 0).iter_rows(named=True)
+            if (scoped := scoped_tonnes(row))
         }
         for figures in (before, after)
     ]
-    none = dict.fromkeys(TonnesByScope.__annotations__, 0.0)
+    none = [0.0 for _ in _SCOPED]
+    pairs = [(key, sides[0].get(key, none), sides[1].get(key, none)) for key in sides[0] | sides[1]]
+    pairs.sort(key=lambda pair: -max(abs(new - old) for old, new in zip(*pair[1:], strict=True)))
     rows = [
-        {**dict(zip(_CATEGORY, key, strict=True)), "before": old, "after": new}
-        for key in sides[0] | sides[1]
-        if (old := sides[0].get(key, none)) != (new := sides[1].get(key, none))
+        {
+            **dict(zip(_CATEGORY, key, strict=True)),
+            "before": dict(zip(_SCOPED, old, strict=True)),
+            "after": dict(zip(_SCOPED, new, strict=True)),
+        }
+        for key, old, new in pairs[:MOST_NAMED]
+        if old != new
     ]
-    rows.sort(key=lambda row: -max(abs(row["after"][name] - row["before"][name]) for name in none))
-    return cast(list[ForeseenTonnes], rows[:MOST_NAMED])
+    return cast(list[ForeseenTonnes], rows)
 
 
 def _duties(before: pl.DataFrame, after: pl.DataFrame) -> list[ForeseenDuty]:

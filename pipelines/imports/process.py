@@ -399,7 +399,8 @@ def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, 
     if chunk.last and not work.position:
         snapshot = snapshots.current(job.data_dir, work.company_id)
         written = list(job.foreseen.values())
-        seen |= preview.figures(conn, snapshot, written, job.rulesets.active(conn), job.clock.today())
+        figures = preview.figures(conn, snapshot, written, job.rulesets.active(conn), job.clock.today())
+        seen = {**seen, **figures}
     queries.store_preview(conn, work.id, seen)
 
 
