@@ -33,7 +33,7 @@ _STAFF: Final = "sam.reed@operator.example"
 LONG: Final = ("item", "import")
 """Pages whose pictures reach further down than the others."""
 _TALLEST: Final = 1_100
-_TALLEST_LONG: Final = 2_000
+_TALLEST_LONG: Final = 1_500
 _COLOURS: Final = 32
 _DESK: Final[ViewportSize] = {"width": 1440, "height": 900}
 _SETTLED: Final = 1_500
@@ -152,7 +152,7 @@ def _kept(seen: bytes, path: Path, widest: int = _DESK["width"]) -> None:
     part = image.crop((0, 0, min(image.width, widest), min(image.height, _TALLEST_LONG)))
     few = part.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     if path.suffix == ".webp":  # a third smaller than PNG, and the same pixels
-        few.convert("RGB").save(path, lossless=True, quality=50, method=3)
+        few.convert("RGB").save(path, lossless=True, quality=75, method=4)
     else:
         few.save(path, optimize=True)
 
