@@ -291,7 +291,7 @@ def write_patch(
     with `keep_archived` its row is rejected. Raises `PlanLimitReached` if the new codes would exceed the plan's limit,
     before anything is written.
     """
-    again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=import_id is None, locking=True)
+    again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=dry_run or import_id is None, locking=True)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):
         skus = counted(conn, actor.company_id)
