@@ -202,7 +202,7 @@ async def post_change(request: Request, session: Editor, form: SentForm) -> Resp
         return await run_in_threadpool(_change_page, request, session, form, refusal=http_refusal(refused))
 
 
-@router.post("/items/drafts")
+@router.post("/items/change/drafts")
 def post_drafts(request: Request, session: Editor, form: SentForm) -> Response:
     """Draft declarations of the items that the address chooses, as `file_many` does, and lead to the drafts."""
     write, lang, form_key = write_of(request, session), language_of(request), f"{session.user_id}/{form.get('once')}"

@@ -43,7 +43,7 @@ OF_NO_RECORD = {
     "POST /items/new",
     "GET /items/change",
     "POST /items/change",
-    "POST /items/drafts",
+    "POST /items/change/drafts",
     "GET /account",
     "GET /account/second-factor",
     "POST /account/second-factor",

@@ -220,7 +220,7 @@ def test_declarations_of_chosen_items_are_drafted_in_one_go(caller, browser):
     has_one = caller.post(f"/skus/{skus[0]['id']}/doc-drafts", {}).json()["data"]
     address = "/items/change?" + "&".join(f"id={sku['id']}" for sku in skus[:3])
     page = unescape(browser.get(address).text)
-    [action] = [link for link in re.findall(r'action="([^"]+)"', page) if link.startswith("/items/drafts")]
+    [action] = [link for link in re.findall(r'action="([^"]+)"', page) if link.startswith("/items/change/drafts")]
     form = hidden(page) | {"draft_lang": "de"}
     for drafted in ("Drafts prepared: 2. Left out, as they have a draft", "Drafts prepared: 0. Left out"):
         answer = browser.post(action, form)  # sent again, it finds the drafts
@@ -229,7 +229,7 @@ def test_declarations_of_chosen_items_are_drafted_in_one_go(caller, browser):
     drafts = caller.get("/doc-drafts").json()["data"]
     assert {draft["sku_code"] for draft in drafts} == {"D-0", "D-1", "D-2"}
     assert {draft["lang"] for draft in drafts if draft["id"] != has_one["id"]} == {"de"}
-    answer = browser.post("/items/drafts?material=glass", form)
+    answer = browser.post("/items/change/drafts?material=glass", form)
     assert answer.status_code == 303
     assert caller.get("/doc-drafts").json()["data"][0]["sku_id"] == other["id"]
 
@@ -238,8 +238,8 @@ def test_drafts_are_of_some_chosen_items_and_not_too_many(caller, browser, monke
     skus = [caller.made(sku_code=f"M-{at}", name="Box") for at in range(3)]
     monkeypatch.setattr("services.conformity.documents.MOST_DRAFTED", 2)
     form = hidden(browser.get(f"/items/change?id={skus[0]['id']}").text)
-    assert "/items/drafts" not in browser.get("/items/change?all=1").text
-    for address in ("/items/drafts", "/items/drafts?all=1", "/items/drafts?id=nothing"):
+    assert "/items/change/drafts" not in browser.get("/items/change?all=1").text
+    for address in ("/items/change/drafts", "/items/change/drafts?all=1", "/items/change/drafts?id=nothing"):
         refused = browser.post(address, form)
         assert refused.status_code == 400
     assert caller.get("/doc-drafts").json()["data"] == []

@@ -174,7 +174,7 @@ def test_a_file_with_headers_of_its_own_from_the_sign_in_to_tonnes(
     hand.press("imports.send.read")
     hand.wait_for_end()
     clicks = 2 + _choose(page, file)  # two for the file
-    _look(page)
+    _look(page, script=script)
     hand.press("imports.confirm.again")
     hand.wait_for_end()
     if file.corrections:
@@ -184,7 +184,7 @@ def test_a_file_with_headers_of_its_own_from_the_sign_in_to_tonnes(
         hand.press("imports.rejected.send")
     else:
         assert _rejected(page) == 0
-        _look(page)
+        _look(page, script=script)
         foreseen = page.locator("table", has=page.locator(f'th:text-is("{hand.say("imports.tonnes.after")}")'))
         for market in file.tonnes:
             assert word("market", market, lang) in foreseen.inner_text()
@@ -198,12 +198,12 @@ def test_a_file_with_headers_of_its_own_from_the_sign_in_to_tonnes(
     hand.click(page.locator('.menu a[href^="/figures"]').first)
     for market, tonnes in file.tonnes.items():
         fold = page.locator("details.part", has=page.get_by_role("heading", name=word("market", market, lang)))
-        if not fold.evaluate("fold => fold.open"):
+        if fold.get_attribute("open") is None:
             fold.locator("summary").click()
         rows = fold.locator("tbody tr", has=page.locator("td:nth-child(2):text-is('2026')"))
         cells = rows.locator("td:nth-child(3) a").all_inner_texts()
         assert sum(_tonnes_of(cell, lang) for cell in cells) == pytest.approx(tonnes, abs=0.003), (market, cells)
-    _look(page)
+    _look(page, script=script)
     assert hand.clicks + clicks <= MOST_CLICKS_OF_A_FILE
 
 
@@ -225,8 +225,10 @@ def _tonnes_of(cell: str, lang: str) -> float:
     return tonnes
 
 
-def _look(page: Page) -> None:
-    """Let axe read the page, light and dark."""
+def _look(page: Page, *, script: bool) -> None:
+    """Let axe read the page, light and dark; it is a script, and waits for ever in a window that runs none."""
+    if not script:
+        return
     page.evaluate(AXE)
     assert violations(page, READ_RULES) == []
     for scheme in ("light", "dark"):
