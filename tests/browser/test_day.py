@@ -146,7 +146,7 @@ FILES = {
         "articles.csv",
         FRENCH.encode("cp1252"),
         {"sku.D": "weight_grams", "sku.C": "material", "year.sku.F": "2026"},
-        {"FR": 9.13646, "BE": 1.1364},
+        {"FR": 9.10286, "BE": 1.13192},  # the film, of a plastic that nobody named, is listed as not counted
         typed={"market.sku.F": "Belgique"},
         corrections={"Plastique PE": "plastique"},
     ),
@@ -181,7 +181,7 @@ def test_a_file_with_headers_of_its_own_from_the_sign_in_to_tonnes(
         hand.follow("imports.rejected.open")
         for wrong, right in file.corrections.items():
             page.locator(f'main td input[value="{wrong}"]').fill(right)
-        hand.press("imports.rejected.send")
+        hand.press("imports.rejected.import")
     else:
         assert _rejected(page) == 0
         _look(page, script=script)
