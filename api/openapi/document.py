@@ -39,6 +39,7 @@ LICENCE: Final = {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"}
 _TAGS: Final = {
     "Access": "Bearer tokens from a key, for clients that would rather not send the key with each request.",
     "SKUs": "Packaging items with their component graph, volumes and grade.",
+    "Roles": "What the company is by the Regulation in each market, why, and the duties that follow.",
     "Technical files": "Evidence beside a SKU: what is held and its fingerprint, never the bytes.",
     "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
     "Exports": "The whole portfolio as a file: asked for, polled, downloaded.",

@@ -32,7 +32,7 @@ from api.pages.forms import (
     write_of,
 )
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
 from api.skus import words
@@ -274,6 +274,9 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
     service, lang, sku_id, conflict = service_of(request), language_of(request), path_id(request), None
     with service.writes.company(session.company_id) as conn:
         values = _item_values(service, conn, session.company_id, sku_id, lang)
+        actor = write_of(request, session).actor
+        shown = () if values["archived_at"] else PANELS["item"]
+        panels = [(template, fill(conn, actor, sku_id)) for template, fill in shown]
         if refused is not None:
             seen = version_of(refused.get("version")) or values["version"]
             conflict = changes_since(conn, sku_id, seen, values["version"], lang)
@@ -288,6 +291,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         given=Form([*form_skus.form_of(values["item"], lang).multi_items(), *typed]),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
+        panels=panels,
         **values,
     )
 

@@ -38,6 +38,8 @@ ABOVE_VIEWER = {
     "POST /enquiries/{id}/remind": "editor",
     "POST /enquiries/{id}/withdraw": "editor",
     "POST /company": "administrator",
+    "POST /roles": "administrator",
+    "POST /items/{id}/roles": "editor",
     "GET /people": "administrator",
     "POST /people": "administrator",
     "POST /people/{id}": "administrator",
