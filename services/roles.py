@@ -14,7 +14,7 @@ from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import Refused, require
-from schemas.roles import NO_ANSWERS, MarketRoles, RoleDecision, RolesRecord
+from schemas.roles import NO_ANSWERS, MarketRoles, RoleAnswers, RoleDecision, RolesRecord
 from warehouse import roles as stored
 from warehouse.audit import ledger
 from warehouse.companies import profiles
@@ -70,7 +70,7 @@ def _conflict() -> Refused:
 
 def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: StoredAnswers) -> RolesRecord:
     profile = profiles.read(conn)
-    facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}  # type: ignore[literal-required]
+    facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
     sku: dict[str, Any] = {}
     if sku_id is None:
         markets = stored.markets(conn, FIRST_YEAR_IN_EFFECT)
@@ -84,7 +84,7 @@ def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: StoredAnsw
     return {
         "sku_id": sku_id,
         "sku_code": sku.get("sku_code"),
-        "answers": {**NO_ANSWERS, **own.answers},
+        "answers": cast(RoleAnswers, {**NO_ANSWERS, **own.answers}),
         "in_effect": {**dict.fromkeys(NO_ANSWERS), **facts},
         "version": own.version,
         "updated_at": own.updated_at,

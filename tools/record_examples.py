@@ -175,6 +175,11 @@ def _skus(recorder: _Recorder, service: Service) -> str:
             "dry_run": False,
         },
     )
+    roles = {"mark": "own", "specified_by": "own", "made_by": "other", "packed_by": "own", "supplier_country": "FR"}
+    recorder.call("put_roles", "PUT", "/api/v1/roles", json=roles)
+    recorder.call("put_sku_roles", "PUT", f"/api/v1/skus/{made}/roles", json={"kind": "products", "mark": "none"})
+    recorder.call("get_roles", "GET", "/api/v1/roles")
+    recorder.call("get_sku_roles", "GET", f"/api/v1/skus/{made}/roles")
     recorder.call(
         "put_volumes",
         "PUT",
