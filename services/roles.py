@@ -77,7 +77,8 @@ def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: StoredAnsw
     else:
         sku = require(stored.find_sku(conn, sku_id, actor.today))
         facts |= _codes(stored.read(conn, actor.company_id).answers) | _of_sku(sku)
-        placed = [PlacedUnits(row["market"], row["year"], row["units_placed"]) for row in sku["volumes"] or ()]
+        rows = ((*period.split("/"), units) for period, units in (sku["volumes"] or {}).items())
+        placed = [PlacedUnits(market, int(year), units) for market, year, _, units in rows]
         markets = markets_in_effect(sku["markets"], placed)
     facts |= _codes(own.answers)
     has_declaration = None if sku_id is None else sku["doc_status"] == "valid"

@@ -38,8 +38,8 @@ SELECT json_build_object(
 FROM skus WHERE skus.id = %(id)s"""
 _MARKETS: Final = """
 SELECT unnest(markets) AS code FROM skus
-UNION SELECT row ->> 'market' FROM skus, json_array_elements(volumes) AS row
-WHERE (row ->> 'year')::int >= %s AND (row ->> 'units_placed')::float > 0 ORDER BY 1"""
+UNION SELECT split_part(period, '/', 1) FROM skus, json_each_text(volumes) AS placed(period, units)
+WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0 ORDER BY 1"""
 _DIFFER: Final = """
 SELECT skus.id::text, skus.sku_code, skus.name FROM role_answers JOIN skus ON skus.id = record_id
 ORDER BY skus.sku_code LIMIT %s"""

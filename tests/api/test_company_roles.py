@@ -66,6 +66,13 @@ def test_the_record_says_what_it_can(caller, sku):
     assert told(caller.get(f"/skus/{sku}/roles"))["in_effect"]["supplier_country"] is None
 
 
+def test_units_of_the_day_make_a_market_and_those_of_2025_do_not(caller, sku):
+    placed = [{"market": market, "year": year, "units_placed": 5} for market, year in (("IT", 2026), ("PL", 2025))]
+    assert caller.put(f"/skus/{sku}/volumes", placed).status_code == 200
+    for path in (f"/skus/{sku}/roles", "/roles"):
+        assert roles_of(told(caller.get(path))).keys() == {"AT", "FR", "GB", "IT"}
+
+
 def test_a_write_is_refused_for_a_wrong_value_a_passed_version_and_an_unknown_item(caller, sku, join):
     for body, field, code in (
         ({"mark": "ours"}, "mark", "not_in_vocabulary"),
