@@ -40,6 +40,7 @@ ACTIONS: Final[dict[str, str]] = {
     "site.created": "A site was added.",
     "site.updated": "A site was changed.",
     "sku.archived": "A SKU left lists, figures and the plan's count; its history stays.",
+    "sku.code_freed": "A former code of a renamed SKU was freed: a new SKU may have it.",
     "sku.created": "A SKU was created.",
     "sku.returned": "An archived SKU came back.",
     "sku.updated": "Fields, components or the grade of a SKU changed.",

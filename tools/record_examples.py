@@ -201,6 +201,11 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         "--supplier-name",
         "Pret SA",
     )
+    patch = {"description": "Still water", "substances": {"pfas": {"evidence": "TR-2026-17"}}}
+    for body in (patch, {"sku_code": "WTR-05"}, {"sku_code": "WTR-50"}):
+        recorder.call("patch_sku", "PATCH", f"/api/v1/skus/{made}", json=body)
+    freed = {"sku_code": "WTR-05", "reason": "The number goes to another bottle"}
+    recorder.call("post_free_code", "POST", f"/api/v1/skus/{made}/free-code", json=freed)
     recorder.call("get_sku", "GET", f"/api/v1/skus/{made}")
     recorder.call("post_archive", "POST", f"/api/v1/skus/{made}/archive", json={"reason": "No longer sold"})
     recorder.call("list_archived", "GET", "/api/v1/skus/archived")

@@ -41,7 +41,7 @@ from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
 from warehouse.review import review_entries, review_files
 from warehouse.rules import regrades, ruleset_activations, rulesets
-from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
+from warehouse.skus.tables import archived_skus, docs, former_codes, sku_versions, skus
 from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_requests
 
 COMPANY_TABLES: Final = (
@@ -58,6 +58,7 @@ COMPANY_TABLES: Final = (
     skus,
     sku_versions,
     archived_skus,
+    former_codes,
     docs,
     technical_files,
     imports,
@@ -121,6 +122,7 @@ __all__ = [
     "connections",
     "docs",
     "exports",
+    "former_codes",
     "head_figures",
     "import_errors",
     "import_mappings",

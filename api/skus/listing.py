@@ -428,6 +428,7 @@ def _cell(value: object) -> Cell:
 
 
 @router.put("/export", include_in_schema=False)
+@router.patch("/export", include_in_schema=False)
 def wrong_method_of_export() -> Response:
     """Refuse PUT; without this route the path would be read as that of a SKU with the id “export”."""
     raise WrongMethod(["GET"])

@@ -32,7 +32,7 @@ def test_an_unknown_path_is_not_found(http, path):
     ("method", "path", "allow"),
     [
         ("DELETE", "/api/v1/skus", "GET, POST"),
-        ("PATCH", "/api/v1/skus/0198b8a0-0000-7000-8000-000000000000", "GET, PUT"),
+        ("DELETE", "/api/v1/skus/0198b8a0-0000-7000-8000-000000000000", "GET, PATCH, PUT"),
         ("POST", "/api/v1/jurisdictions", "GET"),
         ("PUT", "/healthz", "GET"),
         ("POST", "/api/v1/openapi.json", "GET"),

@@ -122,7 +122,8 @@ _OF_PLAN: Final = (
 )
 _LOCKING: Final = "FOR UPDATE OF counters"
 _ARCHIVED: Final = "EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
-_SKUS: Final = f"SELECT plans.sku_limit, counters.skus, {_ARCHIVED} {_OF_PLAN}"
+_FORMER: Final = "EXISTS (SELECT FROM former_codes)"
+_SKUS: Final = f"SELECT plans.sku_limit, counters.skus, {_ARCHIVED}, {_FORMER} {_OF_PLAN}"
 _STORAGE: Final = f"SELECT plans.storage_bytes {_OF_PLAN} {_LOCKING}"
 _STORED: Final = """
 SELECT (SELECT coalesce(sum(size_bytes), 0) FROM imports WHERE upload_removed_at IS NULL)
@@ -143,12 +144,14 @@ _EXPORTS_REMOVED: Final = "DELETE FROM exports WHERE id = ANY(%s)"
 class Skus(NamedTuple):
     """The plan's limit of SKUs, null for no limit, and the number of SKUs that the company has.
 
-    `has_archived` says whether it also has archived SKUs, which the number leaves out.
+    `has_archived` says whether it also has archived SKUs, which the number leaves out, `has_former` whether some SKU
+    was renamed and its former code not freed.
     """
 
     limit: int | None
     held: int
     has_archived: bool
+    has_former: bool
 
 
 class Replaceable(NamedTuple):
