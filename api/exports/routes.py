@@ -44,6 +44,7 @@ _FILE: Final = {"Content-Disposition": "Names the file."}
         answers={200: ExportResponse, 202: ExportResponse},
         errors=CHANGE_ERRORS,
         preview=True,
+        reads=True,
     ),
 )
 async def post_export(request: Request, key: Writer, dry_run: DryRun) -> Response:

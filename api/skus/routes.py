@@ -284,6 +284,7 @@ _ERRORS = (*READ_ERRORS, "plan_limit_reached", "payload_too_large")
         answers={200: SkuWhatIf},
         errors=_ERRORS,
         preview=True,
+        reads=True,
     ),
 )
 def post_what_if(received: JsonWrite) -> Response:
@@ -303,6 +304,7 @@ def post_what_if(received: JsonWrite) -> Response:
         answers={200: SkuWhatIf},
         errors=(*_ERRORS, "not_found"),
         preview=True,
+        reads=True,
     ),
 )
 def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:

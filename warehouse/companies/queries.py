@@ -192,6 +192,35 @@ def stored_bytes(connection: Connection) -> int:
     return int(total)
 
 
+class Used(NamedTuple):
+    """A company with the limits of its plan, null for none, and what is used of them; bytes and counts."""
+
+    id: UUID
+    name: str
+    plan: str
+    is_sandbox: bool
+    sku_limit: int | None
+    skus: int
+    storage_limit: int | None
+    stored: int
+    open_exports: int
+    webhooks: int
+    audit_log: bool
+
+
+_USED: Final = f"""
+SELECT companies.id, companies.name, plan, sandbox_of IS NOT NULL, plans.sku_limit, counters.skus, plans.storage_bytes,
+       ({_STORED})::bigint, (SELECT count(*) FROM exports WHERE status IN ('queued', 'processing')),
+       (SELECT count(*) FROM webhooks), plans.audit_log {_OF_PLAN}"""
+
+
+def used(connection: Connection, company_id: UUID) -> Used:
+    """Return the session's company with its limits, and what is used of them."""
+    row = connection.execute(_USED, [company_id]).fetchone()
+    assert row is not None, "a session's company has a row and a counter"
+    return Used(*row)
+
+
 def replaceable(connection: Connection) -> list[Replaceable]:
     """Return the company's exports, then the uploads of its dry runs that have ended, each the oldest first."""
     return [Replaceable(*row[:4]) for row in connection.execute(_REPLACEABLE).fetchall()]
