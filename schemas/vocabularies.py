@@ -34,6 +34,7 @@ ACTIONS: Final[dict[str, str]] = {
     "import.undone": "The writes of an import were taken back, where nothing had touched their SKUs since.",
     "import_mapping.removed": "A mapping of columns that was kept under a name was removed.",
     "library_component.created": "A shared component was added to the library.",
+    "library_component.updated": "A shared component was changed; SKUs keep the values that they took over.",
     "ruleset.activated": "Another version of the rules grades from now on, for all companies.",
     "sandbox.created": "A sandbox was made, which test keys reach; its own entries are in its own ledger.",
     "sandbox.reset": "A test key emptied the sandbox: an empty one took its place and its keys.",

@@ -297,7 +297,7 @@ def _enquiry(recorder: _Recorder) -> None:
     recorder.call("post_supplier_enquiry", "POST", f"{path}?dry_run=true", json=body)
     recorder.hide_links("post_supplier_enquiry")
     made = recorder.call("list_supplier_enquiries", "GET", path)["data"][0]["id"]
-    recorder.call("list_suppliers", "GET", "/api/v1/suppliers")
+    recorder.call("list_asked_suppliers", "GET", "/api/v1/asked-suppliers")
     recorder.call("list_supplier_requests", "GET", "/api/v1/supplier-requests?limit=2")
     recorder.call("get_supplier_enquiry", "GET", f"{path}/{made}")
     recorder.call("post_remind_supplier", "POST", f"{path}/{made}/remind", json={})

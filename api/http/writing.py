@@ -44,8 +44,8 @@ _SMALL_BYTES: Final = 64 * 2**10
 """Size of a body that is read before its caller is admitted: the server buffers as many bytes of any request."""
 _MADE: Final = {"issue": "docs", "renew": "doc-drafts"}
 """What an operation makes whose path does not end in it."""
-_WITHOUT_ADDRESS: Final = "files"
-"""Records that have no address of their own: they are in the list of their SKU."""
+_WITHOUT_ADDRESS: Final = ("files", "supplier-requests")
+"""Records that have no address of their own: a list has them."""
 _REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
 
@@ -203,11 +203,12 @@ class Write:
 
     def _located(self, answer: Response) -> Response:
         """Return an answer to what was made or accepted with the address of the record (RFC 9110, section 15.3.2)."""
-        if answer.status_code in (HTTPStatus.CREATED, HTTPStatus.ACCEPTED):
+        is_made = answer.status_code in (HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
+        if is_made and answer.media_type == "application/json":
             value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
             path, record_id = self.request.url.path, value.get("data", value).get("id")
             kind = path.rpartition("/")[2]
-            made = path if kind == _WITHOUT_ADDRESS else f"{V1}/{_MADE.get(kind, kind)}/{record_id}"
+            made = path if kind in _WITHOUT_ADDRESS else f"{V1}/{_MADE.get(kind, kind)}/{record_id}"
             if record_id is not None:
                 answer.headers["Location"] = value.get("poll_url") or made
         return answer

@@ -73,6 +73,7 @@ def complete(document: JsonObject) -> None:
     for name in ("HTTPValidationError", "ValidationError"):  # of the framework's own 422
         document["components"]["schemas"].pop(name, None)
     document["components"]["securitySchemes"]["Client"] = _COMMON["client"]
+    document["webhooks"] = _COMMON["webhooks"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             _complete(operation, path, method)

@@ -181,7 +181,6 @@ def put_sku(
         answers={200: SkuWriteResult},
         errors=(*WRITE_ERRORS, "not_found", "version_conflict", "sku_code_taken", "sku_code_former"),
         headers=ETAG,
-        preview=True,
     ),
 )
 def patch_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
@@ -339,7 +338,7 @@ archive_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 @archive_router.get(
     "/archived",
-    **operation("List archived SKUs", answers={200: ArchivedSkuListResponse}, errors=READ_ERRORS, preview=True),
+    **operation("List archived SKUs", answers={200: ArchivedSkuListResponse}, errors=READ_ERRORS),
 )
 async def list_archived(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of the archived SKUs, the last archived first. `GET /skus/{id}` has the whole record of each."""
@@ -354,7 +353,6 @@ async def list_archived(request: Request, presented: Presented, limit: Limit = 5
         answers={200: SkuWriteResult},
         errors=(*CHANGE_ERRORS, "not_found", "version_conflict"),
         headers=ETAG,
-        preview=True,
     ),
 )
 def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
@@ -375,7 +373,6 @@ def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_matc
         answers={200: SkuWriteResult},
         errors=(*WRITE_ERRORS, "not_found", "version_conflict"),
         headers=ETAG,
-        preview=True,
     ),
 )
 def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
@@ -391,7 +388,6 @@ def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
         body=body_of(FreeCodeInput),
         answers={200: FreedCodeResult},
         errors=(*CHANGE_ERRORS, "not_found"),
-        preview=True,
     ),
 )
 def post_free_code(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:

@@ -144,9 +144,11 @@ def _shown(conn: Connection, write: Write, sku_id: UUID, lang: str | None = None
     row = queries.find_sku(conn, sku_id, now.date())
     if row is None:
         item = require(archive.find_archived(conn, sku_id, now.date()))
-        return orjson.loads(as_json(archive_skus.archived_detail(conn, item, rulesets, now, lang)))
-    graded = detail.rulesets_of(conn, rulesets, row)
-    return orjson.loads(as_json(detail.sku_detail(row, graded, today=now.date(), lang=lang)))
+        data = archive_skus.archived_detail(conn, item, rulesets, now, lang)
+    else:
+        data = detail.sku_detail(row, detail.rulesets_of(conn, rulesets, row), today=now.date(), lang=lang)
+    shown: JsonObject = orjson.loads(as_json(data))
+    return shown
 
 
 def _in_languages(conn: Connection, write: Write, sku_id: UUID) -> list[Json]:

@@ -112,7 +112,7 @@ SkuComponent = create_model(
 
 def _included(kind: Any) -> Any:
     """Return a part of the detail, which an item has only where `include` names it."""
-    field = PydanticField(description="Only where `include` names it.", json_schema_extra={"x-stability": "preview"})
+    field = PydanticField(description="Only where `include` names it.")
     return Annotated[kind | None, field]
 
 
@@ -156,7 +156,6 @@ class SkuListResponse(Answer):
         str | None,
         PydanticField(
             description="Cursor of the next page, null after the last one. Present only where `cursor` was sent.",
-            json_schema_extra={"x-stability": "preview"},
         ),
     ] = None
 

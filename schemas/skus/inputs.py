@@ -531,7 +531,9 @@ def _reason(value: str | None) -> str | None:
     return None if value is None else str(validator(normalise.text, min_length=1, max_length=2000)(value))
 
 
-_SKU_CODE: Final = _type_of(SKU["sku_code"])
+_SkuCode: TypeAlias = Annotated[
+    str, AfterValidator(validator(normalise.text, min_length=1, max_length=255, is_code=True))
+]
 
 
 class ReasonInput(Strict):
@@ -547,4 +549,6 @@ class ReasonInput(Strict):
 class FreeCodeInput(ReasonInput):
     """A former code of a SKU that a new SKU may have."""
 
-    sku_code: Annotated[_SKU_CODE, PydanticField(description="The code that the SKU had before it was renamed.")]
+    sku_code: Annotated[
+        _SkuCode, PydanticField(min_length=1, description="The code that the SKU had before it was renamed.")
+    ]
