@@ -177,7 +177,7 @@ def put_sku(
     "/{id}",
     **operation(
         "Change one SKU",
-        body=body_of(SkuPatchInput, "application/merge-patch+json") | body_of(SkuPatchInput),
+        body=body_of(SkuPatchInput),
         answers={200: SkuWriteResult},
         errors=(*WRITE_ERRORS, "not_found", "version_conflict", "sku_code_taken", "sku_code_former"),
         headers=ETAG,

@@ -20,7 +20,6 @@ from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operat
 from schemas.json_values import Json, JsonObject
 from schemas.skus.inputs import ReasonInput, parse_body, validator
 from schemas.suppliers import (
-    AskedSupplierListResponse,
     SupplierEnquiryInput,
     SupplierEnquiryListResponse,
     SupplierEnquiryResponse,
@@ -46,12 +45,7 @@ State = Annotated[
 ]
 
 
-@router.get(
-    "/asked-suppliers",
-    **operation(
-        "List suppliers that were asked", answers={200: AskedSupplierListResponse}, errors=READ_ERRORS, preview=True
-    ),
-)
+@router.get("/asked-suppliers", include_in_schema=False)
 async def list_asked_suppliers(
     request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
