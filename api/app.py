@@ -119,6 +119,7 @@ def _finish_start(app: FastAPI) -> None:
 
 _PUBLISHED: Final = (
     routes_accounts.router,
+    routes_companies.me_router,
     routes_companies.router,
     batch.router,
     listing.router,

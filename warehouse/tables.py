@@ -42,7 +42,7 @@ from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
 from warehouse.review import review_entries, review_files
 from warehouse.rules import regrades, ruleset_activations, rulesets
-from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
+from warehouse.skus.tables import archived_skus, docs, former_codes, sku_versions, skus
 from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_requests
 
 COMPANY_TABLES: Final = (
@@ -59,6 +59,7 @@ COMPANY_TABLES: Final = (
     skus,
     sku_versions,
     archived_skus,
+    former_codes,
     docs,
     technical_files,
     imports,
@@ -123,6 +124,7 @@ __all__ = [
     "connections",
     "docs",
     "exports",
+    "former_codes",
     "head_figures",
     "import_errors",
     "import_mappings",

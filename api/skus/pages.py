@@ -39,7 +39,7 @@ from api.skus import words
 from api.skus.batch import change
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
-from api.skus.writing import answer_archive, answer_return
+from api.skus.writing import answer_archive, answer_free_code, answer_return
 from compliance.annex_v import in_words, translated_reason
 from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
@@ -329,6 +329,7 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "fact_words": lambda fact: translate(in_words(fact), lang),
         "standards": unread_parts(item["compliance"]["grade_trace"]["stream"], rules),
         "archived_at": archived_at,
+        "former": queries.former_codes_of(conn, sku_id),
         "placed": placed and said(placed, lang),
         "weights": None if weights is None else said(weights.message, lang),
         "history": None if history is None else [words.version_words(version, lang) for version in history],
@@ -414,6 +415,14 @@ async def _do(request: Request, session: Session, form: Form, answer: _Answer) -
         await run_in_threadpool(done)
     except VersionConflict:
         return await run_limited(request, "portfolio", item_page, request, session, form)
+    return redirect(link(request, f"/items/{sku_id}"))
+
+
+@archive_router.post("/{id}/free-code")
+def post_free_code(request: Request, session: Editor, form: SentForm) -> Response:
+    """Free a former code of an item, as `POST /skus/{id}/free-code` does."""
+    write, sku_id = write_of(request, session, form.get("once")), path_id(request)
+    answer_free_code(write, {"sku_code": form.get("sku_code", "")}, sku_id, dry_run=False)
     return redirect(link(request, f"/items/{sku_id}"))
 
 
