@@ -314,7 +314,7 @@ def write_patch(
     the new codes of stored SKUs, which nobody else has. Raises `PlanLimitReached` if the new codes would exceed the
     plan's limit, before anything is written.
     """
-    whole_rows = import_id is None
+    whole_rows = dry_run or import_id is None
     again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=whole_rows, locking=True, renamed=renamed)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):

@@ -43,6 +43,7 @@ OF_NO_RECORD = {
     "POST /items/new",
     "GET /items/change",
     "POST /items/change",
+    "POST /items/drafts",
     "GET /account",
     "GET /account/second-factor",
     "POST /account/second-factor",

@@ -68,6 +68,7 @@ ABOVE_VIEWER = {
     "POST /items/new": "editor",
     "GET /items/change": "editor",
     "POST /items/change": "editor",
+    "POST /items/drafts": "editor",
     "GET /items/{id}/copy": "editor",
     "GET /items/{id}/edit": "editor",
     "POST /items/{id}/edit": "editor",
