@@ -504,6 +504,7 @@ class SupplierRequestInput(Strict):
 class SupplierRequestResult(Answer):
     """A request that was made, with its token in the first answer only."""
 
+    outcome: Literal["created"]
     dry_run: bool
     id: Identifier | None
     component_ids: Annotated[list[Identifier], PydanticField(description="The components that are asked about.")]

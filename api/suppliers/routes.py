@@ -113,7 +113,14 @@ def post_supplier_request(received: JsonWrite, dry_run: DryRun) -> Response:
             made, token = operations.create_request(
                 conn, write.actor, sku_code=code(sent.sku_code), component_ids=ids, supplier_name=sent.supplier_name
             )
-        answer = {"dry_run": dry_run, "id": None, "component_ids": made.component_ids, "token": None, "url": None}
+        answer = {
+            "outcome": "created",
+            "dry_run": dry_run,
+            "id": None,
+            "component_ids": made.component_ids,
+            "token": None,
+            "url": None,
+        }
         url = f"{write.service.settings.base_url}/supplier-data/{token}"
         return answer if dry_run else answer | {"id": made.id, "token": token, "url": url}
 
