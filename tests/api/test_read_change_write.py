@@ -261,7 +261,7 @@ def test_of_a_rename_and_upserts_of_both_codes_at_once_one_sku_comes(caller):
 @pytest.mark.parametrize(("lang", "words"), [("en", "Former codes"), ("fr", "Anciens codes"), ("de", "Frühere Codes")])
 def test_a_person_frees_a_code_on_the_page_of_the_item(caller, pool, lang, words):
     browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
+    assert browser.sign_in(added(pool, caller.company, "administrator")).status_code == 303
     sku = caller.made(sku_code="A<1>")
     address = f"/items/{sku['id']}"
     assert words not in browser.get(f"{address}?lang={lang}").text
@@ -273,3 +273,7 @@ def test_a_person_frees_a_code_on_the_page_of_the_item(caller, pool, lang, words
     assert browser.post(f"{address}/free-code?lang={lang}", form).status_code == 303
     assert words not in browser.get(f"{address}?lang={lang}").text
     assert caller.post("/skus", {"sku_code": "A<1>", "name": "x"}).status_code == 201
+    part = caller.post("/components", {"code": "C", "name": "Cap", **PART}).json()["data"]["id"]
+    assert caller.request("PATCH", f"/components/{part}", json={"name": "Lid", "weight_g": None}).status_code == 200
+    log = browser.get(f"/audit?lang={lang}")
+    assert (log.status_code, "A&lt;1&gt;" in log.text, "Lid" in log.text) == (200, True, True)
