@@ -214,10 +214,11 @@ def answer_return(
 
 def answer_free_code(write: Write, body: Json, sku_id: UUID, *, dry_run: bool) -> Response:
     """Free the former code of the body, which a SKU had; return its codes. Raise `NotThere` and `Refused`."""
-    sent = parse_body(FreeCodeInput, body)
-    actor = write.actor.with_reason(sent.reason)
 
     def free(conn: Connection) -> JsonObject:
+        require(queries.names_of(conn, [sku_id]))
+        sent = parse_body(FreeCodeInput, body)
+        actor = write.actor.with_reason(sent.reason)
         outcome = free_code(conn, actor, sku_id, sent.sku_code, dry_run=dry_run)
         former = [code for code in queries.former_codes_of(conn, sku_id) if code != sent.sku_code]
         data = {"id": sku_id, "sku_code": queries.names_of(conn, [sku_id])[str(sku_id)][0], "former_codes": former}
