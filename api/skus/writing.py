@@ -216,7 +216,7 @@ def answer_free_code(write: Write, body: Json, sku_id: UUID, *, dry_run: bool) -
     """Free the former code of the body, which a SKU had; return its codes. Raise `NotThere` and `Refused`."""
 
     def free(conn: Connection) -> JsonObject:
-        require(queries.names_of(conn, [sku_id]))
+        require(queries.names_of(conn, [sku_id]).get(str(sku_id)))
         sent = parse_body(FreeCodeInput, body)
         actor = write.actor.with_reason(sent.reason)
         outcome = free_code(conn, actor, sku_id, sent.sku_code, dry_run=dry_run)
