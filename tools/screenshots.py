@@ -93,7 +93,7 @@ def _open(page: Page, service: str, paths: dict[str, str], name: str) -> None:
     if name in paths:
         page.goto(service + paths[name])
         return
-    page.goto(f"{service}/declarations?market=DE&year=2026&format=csv")
+    page.goto(f"{service}/declarations?market=FR&year=2026&format=csv")
     page.get_by_role("button", name="Check it").click()
 
 

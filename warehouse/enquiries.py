@@ -17,6 +17,7 @@ from sqlalchemy import JSON, Boolean, Column, DateTime, Integer, PrimaryKeyConst
 
 from schemas.json_values import JsonObject
 from schemas.skus.types import PartFacts, SupplierAnswer
+from schemas.suppliers import MAX_ITEMS
 from warehouse.base import company, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
@@ -350,7 +351,8 @@ SELECT name, email, count(*), count(*) FILTER (WHERE grade_provisional), sum(ton
 FROM of_skus GROUP BY name, email
 ORDER BY sum(tonnes) FILTER (WHERE grade_provisional) DESC NULLS LAST, sum(tonnes) DESC, name LIMIT 100"""
 _WORTH_CODES: Final = f"""
-WITH {_LACKING} SELECT DISTINCT sku_code FROM lacking WHERE lower(name) = lower(%s) AND ({_LACKS}) ORDER BY sku_code"""
+WITH {_LACKING} SELECT DISTINCT sku_code FROM lacking WHERE lower(name) = lower(%s) AND ({_LACKS})
+ORDER BY sku_code LIMIT {MAX_ITEMS}"""
 
 
 def worth_asking(conn: Connection) -> list[Worth]:
@@ -359,5 +361,5 @@ def worth_asking(conn: Connection) -> list[Worth]:
 
 
 def codes_worth_asking(conn: Connection, supplier_name: str) -> list[str]:
-    """Return the codes of the SKUs with a part of this supplier that lacks a fact."""
+    """Return the codes of the SKUs with a part of this supplier that lacks a fact, as many as an enquiry can have."""
     return [code for (code,) in conn.execute(_WORTH_CODES, [supplier_name])]

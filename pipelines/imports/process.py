@@ -29,7 +29,7 @@ from uuid import UUID
 import polars as pl
 
 from compliance.rollup.parts import Portfolio
-from pipelines.imports import preview, report
+from pipelines.imports import report
 from pipelines.imports.report import Work, make_records
 from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
@@ -394,12 +394,12 @@ def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, 
     These stay away where an earlier run was lost with its process: what its chunks would write is known no more.
     """
     work = job.work
-    seen = preview.together(queries.stored_preview(conn, work.id), preview.foreseen(outcome, unchanged))
-    job.foreseen[chunk.start] = preview.portfolio_of(outcome.merged)
+    seen = report.add_grades(queries.stored_preview(conn, work.id), report.foreseen_grades(outcome, unchanged))
+    job.foreseen[chunk.start] = report.portfolio_of(outcome.merged)
     if chunk.last and not work.position:
         snapshot = snapshots.current(job.data_dir, work.company_id)
         written = list(job.foreseen.values())
-        figures = preview.figures(conn, snapshot, written, job.rulesets.active(conn), job.clock.today())
+        figures = report.foreseen_figures(conn, snapshot, written, job.rulesets.active(conn), job.clock.today())
         seen = {**seen, **figures}
     queries.store_preview(conn, work.id, seen)
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from html import escape
 from typing import Any, Final, TypeAlias  # Any: XlsxWriter ships no types
-from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from xlsxwriter import Workbook, xmlwriter
@@ -124,5 +124,5 @@ def _cell(cell: str | float) -> str:
     """Return a cell behind its place; most of those of a table are alike."""
     if not isinstance(cell, str):
         return f"><v>{cell!r}</v></c>"
-    text = escape(_MARKED.sub(lambda mark: f"_x{ord(mark[0]):04X}_", _storable(cell)))
+    text = escape(_MARKED.sub(lambda mark: f"_x{ord(mark[0]):04X}_", _storable(cell)), quote=False)
     return f' t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'

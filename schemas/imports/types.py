@@ -13,8 +13,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # Pydantic publishes no other before Python 3.12
 
-from schemas.answers import Grade, Identifier, Instant, Number, code
-from schemas.figures import Half, Verdict
+from schemas.answers import Grade, Half, Identifier, Instant, Number, Verdict, code
 from schemas.issues import ISSUE_CODES, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.pages import Pagination

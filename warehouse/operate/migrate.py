@@ -211,7 +211,7 @@ _SINCE_BASELINE: Final = {
     *((None, "supplier_rows"), ("supplier_requests", "row_numbers"), ("technical_files", "component_ids")),
     *(("supplier_enquiries", name) for name in ("opened_at", "valid_months")),
     *(("review_files", name) for name in ("enquiry_id", "row_numbers")),
-    (None, "ix_review_files_enquiry_id"),
+    *((None, "ix_review_files_enquiry_id"), ("imports", "preview")),
 }
 """What later revisions add or change: a table, a column of one, or an index."""
 

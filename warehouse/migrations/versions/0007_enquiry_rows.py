@@ -59,6 +59,8 @@ COMMENT ON COLUMN technical_files.component_ids IS 'the parts that it is evidenc
 ALTER TABLE technical_files DROP CONSTRAINT IF EXISTS pk_technical_files;
 ALTER TABLE technical_files ADD CONSTRAINT pk_technical_files PRIMARY KEY (id, sku_id)
 """
+# Not of enquiries: the class that the column holds has got this name.
+_FORESEEN = "COMMENT ON COLUMN imports.preview IS 'Foreseen, of a dry run'"
 _ADMIT = """
 CREATE OR REPLACE FUNCTION pcds_admit_enquiry(presented bytea, address text, ceiling integer, at timestamptz)
 RETURNS TABLE(enquiry_id uuid, company_id uuid, retry_after integer)
@@ -89,6 +91,6 @@ GRANT EXECUTE ON FUNCTION pcds_admit_enquiry TO pcds_app
 
 def upgrade() -> None:
     """Lock one table of requests at a time: with a request's two they could form a deadlock."""
-    for statements in (_ROWS, _REQUESTS, _ENQUIRIES, _REVIEW_FILES, _OF_ENQUIRY, _TECHNICAL_FILES, _ADMIT):
+    for statements in (_ROWS, _REQUESTS, _ENQUIRIES, _REVIEW_FILES, _OF_ENQUIRY, _TECHNICAL_FILES, _FORESEEN, _ADMIT):
         with op.get_context().autocommit_block():
             op.get_bind().exec_driver_sql(statements)
