@@ -42,7 +42,6 @@ from api.roles import routes as routes_roles
 from api.skus import batch, listing
 from api.skus import routes as routes_skus
 from api.staff import access, sessions
-from api.suppliers import answers
 from api.suppliers import routes as routes_suppliers
 from connector import server
 from connector.gate import Gate, at_gate
@@ -121,6 +120,7 @@ def _finish_start(app: FastAPI) -> None:
 
 _PUBLISHED: Final = (
     routes_accounts.router,
+    routes_companies.me_router,
     routes_companies.router,
     batch.router,
     listing.router,
@@ -146,7 +146,7 @@ _PUBLISHED: Final = (
     routes_openapi.router,
     routes_openapi.schemas_router,
     routes_operate.router,
-    answers.router,
+    routes_suppliers.answers_router,
     reference.router,
 )
 """Paths with a name come before the single SKU: the name would else be read as a SKU's id."""

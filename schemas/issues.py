@@ -86,6 +86,26 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Send the code of the addressed SKU, or POST to /skus to write another one.",
         'PUT to the SKU A-1 with "sku_code": "A-2"',
     ),
+    "sku_code_taken": IssueCode(
+        "Another SKU has this sku_code, archived or not.",
+        "Choose another code, or rename the other SKU first.",
+        '{"sku_code": "A-2"} to the SKU A-1 where A-2 is held',
+    ),
+    "sku_code_former": IssueCode(
+        "The sku_code was another one's before it was renamed; the message names its code of today.",
+        "Send the code of today, or have the former code freed first, by a person or an operation.",
+        "A-1 after it was renamed to A-2",
+    ),
+    "name_taken": IssueCode(
+        "Another brand, site or supplier has the name; case and accents do not count.",
+        "Choose another name, or use the record that has it.",
+        '{"name": "ACME"} where Acme is held',
+    ),
+    "code_taken": IssueCode(
+        "Another shared component has the code.",
+        "Choose another code, or use the component that has it.",
+        '{"code": "CAP-1"} where CAP-1 is held',
+    ),
     "unknown_reference": IssueCode(
         "The id names no record of the company.",
         "Look the id up in the list that resolves it (brands, sites, components), and send one from there.",

@@ -103,10 +103,10 @@ def get_items_of_figure(request: Request, session: Viewer) -> Response:
         raise PageRefused(404, "figures.unknown")
     with service.writes.company(session.company_id) as conn:
         inputs = Inputs(snapshot, loaded_catalogue(conn), service.rulesets.active(conn))
-    behind = figures.figure(inputs, market, year, half, category)
-    offset = offset_of(request)
+    behind, offset = figures.counted(inputs, market, year, half, category), offset_of(request)
+    with_parts = figures.with_parts(snapshot, behind.slice(offset, PAGE_SIZE))
     with service.writes.company(session.company_id) as conn:
-        rows = list(figures.traced(conn, behind.slice(offset, PAGE_SIZE)))
+        rows = list(figures.traced(conn, with_parts))
     return page(
         request,
         "figure_items.html",

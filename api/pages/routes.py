@@ -27,14 +27,15 @@ from api.roles import routes as roles
 from api.skus import edit
 from api.skus import pages as pages_skus
 from api.statements import pages as pages_statements
+from api.suppliers import enquiry_pages, supplier_pages
 from api.suppliers import pages as pages_suppliers
-from api.suppliers import supplier_pages
 
 router = APIRouter(include_in_schema=False)
 for pages in (
     sign_in.router,
     pages_assistants.router,
     supplier_pages.router,
+    enquiry_pages.router,
     pages_conformity.drafts_router,
     pages_conformity.declarations_router,
     pages_review.router,

@@ -199,8 +199,10 @@ def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> Cha
 @router.put("/changes", include_in_schema=False)
 @router.get("/batch", include_in_schema=False)
 @router.put("/batch", include_in_schema=False)
+@router.patch("/changes", include_in_schema=False)
+@router.patch("/batch", include_in_schema=False)
 def wrong_method() -> Response:
-    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with such an id."""
+    """Refuse GET, PUT and PATCH; without these routes the path would be read as that of a SKU with such an id."""
     raise WrongMethod(["POST"])
 
 

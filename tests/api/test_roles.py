@@ -16,6 +16,10 @@ from tests.api.people import Browser, added, hidden
 WITHOUT_ROLE = {
     "POST /sign-in/code",
     "GET /supplier-enquiries/{token}",
+    "POST /supplier-enquiries/{token}",
+    "GET /supplier-enquiries/{token}/workbook",
+    "POST /supplier-enquiries/{token}/workbook",
+    "POST /supplier-enquiries/{token}/files",
     "GET /",
     "GET /oauth/authorize",
     "GET /pages/style.css",
@@ -36,7 +40,9 @@ WITHOUT_ROLE = {
 ABOVE_VIEWER = {
     "POST /enquiries": "editor",
     "POST /enquiries/{id}/remind": "editor",
+    "POST /enquiries/{id}/again": "editor",
     "POST /enquiries/{id}/withdraw": "editor",
+    "POST /review/answers": "approver",
     "POST /company": "administrator",
     "POST /roles": "administrator",
     "POST /items/{id}/roles": "editor",
@@ -64,6 +70,7 @@ ABOVE_VIEWER = {
     "POST /items/new": "editor",
     "GET /items/change": "editor",
     "POST /items/change": "editor",
+    "POST /items/drafts": "editor",
     "GET /items/{id}/copy": "editor",
     "GET /items/{id}/edit": "editor",
     "POST /items/{id}/edit": "editor",

@@ -47,7 +47,8 @@ def test_an_assistant_is_let_in_asks_and_is_shut_out(company: Company, item: str
 
         window.goto(f"{company.service}/connections")
         expect(window.get_by_role("heading", level=2, name="Packaging <b>helper</b>")).to_be_visible()
-        window.get_by_role("button", name="Packaging <b>helper</b>").click()
+        window.locator("summary", has_text="Packaging <b>helper</b>").click()
+        window.locator("main button.stop").click()
         expect(window.get_by_role("heading", level=2, name="Packaging <b>helper</b>")).to_have_count(0)
         assert assistant.call("list_packaging_items").status_code == 401
     done = [entry["action"] for entry in company.audit(actor="user")]

@@ -26,6 +26,10 @@ STATUSES = {
     "version_conflict": {412},
     "not_conform": {409},
     "already_declared": {409},
+    "sku_code_taken": {409},
+    "sku_code_former": {409},
+    "name_taken": {409},
+    "code_taken": {409},
     "not_implemented": {501},
     "internal_error": {500, 503},  # 503 where it passes (decisions §13, Operation)
 }
@@ -71,7 +75,7 @@ def test_what_is_not_there_is_not_found(shop):
 def test_a_wrong_method_is_told_the_right_ones(shop):
     for method, path, right in (
         ("DELETE", "/skus", {"GET", "POST"}),
-        ("POST", f"/skus/{uuid4()}", {"GET", "PUT"}),
+        ("POST", f"/skus/{uuid4()}", {"GET", "PATCH", "PUT"}),
         ("GET", "/oauth/token", {"POST"}),
         ("PATCH", "/imports", {"GET", "POST"}),
         ("PUT", "/jurisdictions", {"GET"}),
