@@ -17,9 +17,9 @@ from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Day, Identifier, Instant
-from schemas.bounds import MAX_COMPONENTS
 from schemas.conformity import Language
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, Field
+from schemas.issues import MAX_COMPONENTS
 from schemas.json_values import Published
 from schemas.messages import Message
 from schemas.pages import Pagination

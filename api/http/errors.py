@@ -26,7 +26,7 @@ from starlette.responses import Response
 
 from api.http.answers import JsonAnswer
 from pipelines.writing.write import PlanLimitReached, StorageFull
-from schemas.bounds import first_hundred
+from schemas.issues import first_hundred
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.refusals import ERROR_CODES, NotThere, Refused

@@ -26,9 +26,8 @@ from api.imports.submissions import Render, submit
 from api.openapi.document import V1, WRITE_ERRORS, body_of, operation
 from api.skus.listing import FilterParameters, Filters, place_of
 from pipelines.imports.submissions import Submission
-from schemas.bounds import first_hundred
 from schemas.imports.types import ImportAccepted
-from schemas.issues import Issue
+from schemas.issues import Issue, first_hundred
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
 from schemas.refusals import Refused

@@ -37,9 +37,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
-from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU, SKU_FIELDS, Field
-from schemas.issues import ISSUE_CODES, Issue, more
+from schemas.issues import ISSUE_CODES, MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS, Issue, more
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from schemas.skus.types import SkuPatch, VolumeRow
