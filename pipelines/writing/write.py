@@ -94,13 +94,15 @@ def check(conn: Connection, company_id: UUID, before: Skus, *, new: int, written
 def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str], *, keep_archived: bool) -> None:
     """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have.
 
-    With `keep_archived` those of archived SKUs, which its rows will not bring back, are not new.
+    With `keep_archived` those of archived SKUs, which its rows will not bring back, are not new; nor are former codes,
+    whose rows are rejected.
     """
-    limit, count, *_ = counted(conn, company_id)
+    limit, count, _, has_former = counted(conn, company_id)
     if limit is None:
         return
     count_before = len(queries.existing_codes(conn, codes)) if keep_archived else queries.count_of(conn, codes)
-    new = len(set(codes)) - count_before
+    former = queries.codes_of_today(conn, codes) if has_former else {}
+    new = len(set(codes)) - count_before - len(former)
     if count + new > limit:
         raise PlanLimitReached(limit, count, new)
 

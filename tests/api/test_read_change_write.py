@@ -221,6 +221,19 @@ def test_an_imported_row_of_a_former_code_is_rejected_and_the_others_are_written
     assert {item["sku_code"] for item in caller.get("/skus").json()["data"]} == {"B", "C", "R"}
 
 
+def test_a_file_with_a_former_code_is_accepted_where_the_plan_is_full(join, pool):
+    caller = join(plan="starter")
+    patched(caller, caller.made(sku_code="A"), {"sku_code": "B"})
+    with pool.company(caller.company) as conn:
+        conn.execute("UPDATE company_counters SET skus = (SELECT sku_limit FROM plans WHERE plan = 'starter')")
+    import_id = sent(caller, "sku_code,name\nA,Again\nB,Jar\n")
+    run(caller, import_id)
+    report = caller.get(f"/imports/{import_id}").json()
+    assert (report["counts"]["updated"], report["errors"][0]["code"]) == (1, "sku_code_former")
+    new = caller.request("POST", "/imports", params={"filename": "a.csv"}, content=b"sku_code,name\nC,New\n")
+    assert new.json()["error"] == "plan_limit_reached"
+
+
 def test_a_snapshot_of_a_renamed_sku_is_that_of_a_company_that_always_called_it_so(caller):
     sku, _ = caller.made(sku_code="A", components=[PART]), caller.made(sku_code="M")
     caller.put(f"/skus/{sku['id']}/volumes", UNITS)
