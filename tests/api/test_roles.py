@@ -77,6 +77,7 @@ ABOVE_VIEWER = {
     "POST /items/{id}/answer": "editor",
     "POST /items/{id}/archive": "editor",
     "POST /items/{id}/facts": "editor",
+    "POST /items/{id}/free-code": "editor",
     "POST /items/{id}/return": "editor",
     "GET /imports/{id}/undo": "editor",
     "POST /imports/{id}/undo": "editor",
