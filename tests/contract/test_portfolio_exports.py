@@ -25,7 +25,7 @@ def test_an_export_is_a_write_with_its_key_its_dry_run_and_its_bound(service, ca
     assert len(answers) > 4
     refused(answers[-1], 429, "rate_limited")
     reader = service.keyed(caller.company, scopes="read")
-    refused(reader.post("/exports", {"format": "csv"}), 403, "insufficient_scope")
+    refused(reader.post("/exports", {"format": "csv"}), 429, "rate_limited")
     last = f"/exports/{good(reader.get('/exports'))['data'][0]['id']}"
     for path in (last, f"{last}/file"):
         refused(other.get(path), 404, "not_found")
