@@ -87,6 +87,23 @@ def test_a_wrong_method_is_told_the_right_ones(shop):
         assert allowed == right, (method, path)
 
 
+def test_what_was_made_is_where_the_answer_says(shop):
+    sku = shop.made()
+    for path, body in (
+        ("/skus", {"sku_code": "L-1", "name": "L"}),
+        ("/brands", {"name": "L"}),
+        ("/suppliers", {"name": "L"}),
+        ("/exports", {"format": "csv"}),
+        ("/supplier-requests", {"sku_code": sku["sku_code"]}),
+        ("/skus/changes", {"ids": [sku["id"]], "fields": {"material": "glass"}}),
+        (f"/skus/{sku['id']}/doc-drafts", {}),
+    ):
+        made = shop.post(path, body)
+        assert made.status_code in (201, 202), made.text
+        assert good(shop.get(made.headers["Location"].removeprefix("/api/v1")))["data"], path
+    assert "Location" not in shop.post("/skus", {"sku_code": "L-1", "name": "M"}).headers
+
+
 @pytest.mark.promise("CNV-04")
 def test_an_unknown_query_parameter_is_ignored_by_reads_and_refused_by_writes(shop):
     sku = shop.made()
