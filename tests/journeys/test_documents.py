@@ -205,14 +205,14 @@ def test_the_four_loops_of_the_guide_work_as_they_are_printed(reader: Reader) ->
     with reader.serving("pcds serve --no-dagster-ui") as address:
         demo = orjson.loads((reader.folder / "data" / "demo.json").read_bytes())
         setting = setting.replace("http://127.0.0.1:8000", address).replace("svc_…", demo["api_key"])
-        answers = reader.shell("\n".join([setting, "echo", cursor, load, "echo", sync, "echo", page])).splitlines()
+        answers = reader.shell("\n".join([setting, "echo", cursor, load, sync, "echo", page])).splitlines()
         me, report, synced, feed = map(orjson.loads, answers)
         assert (me["data"]["credential"]["client_id"], report["status"]) == (demo["client_id"], "completed")
         assert [row["outcome"] for row in synced["results"]] == ["updated", "created"]
         assert {"WTR-01", "WTR-99"} <= {change["record"]["sku_code"] for change in feed["data"] if change["sku_id"]}
         port = free_port()
         hook = webhook.replace("https://erp.example/hooks/packaging", f"http://127.0.0.1:{port}/")
-        secret = reader.shell("\n".join([setting, hook, 'echo "$SECRET"'])).splitlines()[-1]
+        secret = reader.shell("\n".join([setting, "echo", hook, 'echo "$SECRET"'])).splitlines()[-1]
         log = reader.folder / "received"
         with (
             log.open("wb") as output,
