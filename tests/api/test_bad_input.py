@@ -107,7 +107,7 @@ def test_a_name_that_stands_twice_in_one_object_is_refused(caller):
     answer = caller.request("POST", "/skus", content=b'{"sku_code": "A", "name": "first", "name": "last"}')
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body")
     assert [issue["code"] for issue in answer.json()["details"]] == ["invalid_format"]
-    assert "The name name stands twice" in answer.json()["details"][0]["message"]
+    assert "The name “name” stands twice" in answer.json()["details"][0]["message"]
     assert caller.get("/skus").json()["data"] == []
 
 
