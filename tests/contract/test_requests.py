@@ -95,7 +95,7 @@ def test_what_was_made_is_where_the_answer_says(shop):
         ("/suppliers", {"name": "L"}),
         ("/exports", {"format": "csv"}),
         ("/supplier-requests", {"sku_code": sku["sku_code"]}),
-        ("/skus/changes", {"ids": [sku["id"]], "fields": {"material": "glass"}}),
+        ("/skus/changes", {"ids": [sku["id"]], "fields": {"packaging_level": "sales"}}),
         (f"/skus/{sku['id']}/doc-drafts", {}),
     ):
         made = shop.post(path, body)
