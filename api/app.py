@@ -38,6 +38,7 @@ from api.operate.routes import Readiness
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
+from api.roles import routes as routes_roles
 from api.skus import batch, listing
 from api.skus import routes as routes_skus
 from api.staff import access, sessions
@@ -119,12 +120,14 @@ def _finish_start(app: FastAPI) -> None:
 
 _PUBLISHED: Final = (
     routes_accounts.router,
+    routes_companies.me_router,
     routes_companies.router,
     batch.router,
     listing.router,
     routes_skus.archive_router,
     routes_skus.what_if_router,
     routes_skus.router,
+    routes_roles.router,
     routes_files.router,
     routes_imports.router,
     routes_exports.router,

@@ -44,6 +44,8 @@ PAGES: Final = (
     "/account/second-factor",
     "/password",
     "/company",
+    "/roles",
+    "/items/{item}/roles",
     "/people",
     "/keys",
     "/connections",

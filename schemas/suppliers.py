@@ -17,13 +17,13 @@ from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Day, Identifier, Instant
-from schemas.bounds import MAX_COMPONENTS
 from schemas.conformity import Language
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, Field
+from schemas.issues import MAX_COMPONENTS
 from schemas.json_values import Published
 from schemas.messages import Message
 from schemas.pages import Pagination
-from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, validator
+from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, uuid_text, validator
 from schemas.skus.types import SupplierAnswer, SupplierResponse
 from schemas.vocabularies import SUBSTANCES
 
@@ -465,8 +465,8 @@ class AwaitedSupplier(TypedDict):
     sku_codes: list[str]
 
 
-class SupplierListResponse(Answer):
-    """A page of suppliers by name."""
+class AskedSupplierListResponse(Answer):
+    """A page of suppliers that were asked, by name."""
 
     data: list[AskedSupplier]
     pagination: Pagination
@@ -487,6 +487,35 @@ class SupplierRequest(TypedDict):
     answered_at: Instant | None
     due_on: Day | None
     expires_at: Instant | None
+
+
+class SupplierRequestInput(Strict):
+    """What is asked of a supplier about one SKU."""
+
+    sku_code: Annotated[str, PydanticField(min_length=1, description="The SKU that it is about.")]
+    component_ids: Annotated[
+        list[Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]]
+        | None,
+        PydanticField(description="The `id`s of lines of its graph; all where it is left out."),
+    ] = None
+    supplier_name: Annotated[FreeText | None, PydanticField(description="Whom the link is sent to.")] = None
+
+
+class SupplierRequestResult(Answer):
+    """A request that was made, with its token in the first answer only."""
+
+    outcome: Literal["created"]
+    dry_run: bool
+    id: Identifier | None
+    component_ids: Annotated[list[Identifier], PydanticField(description="The components that are asked about.")]
+    token: Annotated[
+        str | None,
+        PydanticField(
+            description="What `POST /api/supplier-data/{token}` takes; null in a dry run, and for a repeat with the"
+            " same Idempotency-Key."
+        ),
+    ]
+    url: Annotated[str | None, PydanticField(description="The same as a page with a form for a person.")]
 
 
 class SupplierRequestListResponse(Answer):

@@ -41,14 +41,16 @@ from warehouse.library import brands, library_components, sites, suppliers
 from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
 from warehouse.review import review_entries, review_files
+from warehouse.roles import role_answers
 from warehouse.rules import regrades, ruleset_activations, rulesets
-from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
+from warehouse.skus.tables import archived_skus, docs, former_codes, sku_versions, skus
 from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_requests
 
 COMPANY_TABLES: Final = (
     companies,
     company_counters,
     company_profiles,
+    role_answers,
     api_keys,
     bearer_tokens,
     request_windows,
@@ -59,6 +61,7 @@ COMPANY_TABLES: Final = (
     skus,
     sku_versions,
     archived_skus,
+    former_codes,
     docs,
     technical_files,
     imports,
@@ -123,6 +126,7 @@ __all__ = [
     "connections",
     "docs",
     "exports",
+    "former_codes",
     "head_figures",
     "import_errors",
     "import_mappings",
@@ -148,6 +152,7 @@ __all__ = [
     "request_windows",
     "review_entries",
     "review_files",
+    "role_answers",
     "ruleset_activations",
     "rulesets",
     "sites",

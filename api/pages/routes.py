@@ -23,6 +23,7 @@ from api.imports import pages as pages_imports
 from api.library import routes as library
 from api.pages.render import SCRIPT, STYLE
 from api.review import pages as pages_review
+from api.roles import routes as roles
 from api.skus import edit
 from api.skus import pages as pages_skus
 from api.statements import pages as pages_statements
@@ -43,6 +44,7 @@ for pages in (
     pages_suppliers.router,
     library.pages_router,
     pages_figures.router,
+    roles.pages_router,
     pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,

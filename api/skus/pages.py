@@ -33,14 +33,14 @@ from api.pages.forms import (
     write_of,
 )
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
 from api.skus import words
 from api.skus.batch import change
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
-from api.skus.writing import answer_archive, answer_return
+from api.skus.writing import answer_archive, answer_free_code, answer_return
 from compliance.annex_v import in_words, translated_reason
 from compliance.conformity import offered_languages
 from compliance.grading.trace import rule_text
@@ -299,6 +299,9 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
     service, lang, sku_id, conflict = service_of(request), language_of(request), path_id(request), None
     with service.writes.company(session.company_id) as conn:
         values = _item_values(service, conn, session.company_id, sku_id, lang)
+        actor = write_of(request, session).actor
+        shown = () if values["archived_at"] else PANELS["item"]
+        panels = [(template, fill(conn, actor, sku_id)) for template, fill in shown]
         if refused is not None:
             seen = version_of(refused.get("version")) or values["version"]
             conflict = changes_since(conn, sku_id, seen, values["version"], lang)
@@ -313,6 +316,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         given=Form([*form_skus.form_of(values["item"], lang).multi_items(), *typed]),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
+        panels=panels,
         **values,
     )
 
@@ -354,6 +358,7 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "fact_words": lambda fact: translate(in_words(fact), lang),
         "standards": unread_parts(item["compliance"]["grade_trace"]["stream"], rules),
         "archived_at": archived_at,
+        "former": queries.former_codes_of(conn, sku_id),
         "placed": placed and said(placed, lang),
         "weights": None if weights is None else said(weights.message, lang),
         "history": None if history is None else [words.version_words(version, lang) for version in history],
@@ -439,6 +444,14 @@ async def _do(request: Request, session: Session, form: Form, answer: _Answer) -
         await run_in_threadpool(done)
     except VersionConflict:
         return await run_limited(request, "portfolio", item_page, request, session, form)
+    return redirect(link(request, f"/items/{sku_id}"))
+
+
+@archive_router.post("/{id}/free-code")
+def post_free_code(request: Request, session: Editor, form: SentForm) -> Response:
+    """Free a former code of an item, as `POST /skus/{id}/free-code` does."""
+    write, sku_id = write_of(request, session, form.get("once")), path_id(request)
+    answer_free_code(write, {"sku_code": form.get("sku_code", "")}, sku_id, dry_run=False)
     return redirect(link(request, f"/items/{sku_id}"))
 
 

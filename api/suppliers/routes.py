@@ -8,6 +8,7 @@ both call `file_answer`.
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Final, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, WithJsonSchema
@@ -23,7 +24,7 @@ from api.http.requests import client_network, fingerprint, json_body
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write, with_reason
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
-from schemas.json_values import Json
+from schemas.json_values import Json, JsonObject
 from schemas.refusals import NotThere
 from schemas.skus.inputs import ReasonInput, parse_body, validator
 from schemas.skus.types import SupplierResponse
@@ -32,16 +33,18 @@ from schemas.suppliers import (
     SupplierEnquiryListResponse,
     SupplierEnquiryResponse,
     SupplierEnquiryResult,
-    SupplierListResponse,
+    SupplierRequestInput,
     SupplierRequestListResponse,
+    SupplierRequestResult,
     SupplierSubmission,
     SupplierSubmissionAccepted,
     parse_submission,
 )
+from schemas.texts import code
 from services import suppliers as operations
 from services.suppliers import Asked
 from warehouse import suppliers
-from warehouse.operate.sessions import Connection
+from warehouse.operate.sessions import Connection, savepoint
 from warehouse.review import Entry
 from warehouse.suppliers import EnquiryLinks, Linked
 
@@ -55,10 +58,10 @@ State = Annotated[
 ]
 
 
-@router.get(
-    "/suppliers", **operation("List suppliers", answers={200: SupplierListResponse}, errors=READ_ERRORS, preview=True)
-)
-async def list_suppliers(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+@router.get("/asked-suppliers", include_in_schema=False)
+async def list_asked_suppliers(
+    request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """Whom the company has asked, by name: how many requests are in which state, and when it was last asked."""
     now = service_of(request).clock.now()
     return json_of(await read_page(request, presented, suppliers.suppliers_page(now, limit, offset)))
@@ -83,6 +86,48 @@ async def list_supplier_requests(
     now = service_of(request).clock.now()
     listing = suppliers.requests_page(now, limit, offset, supplier_name=supplier_name, state=state)
     return json_of(await read_page(request, presented, listing))
+
+
+@router.post(
+    "/supplier-requests",
+    **operation(
+        "Ask a supplier about one SKU",
+        body=body_of(SupplierRequestInput),
+        answers={200: SupplierRequestResult, 201: SupplierRequestResult},
+        errors=CHANGE_ERRORS,
+    ),
+)
+def post_supplier_request(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Makes a link whose `token` is answered once: `POST /api/supplier-data/{token}` takes a program's answer.
+
+    Without `component_ids` all components are asked about. Nobody is mailed; an answer waits for review. `url` is a
+    page with a form for a person.
+    """
+    write, body = received.admitted()
+
+    def ask(conn: Connection) -> JsonObject:
+        sent = parse_body(SupplierRequestInput, body)
+        ids = [UUID(component_id) for component_id in sent.component_ids or ()]
+        with savepoint(conn) as part:
+            part.keep = not dry_run
+            made, token = operations.create_request(
+                conn, write.actor, sku_code=code(sent.sku_code), component_ids=ids, supplier_name=sent.supplier_name
+            )
+        answer = {
+            "outcome": "created",
+            "dry_run": dry_run,
+            "id": None,
+            "component_ids": made.component_ids,
+            "token": None,
+            "url": None,
+        }
+        url = f"{write.service.settings.base_url}/supplier-data/{token}"
+        return answer if dry_run else answer | {"id": made.id, "token": token, "url": url}
+
+    def render(answer: JsonObject) -> JsonAnswer:
+        return json_of(answer, 200 if dry_run else 201)
+
+    return write.answer_with_secret(fingerprint(body), ask, render, ["token", "url"], dry_run=dry_run)
 
 
 enquiries_router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])

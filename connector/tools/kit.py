@@ -15,12 +15,15 @@ from typing import (
 )
 from uuid import UUID
 
+from anyio import to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from connector.principal import current_principal
 from connector.service import Service
 from schemas import texts
+from schemas.actors import Actor
 from schemas.json_values import JsonObject, instant_text
 from schemas.normalise import Unfit
 from schemas.pages import Page as ListPage
@@ -155,6 +158,20 @@ UNKNOWN_ITEM: Final = (
     "The company has no such packaging item. list_packaging_items shows those there are; send `sku_code` exactly as "
     "listed, or `id`."
 )
+
+
+async def members(
+    service: Service, of: Mapping[str, Callable[[Connection, Actor, T], object]], record: T
+) -> dict[str, object]:
+    """Return what other subjects say in an answer about a record, each under its name."""
+    who = current_principal()
+    actor = Actor(who.company_id, who.origin, service.clock.now())
+
+    def ask() -> dict[str, object]:
+        with service.writes.company(who.company_id) as conn:
+            return {name: say(conn, actor, record) for name, say in of.items()}
+
+    return await to_thread.run_sync(ask)
 
 
 def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (the argument's published name)

@@ -51,6 +51,7 @@ OF_NO_RECORD = {
     "POST /account/leave",
     "POST /account/mails",
     "POST /company",
+    "POST /roles",
     "POST /people",
     "POST /webhooks",
     "POST /enquiries",

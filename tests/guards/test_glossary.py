@@ -23,6 +23,7 @@ SUBJECTS = [
     "audit",
     "accounts",
     "companies",
+    "roles",
     "assistants",
     "operate",
 ]

@@ -62,6 +62,8 @@ FOR_PERSONS: Final = (
 WITHOUT_PICTURE: Final = (
     "library",
     "library-record",
+    "roles",
+    "item-roles",
     "change",
     "statement",
     "forgotten",
@@ -203,6 +205,8 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "suppliers": "/suppliers",
         "library": "/library",
         "library-record": f"/library/brand/{brand}",
+        "roles": "/roles",
+        "item-roles": f"/items/{item}/roles",
         "change": f"/items/change?id={item}",
         "forgotten": "/password/forgotten",
         "supplier": "/suppliers?name=Pr%C3%A9formes%20du%20Rh%C3%B4ne",
