@@ -41,12 +41,13 @@ SELECT unnest(markets) AS code FROM skus
 UNION SELECT split_part(period, '/', 1) FROM skus, json_each_text(volumes) AS placed(period, units)
 WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0 ORDER BY 1"""
 _ALIKE: Final = """
-WITH facts AS (
-    SELECT packaging_level, answers::text, markets, volumes, (
+WITH facts AS MATERIALIZED (
+    SELECT packaging_level, answers::text, markets, volumes,
+    CASE WHEN EXISTS (SELECT FROM suppliers WHERE country IS NOT NULL) THEN (
         SELECT CASE count(DISTINCT coalesce(kept.country, '')) WHEN 1 THEN min(kept.country) END
         FROM json_array_elements(components) AS part
         JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
-        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) AS country
+        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) END AS country
     FROM skus LEFT JOIN role_answers ON record_id = skus.id)
 SELECT market, packaging_level, country, answers, count(*) FROM facts, LATERAL (
     SELECT unnest(markets) AS market
