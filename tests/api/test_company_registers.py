@@ -44,7 +44,8 @@ def test_what_is_missing_follows_from_the_roles_and_what_is_held(caller, pool, s
     [germany] = [each for each in told(caller.get("/registers")) if each["market"] == "DE"]
     assert "LUCID" in germany["register_name"]
     by_market = {each["market"]: each for each in told(caller.get("/roles"))["markets"]}
-    assert germany["asks"] == by_market["DE"]["producer"]["asks"] != []
+    assert germany["asks"] == by_market["DE"]["producer"]["asks"]
+    assert {each["fact"] for each in germany["asks"]} >= {"seat", "sells_directly_abroad"}
     told(caller.put("/roles", OWN))
     profile(caller, pool, seat="FR", size="small", sells_directly_abroad="no")
     assert states(caller) == {"DE": "not_needed", "FR": "missing", "GB": "outside"}
