@@ -59,7 +59,7 @@ class Registers:
     def standing(self, market: str, held: StoredRegisters, entry: Jurisdiction | None) -> Standing:
         """Return the judgement; where no SKU is in effect the company's own answers say what it is."""
         producers = self._producers.get(market) or [role_rules.decide(market, self._facts).producer]
-        return rules.judge(market, producers, held.held, entry and entry.register_name, self._actor.today)
+        return rules.judge(market, producers, held.held, entry.register_name if entry else None, self._actor.today)
 
 
 def read(conn: Connection, actor: Actor) -> list[MarketRegisters]:
