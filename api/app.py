@@ -38,6 +38,7 @@ from api.operate.routes import Readiness
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
+from api.registers import routes as routes_registers
 from api.roles import routes as routes_roles
 from api.skus import batch, listing
 from api.skus import routes as routes_skus
@@ -128,6 +129,7 @@ _PUBLISHED: Final = (
     routes_skus.what_if_router,
     routes_skus.router,
     routes_roles.router,
+    routes_registers.router,
     routes_files.router,
     routes_imports.router,
     routes_exports.router,

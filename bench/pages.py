@@ -46,6 +46,7 @@ PAGES: Final = (
     "/company",
     "/roles",
     "/items/{item}/roles",
+    "/registers",
     "/people",
     "/keys",
     "/connections",

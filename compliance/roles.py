@@ -32,7 +32,7 @@ class Decision(NamedTuple):
     """A role, or whether the company is producer; its reasons, keys that are several where each of them may be the one.
 
     `relieved`: a supplier has the duties of Article 15. `sits`: of a producer, here, in the union, or beyond it.
-    `asks` are the facts that would decide what is undecided.
+    `asks` are the facts that would decide what is undecided; none where an answer that was given leaves it open.
     """
 
     answer: str
@@ -96,7 +96,11 @@ def _try(rule: Callable[[Facts], Decision], market: str, facts: Facts) -> Decisi
     if len(outcomes) == 1 and branches[0].answer != UNDECIDED:
         reasons = dict.fromkeys(reason for branch in branches for reason in branch.reasons)
         return branches[0]._replace(reasons=tuple(reasons))
-    asks = {ask for branch in branches for ask in branch.asks} | ({fact} if len(outcomes) > 1 else set())
+    asks = {ask for branch in branches for ask in branch.asks}
+    if len({(branch.outcome, branch.asks) for branch in branches}) > 1:
+        asks.add(fact)
+    if not asks:  # whatever the value, an answer that was given leaves it open
+        return branches[0]
     order = ("seat", "size", *questions())
     return Decision(UNDECIDED, ("open",), asks=tuple(sorted(asks, key=order.index)))
 
@@ -135,7 +139,7 @@ def _operator(facts: Facts) -> Decision:
     if makes:
         return Decision("manufacturer", ("makes",))
     if mark == "none" and _need(facts, "specified_by") == "own":
-        return Decision(UNDECIDED, ("no_mark",), asks=("mark",))
+        return Decision(UNDECIDED, ("no_mark",))
     if _need(facts, "modifies") == "yes":
         if _need(facts, "size") == "micro" and is_in_union(_need(facts, "supplier_country")):
             return Decision("manufacturer", ("micro_modifies",), relieved=True)

@@ -50,20 +50,33 @@ def write(
     before = stored.read(conn, record_id)
     answers = {name: value for name, value in fields.items() if value is not None}
     if version not in (None, before.version):
-        raise _conflict()
+        raise conflict()
     if answers == before.answers:
         return _record(conn, actor, sku_id, before)
     if dry_run:
         return _record(conn, actor, sku_id, before._replace(answers=answers))
     if not stored.write(conn, actor.company_id, record_id, answers, version=before.version, at=actor.now):
-        raise _conflict()
+        raise conflict()
     changed = [name for name in NO_ANSWERS if before.answers.get(name) != answers.get(name)]
     old, new = ({name: values.get(name) for name in changed} for values in (before.answers, answers))
     ledger.enter(conn, actor, "roles.updated", record_id, before=old, after=new)
     return _record(conn, actor, sku_id, StoredAnswers(answers, before.version + 1, actor.now))
 
 
-def _conflict() -> Refused:
+def producers(conn: Connection, company_id: UUID) -> tuple[rules.Facts, list[tuple[str, rules.Decision]]]:
+    """Return the facts of the company itself, and for each market in effect the decisions on its SKUs there."""
+    profile = profiles.read(conn)
+    facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
+    facts |= _codes(stored.read(conn, company_id).answers)
+    return facts, [
+        (each.market, rules.decide(each.market, {**facts, **_of_sku(each.sku), **_codes(each.answers)}).producer)
+        for each in stored.alike(conn, FIRST_YEAR_IN_EFFECT)
+        if each.market
+    ]
+
+
+def conflict() -> Refused:
+    """Return the refusal of a write over answers that somebody else has stored meanwhile."""
     sentence = Message("Somebody has changed these answers meanwhile; see what is stored now.")
     return Refused([Issue("version_conflict", sentence, "if_version")], "version_conflict")
 

@@ -180,6 +180,12 @@ def _skus(recorder: _Recorder, service: Service) -> str:
     recorder.call("put_sku_roles", "PUT", f"/api/v1/skus/{made}/roles", json={"kind": "products", "mark": "none"})
     recorder.call("get_roles", "GET", "/api/v1/roles")
     recorder.call("get_sku_roles", "GET", f"/api/v1/skus/{made}/roles")
+    number = {"register_name": "SYDEREP", "number": "FR123456_01ABCD", "valid_from": "2026-01-01"}
+    mandate = {"name": "Mandataire SARL", "mandate_from": "2026-08-12"}
+    signed = {"name": "Ada Lovelace", "signed_on": "2026-08-12"}
+    held = {"market": "FR", "registrations": [number], "representative": mandate, "certification": signed}
+    recorder.call("put_registers", "PUT", "/api/v1/registers", json=held)
+    recorder.call("get_registers", "GET", "/api/v1/registers")
     recorder.call(
         "put_volumes",
         "PUT",

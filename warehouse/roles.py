@@ -40,6 +40,20 @@ _MARKETS: Final = """
 SELECT unnest(markets) AS code FROM skus
 UNION SELECT split_part(period, '/', 1) FROM skus, json_each_text(volumes) AS placed(period, units)
 WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0 ORDER BY 1"""
+_ALIKE: Final = """
+WITH facts AS MATERIALIZED (
+    SELECT packaging_level, answers::text, markets, volumes,
+    CASE WHEN EXISTS (SELECT FROM suppliers WHERE country IS NOT NULL) THEN (
+        SELECT CASE count(DISTINCT coalesce(kept.country, '')) WHEN 1 THEN min(kept.country) END
+        FROM json_array_elements(components) AS part
+        JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
+        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) END AS country
+    FROM skus LEFT JOIN role_answers ON record_id = skus.id)
+SELECT market, packaging_level, country, answers, count(*) FROM facts, LATERAL (
+    SELECT unnest(markets) AS market
+    UNION SELECT split_part(period, '/', 1) FROM json_each_text(volumes) AS placed(period, units)
+    WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0) AS in_effect
+GROUP BY market, packaging_level, country, answers"""
 _DIFFER: Final = """
 SELECT skus.id::text, skus.sku_code, skus.name FROM role_answers JOIN skus ON skus.id = record_id
 ORDER BY skus.sku_code LIMIT %s"""
@@ -76,6 +90,23 @@ def find_sku(conn: Connection, sku_id: UUID, today: object) -> dict[str, Any] | 
 def markets(conn: Connection, first_year: int) -> list[str]:
     """Return the markets in effect of the session's company; units count from a year on."""
     return [code for (code,) in conn.execute(_MARKETS, [first_year]) if code]
+
+
+class Alike(NamedTuple):
+    """SKUs in a market whose records say the same: their number, and what `find_sku` returns of each."""
+
+    market: str
+    sku: dict[str, Any]
+    answers: dict[str, Any]
+    skus: int
+
+
+def alike(conn: Connection, first_year: int) -> list[Alike]:
+    """Return the SKUs of the session's company by market in effect and by what their records say."""
+    return [
+        Alike(market, {"packaging_level": level, "countries": [country]}, orjson.loads(answers or "{}"), count)
+        for market, level, country, answers, count in conn.execute(_ALIKE, [first_year])
+    ]
 
 
 def differing(conn: Connection, most: int) -> list[tuple[str, str, str]]:

@@ -40,6 +40,7 @@ from warehouse.imports.words import import_mappings, own_words
 from warehouse.library import brands, library_components, sites, suppliers
 from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
+from warehouse.registers import registers
 from warehouse.review import review_entries, review_files
 from warehouse.roles import role_answers
 from warehouse.rules import regrades, ruleset_activations, rulesets
@@ -51,6 +52,7 @@ COMPANY_TABLES: Final = (
     company_counters,
     company_profiles,
     role_answers,
+    registers,
     api_keys,
     bearer_tokens,
     request_windows,
@@ -145,6 +147,7 @@ __all__ = [
     "password_links",
     "plans",
     "recovery_codes",
+    "registers",
     "regrades",
     "removed_companies",
     "removed_links",

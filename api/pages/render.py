@@ -173,6 +173,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/statements", "nav.statements", "viewer"),
     ("/connections", "nav.connections", "viewer"),
     ("/roles", "nav.roles", "viewer"),
+    ("/registers", "nav.registers", "viewer"),
     ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
@@ -182,7 +183,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
 """The pages of a signed-in person: path, key of the name, and the role that sees it."""
 
 
-PANELS: Final[dict[str, list[tuple[str, Callable[[Connection, Actor, Any], JsonObject]]]]] = {"item": []}
+PANELS: Final[dict[str, list[tuple[str, Callable[[Connection, Actor, Any], JsonObject]]]]] = {"item": [], "market": []}
 """What other subjects show on a page: a template, and what fills its `panel` for the record of the page."""
 
 

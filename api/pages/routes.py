@@ -22,6 +22,7 @@ from api.imports import corrections_pages, words_pages
 from api.imports import pages as pages_imports
 from api.library import routes as library
 from api.pages.render import SCRIPT, STYLE
+from api.registers import routes as registers
 from api.review import pages as pages_review
 from api.roles import routes as roles
 from api.skus import edit
@@ -45,6 +46,7 @@ for pages in (
     library.pages_router,
     pages_figures.router,
     roles.pages_router,
+    registers.pages_router,
     pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,

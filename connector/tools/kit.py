@@ -15,7 +15,6 @@ from typing import (
 )
 from uuid import UUID
 
-from anyio import to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -160,18 +159,14 @@ UNKNOWN_ITEM: Final = (
 )
 
 
-async def members(
+def members(
     service: Service, of: Mapping[str, Callable[[Connection, Actor, T], object]], record: T
 ) -> dict[str, object]:
-    """Return what other subjects say in an answer about a record, each under its name."""
+    """Return what other subjects say in an answer about a record, each under its name; it waits for the database."""
     who = current_principal()
     actor = Actor(who.company_id, who.origin, service.clock.now())
-
-    def ask() -> dict[str, object]:
-        with service.writes.company(who.company_id) as conn:
-            return {name: say(conn, actor, record) for name, say in of.items()}
-
-    return await to_thread.run_sync(ask)
+    with service.writes.company(who.company_id) as conn:
+        return {name: say(conn, actor, record) for name, say in of.items()}
 
 
 def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (the argument's published name)

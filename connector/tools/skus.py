@@ -359,7 +359,7 @@ class ItemTools:
             raise refusal("not_found", UNKNOWN_ITEM)
         row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
-        more = await kit.members(self._service, MEMBERS, UUID(str(item["id"])))
+        more = await to_thread.run_sync(kit.members, self._service, MEMBERS, UUID(str(item["id"])))
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):

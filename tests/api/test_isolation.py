@@ -52,6 +52,7 @@ OF_NO_RECORD = {
     "POST /account/mails",
     "POST /company",
     "POST /roles",
+    "POST /registers",
     "POST /people",
     "POST /webhooks",
     "POST /enquiries",

@@ -42,6 +42,7 @@ NOT_WALKED = {
         "/pages/live.js",
         "/items/export",
         "/portfolio/board.pdf",
+        "/registers/file.csv",
         "/imports/template.xlsx",
         "/imports/{id}/rejected.xlsx",
     ),

@@ -45,6 +45,7 @@ ABOVE_VIEWER = {
     "POST /review/answers": "approver",
     "POST /company": "administrator",
     "POST /roles": "administrator",
+    "POST /registers": "administrator",
     "POST /items/{id}/roles": "editor",
     "GET /people": "administrator",
     "POST /people": "administrator",

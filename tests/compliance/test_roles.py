@@ -82,7 +82,9 @@ def test_what_is_not_answered_is_asked_and_never_assumed():
     abroad = decide("DE", {name: value for name, value in BRAND.items() if name != "sells_directly_abroad"})
     assert (abroad.producer.answer, abroad.producer.asks) == ("undecided", ("sells_directly_abroad",))
     unmarked = decide("FR", {"kind": "transport", "mark": "none", "made_by": "other", "specified_by": "own"})
-    assert (unmarked.operator.answer, unmarked.operator.asks) == ("undecided", ("mark",))
+    assert unmarked.operator == roles.Decision("undecided", ("no_mark",))  # it asks for nothing that was answered
+    of_any_kind = decide("FR", {"mark": "none", "made_by": "other", "packed_by": "other", "specified_by": "own"})
+    assert of_any_kind.operator == unmarked.operator
 
 
 def test_an_answer_stays_when_more_is_answered():

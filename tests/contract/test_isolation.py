@@ -43,6 +43,7 @@ KINDS = {
     "supplier_id": "suppliers",
     "component_id": "components",
     "component_ids": "part",
+    "proof_id": "files",
     "corrects": "declarations",
     "id": "part",
     "ids": "skus",
@@ -124,6 +125,9 @@ def records(owner, operations) -> dict[str, str]:
         "skus": owner.made(**ROW, components=PARTS),
         "imports": owner.imported(b"sku_code;name\nISO;Isolated\n;Nameless\n"),
     }
+    proven = good(owner.post("/skus", ROW | {"sku_code": "PROVEN"}))["data"]["id"]
+    made["files"] = good(owner.request("POST", f"/skus/{proven}/files", **UPLOAD))["data"]
+    good(owner.put("/registers", asked["PUT /registers"]))
     rested = good(owner.post("/skus", ROW | {"sku_code": "RESTED"}))["data"]["id"]
     good(owner.post(f"/skus/{rested}/archive", {}))
     good(owner.put("/words", asked["PUT /words"]))
@@ -242,6 +246,9 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, call, ow
             if own.status_code == 202:  # an import, whose report says what became of each row
                 continue
             row = good(own).get("results", [good(own)])[0]
+            if name == "PUT /registers":  # it answers how the company stands
+                assert records["files"] in str(row["data"])
+                continue
             assert row["outcome"] in ("created", "updated", "unchanged"), (name, at, row)
     assert len(tried) >= 15
     assert set(tried) == set(KINDS)
@@ -249,8 +256,8 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, call, ow
 
 @pytest.mark.promise("SVC-02", "WRT-04")
 def test_every_id_in_a_file_is_unknown_to_the_other_company(owner, stranger, records):
-    # A declaration is corrected by one of its own; a part and the SKUs of a change are named in JSON alone.
-    fields = [field for field in KINDS if field not in ("corrects", "id", "ids", "component_ids")]
+    # A declaration is corrected by one of its own; a part, the SKUs of a change and a proof are named in JSON alone.
+    fields = [field for field in KINDS if field not in ("corrects", "id", "ids", "component_ids", "proof_id")]
     header = ["sku_code", "name", "component_type", "material_family", *fields]
     lines = [header]
     for field in fields:
@@ -268,7 +275,7 @@ def test_no_list_shows_a_record_of_the_other_company(operations, call, owner, se
     empty = service.joined()
     lists = [name for name in operations if name.startswith("GET ") and "{" not in name]
     files = {name for name in lists if "application/json" not in operations[name].answers}
-    assert (len(lists) >= 20, len(files)) == (True, 1)
+    assert (len(lists) >= 20, len(files)) == (True, 2)
     widened = {
         "company_id": owner.company,
         "company": owner.company,

@@ -24,6 +24,7 @@ SUBJECTS = [
     "accounts",
     "companies",
     "roles",
+    "registers",
     "assistants",
     "operate",
 ]
