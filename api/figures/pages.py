@@ -549,11 +549,12 @@ def get_board(request: Request, session: Viewer) -> Response:
     of_year = overview_figures.tonnes_of_year(known.stored, year, known.now.today.year)["rows"] if known.stored else []
     markets = [row for row in of_year if not row["half"]][:_MARKETS]
     columns = ("portfolio.markets.what", "portfolio.tonnes.unit", "market.in_scope")
+    company, *due = drafts.printable([session.company_name, *(row.what for row in board.deadlines)])  # people's words
     content = {
         "tiles": [tile._asdict() for tile in board.tiles],
         "bar": [segment._asdict() for segment in board.bar],
         "grades": board.grades,
-        "deadlines": [row._asdict() for row in board.deadlines],
+        "deadlines": [row._replace(what=what)._asdict() for row, what in zip(board.deadlines, due, strict=True)],
         "steps": [row._asdict() for row in board.steps],
         "comes": [(year_of, [row._asdict() for row in rows]) for year_of, rows in board.comes],
         "markets": [
@@ -565,7 +566,7 @@ def get_board(request: Request, session: Viewer) -> Response:
             "market_columns": [text(name, lang) for name in columns],
         },
         "names": {tile.key: text(f"board.{tile.key}", lang) for tile in board.tiles},
-        "company": drafts.printable(session.company_name),
+        "company": company,
         "as_of": f"{text('portfolio.as_of', lang)} {instant(known.overview['as_of'], lang)}",
         "lang": lang,
     }

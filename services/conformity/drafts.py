@@ -352,10 +352,10 @@ def _compile(draft: Draft) -> bytes:
     return typeset(_TEMPLATE, "draft", draft.as_dict())
 
 
-def printable(text: str) -> str:
-    """Return a text without the characters that no font has."""
-    without = set[str]() if _is_printable(text) else set(_each_without_font("".join(dict.fromkeys(text))))
-    return "".join(letter for letter in text if letter not in without)
+def printable(texts: Sequence[str]) -> list[str]:
+    """Return texts without the characters that no font has."""
+    without = dict.fromkeys(map(ord, _each_without_font("".join(dict.fromkeys("".join(texts))))))
+    return [text.translate(without) for text in texts]
 
 
 def typeset(template: Path, name: str, content: JsonMapping) -> bytes:

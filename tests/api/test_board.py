@@ -135,6 +135,12 @@ def test_the_board_speaks_each_language_and_names_no_key(caller, imported, pool,
     assert "{" not in told + paper
 
 
+def test_a_name_that_no_font_can_print_is_printed_without_those_letters(caller, imported, pool):
+    caller.request("PUT", f"/skus/{imported['J']['id']}", json={"sku_code": "J", "name": "Jar of \u1783honey"})
+    published(caller)
+    assert "Jar of honey: declaration ends" in printed(signed_in(caller, pool))[1]
+
+
 def test_what_changed_is_said_since_the_first_day_then_since_a_month(stopped, pool, clock):
     glass = {"material": "glass", "weight_grams": 200, "packaging_level": "sales", "use_contexts": ["household"]}
     made = stopped.made(sku_code="JAR", markets=["FR"], **glass)
