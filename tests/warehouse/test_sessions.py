@@ -12,6 +12,7 @@ from psycopg import errors
 from psycopg.pq import PipelineStatus, TransactionStatus
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from warehouse.operate import sessions
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import AsyncConnection, AsyncPool, Pool, TransactionLost, all_rows
 
@@ -245,6 +246,26 @@ def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: U
     for thread in threads:
         thread.join()
     assert tries == [0, 0, 1]
+
+
+def test_who_comes_second_to_one_new_name_after_another_is_repeated_until_no_other_is_first(
+    pool: Pool, company: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Postgres does not say which name was taken, so that no number of collisions tells that one will never end."""
+    _add_brand(pool, company, "Vale")
+    names = iter(["Vale"] * 12 + ["Dale"])
+    pool.run(company, lambda connection: connection.execute(_ADD, (uuid4(), company, next(names))))
+    assert not list(names)
+    monkeypatch.setattr(sessions, "_COLLISIONS_SECONDS", 0)
+    tries = []
+
+    def make(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        tries.append("Vale")
+        connection.execute(_ADD, (uuid4(), company, "Vale"))
+
+    with pytest.raises(errors.UniqueViolation):
+        pool.run(company, make)
+    assert len(tries) == 8
 
 
 def test_a_deadlock_is_repeated_until_both_have_written(pool: Pool, company: UUID) -> None:

@@ -41,8 +41,12 @@ _COMMITS: Final = (
 _TAKE_TURN: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
 _END_TURN: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 _NOBODY: Final = ""
-_ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
+_LONGEST_PAUSE_SECONDS: Final = 0.4
+_ATTEMPTS: Final = 8
+_COLLISIONS_SECONDS: Final = 30.0
+"""How long work is repeated that others undo, and how often where it takes longer. A writer of sixty new codes among twenty writers was undone eight times in
+four seconds; each time another one had stored some of them, so that it ends, but no count says when."""
 _REUNION_SECONDS: Final = 10.0
 """How long a caller waits for a database that restarts: the embedded one takes well under a second."""
 _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
@@ -230,28 +234,27 @@ class _Patience:
     """Says whether work that failed is repeated.
 
     That is safe where the database undid the transaction because of others, and where the connection was lost before
-    the commit was sent. Each key that another one took first counts once it is taken again: many writers of the same
-    new codes may each have been before us with one. If the connection was lost later, the work may be done: it is
-    repeated only when it is `repeatable`, that is, when it can find out by itself whether it was done.
+    the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
+    `repeatable`, that is, when it can find out by itself whether it was done. Collisions are bounded by time, because
+    nothing tells a new one from an old one: under row-level security Postgres does not name the key.
     """
 
     def __init__(self, *, repeatable: bool) -> None:
-        self._repeatable, self._collisions, self._keys = repeatable, 0, set[str | None]()
-        self._deadline = time.monotonic() + _REUNION_SECONDS
+        self._repeatable, self._collisions = repeatable, 0
+        self._reunion_ends = time.monotonic() + _REUNION_SECONDS
+        self._collisions_end = time.monotonic() + _COLLISIONS_SECONDS
 
     def allows(self, failure: BaseException) -> bool:
         """Return whether there is another attempt after this failure, for which it pauses."""
         if isinstance(failure, _COLLIDED):
-            key = failure.diag.message_detail if isinstance(failure, errors.UniqueViolation) else None
-            self._collisions += key is None or key in self._keys
-            self._keys.add(key)
-            is_safe = self._collisions < _ATTEMPTS
+            self._collisions += 1
+            is_safe = self._collisions < _ATTEMPTS or time.monotonic() <= self._collisions_end
         elif isinstance(failure, TransactionLost):
-            is_safe = (self._repeatable or not failure.in_doubt) and time.monotonic() <= self._deadline
+            is_safe = (self._repeatable or not failure.in_doubt) and time.monotonic() <= self._reunion_ends
         else:
             is_safe = False
         if is_safe:
-            time.sleep(_PAUSE_SECONDS * max(self._collisions, 1))
+            time.sleep(min(_PAUSE_SECONDS * max(self._collisions, 1), _LONGEST_PAUSE_SECONDS))
         return is_safe
 
 
