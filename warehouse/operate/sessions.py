@@ -45,8 +45,11 @@ _PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 0.4
 _ATTEMPTS: Final = 8
 _COLLISIONS_SECONDS: Final = 30.0
-"""How long work is repeated that others undo, and how often where it takes longer. A writer of sixty new codes among twenty writers was undone eight times in
-four seconds; each time another one had stored some of them, so that it ends, but no count says when."""
+"""How long work is repeated that others undo, and how often where it takes longer.
+
+A writer of sixty new codes among twenty writers was undone eight times in four seconds: each time another had stored
+some of them, so that it ends, but no count says when.
+"""
 _REUNION_SECONDS: Final = 10.0
 """How long a caller waits for a database that restarts: the embedded one takes well under a second."""
 _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
