@@ -38,10 +38,11 @@ from api.operate.routes import Readiness
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
+from api.registers import routes as routes_registers
+from api.roles import routes as routes_roles
 from api.skus import batch, listing
 from api.skus import routes as routes_skus
 from api.staff import access, sessions
-from api.suppliers import answers
 from api.suppliers import routes as routes_suppliers
 from connector import server
 from connector.gate import Gate, at_gate
@@ -120,12 +121,15 @@ def _finish_start(app: FastAPI) -> None:
 
 _PUBLISHED: Final = (
     routes_accounts.router,
+    routes_companies.me_router,
     routes_companies.router,
     batch.router,
     listing.router,
     routes_skus.archive_router,
     routes_skus.what_if_router,
     routes_skus.router,
+    routes_roles.router,
+    routes_registers.router,
     routes_files.router,
     routes_imports.router,
     routes_exports.router,
@@ -144,7 +148,7 @@ _PUBLISHED: Final = (
     routes_openapi.router,
     routes_openapi.schemas_router,
     routes_operate.router,
-    answers.router,
+    routes_suppliers.answers_router,
     reference.router,
 )
 """Paths with a name come before the single SKU: the name would else be read as a SKU's id."""

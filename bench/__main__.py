@@ -9,12 +9,12 @@ from typing import Final
 
 import psutil
 
-from bench import graphs, imports, pages, requests, snapshots
+from bench import changes, graphs, imports, pages, requests, snapshots
 from bench.report import HEAD, Line
 from bench.service import started
 from warehouse.operate.clock import Clock
 
-_PARTS: Final = ("snapshots", "requests", "pages", "imports", "graphs")
+_PARTS: Final = ("snapshots", "requests", "pages", "imports", "graphs", "changes")
 
 
 def _arguments() -> argparse.Namespace:
@@ -68,6 +68,7 @@ def _measured(asked: argparse.Namespace) -> Iterator[Line]:
             "pages": pages.measure(service, asked.rows),
             "imports": imports.measure(service, asked.rows, asked.rounds),
             "graphs": graphs.measure(service, asked.rows, asked.rounds),
+            "changes": changes.measure(service),
         }
         for name, lines in parts.items():
             if asked.only in (None, name):

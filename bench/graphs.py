@@ -68,7 +68,7 @@ class _Spent(NamedTuple):
 def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
     """Yield the lines of each layout with `rows` components, then those of a portfolio of four times as many SKUs."""
     for layout in _LAYOUTS:
-        graph = _graph_file(layout, rows // _PARTS, _PARTS)
+        graph = graph_file(layout, rows // _PARTS, _PARTS)
         made = data.xlsx_file if layout == "sheet" else data.csv_file
         flat = made(rows, changed=False)
         ours, floor = [], []
@@ -87,7 +87,7 @@ def _migration(service: Service, layout: _Layout, files: int, skus: int) -> Iter
 
     The portfolio before it is published first: to publish 200 000 SKUs beside the next migration is work of its own.
     """
-    paths = [_graph_file(layout, skus // files, _MIGRATION_PARTS, seed=seed) for seed in range(files)]
+    paths = [graph_file(layout, skus // files, _MIGRATION_PARTS, seed=seed) for seed in range(files)]
     service.wait_until_published()
     with over_idle(service) as mib:
         spent = _imported(service, paths)
@@ -113,7 +113,7 @@ def _imported(service: Service, paths: list[Path]) -> _Spent:
     return spent
 
 
-def _graph_file(layout: _Layout, skus: int, parts: int, *, seed: int = 1) -> Path:
+def graph_file(layout: _Layout, skus: int, parts: int, *, seed: int = 1) -> Path:
     """Write a file of that many SKUs, each of that many components."""
     path = data.CACHE / f"graph-{layout}-{seed}-{skus}x{parts}.{'xlsx' if layout == 'sheet' else 'csv'}"
     if not path.exists():

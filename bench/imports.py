@@ -24,9 +24,16 @@ KINDS = (("first load", False), ("all rows changed", True), ("identical again", 
 def run_import(service: Service, key: str, path: Path, *, every: float = 0.02) -> tuple[float, dict[str, Any]]:
     """Return the seconds from POST to completed, and the import as it is polled at the end, `every` so many seconds."""
     headers = {"X-API-Key": key, "Content-Type": "application/octet-stream"}
-    body, begun = path.read_bytes(), time.perf_counter()
+    body = path.read_bytes()
     address = f"{service.url}/api/v1/imports?filename={path.name}"
-    request = urllib.request.Request(address, data=body, headers=headers)
+    return completed(service, urllib.request.Request(address, data=body, headers=headers), every=every)
+
+
+def completed(
+    service: Service, request: urllib.request.Request, *, every: float = 0.02
+) -> tuple[float, dict[str, Any]]:
+    """Return the same of a request that is answered with an import, by the key in its headers."""
+    headers, begun = {"X-API-Key": request.headers["X-api-key"]}, time.perf_counter()
     with urllib.request.urlopen(request) as answer:
         poll = f"{service.url}/api/v1/imports/{json.load(answer)['id']}?limit=1"
     while True:

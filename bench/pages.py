@@ -1,6 +1,7 @@
 """Measures the CPU of each page of a large company for a signed-in person, beside the most that it may take.
 
 It counts the API's processes and Postgres together, by the median of rounds of requests that come one after the other.
+Where there is a Chromium, it says how many screens each page is long.
 """
 
 from collections.abc import Iterator
@@ -16,12 +17,16 @@ import psycopg
 from bench import portfolio
 from bench.report import Line
 from bench.service import Service, server_of, session_of
+from tools.browser import chromium
 
 READS, ROUNDS = 5, 5
 """Requests of a round, whose mean counts: the system counts CPU in steps of 10 ms. One round before them does not."""
 PAGE_MS: Final = 300.0
 LIST_MS: Final = 100.0
 """CPU milliseconds that a page, and a page of a list, may take by the median."""
+SCREEN: Final = (1440, 900)
+MOST_SCREENS: Final = 6
+"""A desk's window, and how many of its heights a page may be long."""
 PAGES: Final = (
     "/portfolio",
     "/portfolio/records",
@@ -39,6 +44,9 @@ PAGES: Final = (
     "/account/second-factor",
     "/password",
     "/company",
+    "/roles",
+    "/items/{item}/roles",
+    "/registers",
     "/people",
     "/keys",
     "/connections",
@@ -54,8 +62,10 @@ LISTS: Final = (
     "/items/change?all=1",
     "/imports",
     "/review",
+    "/review/answers",
     "/documents",
     "/suppliers",
+    "/suppliers/worth",
     "/library",
     "/library?kind=brand",
     "/library?kind=site",
@@ -76,6 +86,7 @@ def measure(service: Service, rows: int = 50_000) -> Iterator[Line]:
     for command in ("snapshot", "rollup"):
         service.command(command, "--company", str(company))
     cookies = {"pcds_session": session_of(service, company)}
+    service.wait_until_published()  # whose work in Postgres would be the first page's
     gaps = {"item": _an_item(service, company), "deep": str(rows // 2 // 50 * 50)}
     with httpx2.Client(base_url=service.url, cookies=cookies, timeout=60) as client:
         for paths, most, kind in ((PAGES, PAGE_MS, "page"), (LISTS, LIST_MS, "list")):
@@ -83,6 +94,23 @@ def measure(service: Service, rows: int = 50_000) -> Iterator[Line]:
                 spent = _median_ms(service, client, path.format(**gaps))
                 work = f"{kind} {path} of a company of {rows} SKUs: CPU beside what it may take"
                 yield Line(work, f"{spent:.0f} ms", f"{most:.0f} ms", spent / most, 1.0)
+    yield from _heights(service, cookies, [path.format(**gaps) for path in (*PAGES, *LISTS)], rows)
+
+
+def _heights(service: Service, cookies: dict[str, str], paths: list[str], rows: int) -> Iterator[Line]:
+    """Yield how many screens each page is long at a desk, where there is a Chromium."""
+    if (program := chromium.found()) is None:
+        return
+    width, height = SCREEN
+    with chromium.opened(program) as browser:
+        window = browser.new_context(viewport={"width": width, "height": height})
+        window.add_cookies([{"name": name, "value": value, "url": service.url} for name, value in cookies.items()])
+        page = window.new_page()
+        for path in paths:
+            page.goto(service.url + path)
+            screens = page.evaluate("document.scrollingElement.scrollHeight") / height
+            work = f"{path} of a company of {rows} SKUs: screens of {width} x {height}"
+            yield Line(work, f"{screens:.1f}", f"{MOST_SCREENS}", screens / MOST_SCREENS, 1.0)
 
 
 def _an_item(service: Service, company: UUID) -> str:

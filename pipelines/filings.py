@@ -358,9 +358,13 @@ class Deadline(NamedTuple):
 
 def calendar(conn: Connection, figures: StoredFigures | None, today: date) -> list[Due]:
     """Return what is due of the session's company, as `due` does; nothing where it has no figures."""
-    placed = {(market, year) for market, year, _ in periods(figures)} if figures else set()
-    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries} if placed else {}
-    return due(entries, placed, latest(conn), today)
+    return _due(conn, periods(figures) if figures else (), today)
+
+
+def _due(conn: Connection, placed: Iterable[tuple[str, int, int]], today: date) -> list[Due]:
+    years = {(market, year) for market, year, _ in placed}
+    entries = {entry.code: entry for entry in loaded_catalogue(conn).entries} if years else {}
+    return due(entries, years, latest(conn), today)
 
 
 def deadlines(conn: Connection, figures: StoredFigures | None, today: date) -> list[Deadline]:
@@ -372,10 +376,17 @@ def deadlines(conn: Connection, figures: StoredFigures | None, today: date) -> l
     """
     if figures is None:
         return []
-    excluded = _excluded(figures, today)
+    return dated_duties(conn, periods(figures), pl.read_parquet(figures.obligations), today)
+
+
+def dated_duties(
+    conn: Connection, placed: Iterable[tuple[str, int, int]], verdicts: pl.DataFrame, today: date
+) -> list[Deadline]:
+    """Return what `deadlines` does, of markets, years and halves with tonnes, and the verdicts on them."""
+    excluded = _excluded(verdicts, today)
     listed = [
         Deadline(_urgency(left), day.on, row.market, row.year, row.half, day.stated, left)
-        for row in calendar(conn, figures, today)
+        for row in _due(conn, placed, today)
         for day in row.days
         if (left := day.days_left(today)) >= 0 or day.stated.duty not in OTHER_DUTIES
         if row.state != "kept" or day.stated.duty in OTHER_DUTIES
@@ -448,7 +459,7 @@ def _urgency(days_left: int) -> Urgency:
     return "overdue" if days_left < 0 else "next" if days_left <= NEXT_DAYS else "later"
 
 
-def _excluded(figures: StoredFigures, today: date) -> set[tuple[str, int, str]]:
+def _excluded(verdicts: pl.DataFrame, today: date) -> set[tuple[str, int, str]]:
     """Return market, year and duty where the tonnes say that it is not the company's.
 
     The simplified report is not for who is above its limit; an ended year whose tonnes are all below the limits has
@@ -464,5 +475,4 @@ def _excluded(figures: StoredFigures, today: date) -> set[tuple[str, int, str]]:
         .when(is_below & (pl.col("obligation") == "declare"))
         .then(pl.lit("half_report"))
     )
-    rows = pl.scan_parquet(figures.obligations).select("market", "year", duty.alias("duty")).drop_nulls()
-    return set(rows.collect().iter_rows())
+    return set(verdicts.select("market", "year", duty.alias("duty")).drop_nulls().iter_rows())

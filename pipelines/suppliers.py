@@ -4,11 +4,12 @@ No transaction is open while the server is asked. Where a process dies between t
 another sends a supplier's mail again, with the same Message-ID; a mail to a person of the company is never sent twice.
 """
 
+import io
 import smtplib
 import ssl
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 from email.headerregistry import Address
@@ -19,14 +20,21 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from uuid import UUID
 
 import structlog
+from xlsxwriter.utility import xl_col_to_name
 
 from pipelines.filings import due_mail
 from pipelines.operate import Proceed
-from schemas.messages import Message, day, translate
-from schemas.suppliers import MailText, SupplierEnquiryDetail, SupplierEnquiryItem
-from warehouse import suppliers
+from pipelines.reading.values import EMPTY_LIST
+from pipelines.writing.workbooks import Cell, Sheet, Workbook
+from schemas.fields import Field
+from schemas.messages import Message, day, header, plain, translate, word
+from schemas.suppliers import CELLS, MailText, SupplierEnquiryDetail, SupplierEnquiryItem, answer_of
+from schemas.texts import as_cell
+from schemas.vocabularies import VOCABULARIES
+from warehouse import enquiries, suppliers
 from warehouse.accounts import people
 from warehouse.companies.queries import find_company
+from warehouse.enquiries import Row
 from warehouse.figures.stored import current
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
@@ -40,6 +48,11 @@ _WHOLE_SECONDS: Final = 120.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 _PERMANENT: Final = 500
 """From this code on, repeating the same mail has no use (RFC 5321, section 4.2.1)."""
+
+
+WORKBOOK_TYPE: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+WORKBOOK_NAME: Final = "packaging.xlsx"
+"""How the workbook that goes with a mail is called."""
 
 
 class NotSent(Exception):  # noqa: N818  (an outcome of a try)
@@ -137,6 +150,85 @@ def message(sender: str, to: str, subject: str, text: str, *, mail_id: str, repl
     mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic answers, please
     mail.set_content(text, cte="quoted-printable")
     return mail
+
+
+def workbook(rows: Sequence[Row], lang: str) -> bytes:
+    """Write the table of an enquiry, a line for each row: what is filled in, else what is known of its parts."""
+    target, titles = io.BytesIO(), list(workbook_headers(lang))
+    fields = [None, None, None, Field("confirmed", "truth", ""), *(cell.field for cell in CELLS)]
+    with Workbook(target, {"in_memory": True}) as book:
+        sheet, lists = Sheet(book, "1", titles, frozen_columns=2), book.add_worksheet("2")
+        lists.hide()
+        for at, (title, field) in enumerate(zip(titles, fields, strict=True)):
+            sheet.worksheet.set_column(at, at, max(12, len(title) + 2))
+            if field is not None and (words := _words(field, lang)):
+                lists.write_column(0, at, words)
+                letters = xl_col_to_name(at, col_abs=True)
+                source = f"='2'!{letters}$1:{letters}${len(words)}"
+                rule = {"validate": "list", "source": source, "show_error": field.kind != "codes"}
+                sheet.worksheet.data_validation(1, at, max(1, len(rows)), at, rule)
+        for row in rows:
+            answer = row.answer if row.answer is not None else answer_of(row.part)
+            confirmed = word("truth", "true", lang) if row.is_confirmed else None
+            answered = (_cell(value_at(answer, cell.path), cell.field, lang) for cell in CELLS)
+            sheet.add(enumerate([row.number, part_title(row.part, lang), row.parts, confirmed, *answered]))
+    return target.getvalue()
+
+
+def workbook_headers(lang: str) -> dict[str, str]:
+    """Return what each column of the workbook is, by its title in a language: number, confirmed, or a path."""
+    fixed = {
+        "number": Message("Row"),
+        "part": Message("Part"),
+        "parts": Message("Number of parts"),
+        "confirmed": Message("Confirmed"),
+    }
+    own = {translate(title, lang): name for name, title in fixed.items()}
+    return own | {header("component", cell.name, lang) + unit_shown(cell.field): cell.path for cell in CELLS}
+
+
+_UNITS: Final = {"percent": "%", "um": "µm", "g/cm3": "g/cm³"}
+"""Units as they are shown, where that differs from their name."""
+
+
+def unit_shown(field: Field) -> str:
+    """Return the unit behind a title, in brackets; nothing where there is none."""
+    return f" ({_UNITS.get(field.unit, field.unit)})" if field.unit else ""
+
+
+def part_title(part: Mapping[str, object], lang: str) -> str:
+    """Return a part in words: its type, and in brackets its material and weight, as the record has them."""
+    polymer, weight = part.get("polymer_or_grade"), part.get("weight_g")
+    material = polymer or word("material_family", str(part.get("material_family") or ""), lang)
+    details = [str(material), *([f"{plain(float(str(weight)), lang)} g"] if weight is not None else [])]
+    return f"{word('component_type', str(part['component_type']), lang)} ({', '.join(filter(None, details))})"
+
+
+def value_at(answer: Mapping[str, object], path: str) -> object:
+    """Return the value at a path of an answer, such as `substances.pfas.status`; None where there is none."""
+    value: object = answer
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _cell(value: object, field: Field, lang: str) -> Cell:
+    match value:
+        case None:
+            return None
+        case bool():
+            return word("truth", "true" if value else "false", lang)
+        case int() | float():
+            return value
+        case list():
+            return "; ".join(word(field.vocabulary or "", code, lang) for code in value) or EMPTY_LIST
+    return word(field.vocabulary, str(value), lang) if field.vocabulary else as_cell(str(value))
+
+
+def _words(field: Field, lang: str) -> list[str]:
+    if field.kind == "truth":
+        return [word("truth", "true", lang), word("truth", "false", lang)]
+    return [word(field.vocabulary, code, lang) for code in VOCABULARIES[field.vocabulary]] if field.vocabulary else []
 
 
 LISTED_ITEMS: Final = 20
@@ -293,4 +385,12 @@ def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: da
     if written is None:
         return None
     reply_to = people.address_of(conn, sender.user_id) if sender.user_id else None
-    return message(post.server.sender, enquiry["supplier_email"], **written, mail_id=str(mail.id), reply_to=reply_to)
+    made = message(post.server.sender, enquiry["supplier_email"], **written, mail_id=str(mail.id), reply_to=reply_to)
+    if rows := enquiries.rows_of(conn, mail.enquiry_id):
+        made.add_attachment(
+            workbook(rows, enquiry["language"]),
+            maintype="application",
+            subtype=WORKBOOK_TYPE.partition("/")[2],
+            filename=WORKBOOK_NAME,
+        )
+    return made

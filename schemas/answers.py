@@ -31,6 +31,9 @@ def _in_utc(value: object) -> object:
     return value
 
 
+_HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
+Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
+Verdict = Literal["above", "near", "below", "undecidable"]
 Identifier = Annotated[UUID, PydanticField(strict=False)]
 Instant = Annotated[
     datetime,

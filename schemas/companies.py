@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Final, Literal, cast, get_args
 
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Instant, Number
+from schemas.answers import Answer, Identifier, Instant, Number, code
 from schemas.conformity import LONGEST
 from schemas.json_values import JsonMapping
 from schemas.library import Country
@@ -96,3 +97,56 @@ class SandboxResetResult(Answer):
 
     dry_run: bool
     data: SandboxReset
+
+
+class MyCompany(Answer):
+    """The company of a credential; a sandbox is one, too."""
+
+    id: Identifier
+    name: str
+    plan: str
+    is_sandbox: bool
+
+
+class MyCredential(Answer):
+    """The key that asked, or whose token did; the scopes are those of what was sent."""
+
+    client_id: Identifier
+    name: str
+    scopes: list[code("scope")]  # type: ignore[valid-type]
+
+
+class Allowance(Answer):
+    """A limit of the plan or of the key, and how much of it is used; a null limit is none."""
+
+    limit: int | None
+    used: int
+
+
+class Allowances(Answer):
+    """What the company and the key may have and do, and what of it is used."""
+
+    requests_per_minute: Annotated[
+        Allowance, PydanticField(description="Of the key and its tokens, this one included.")
+    ]
+    skus: Annotated[Allowance, PydanticField(description="SKUs that are not archived.")]
+    storage_bytes: Annotated[Allowance, PydanticField(description="Technical files, uploads and exports.")]
+    open_exports: Annotated[Allowance, PydanticField(description="Exports that wait or are being written.")]
+    webhooks: Allowance
+    audit_log: Annotated[bool, PydanticField(description="Whether the plan has the audit log.")]
+
+
+class Me(Answer):
+    """Who asks, for whom, and what they may."""
+
+    company: MyCompany
+    credential: MyCredential
+    limits: Allowances
+    interface_version: Annotated[str, PydanticField(description="Version of this interface within v1.")]
+    build: Annotated[str, PydanticField(description="Version of the running service.")]
+
+
+class MeResponse(Answer):
+    """The caller."""
+
+    data: Me

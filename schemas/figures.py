@@ -7,14 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Instant, Number
+from schemas.answers import Answer, Half, Instant, Number, Verdict
 from schemas.companies import Representative
 from schemas.json_values import JsonObject
 from schemas.pages import Pagination
 from schemas.rules import MissingFact, OpenFact
 
-_HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
-Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
 Archived = Annotated[
     bool, PydanticField(description="Whether the SKU is archived: what was placed on a market stays placed.")
 ]
@@ -24,7 +22,6 @@ _HALVES = (
 )
 Halves = Annotated[list[Literal[1, 2]] | None, PydanticField(description=_HALVES)]
 Basis = Literal["own", "parent", "eu_default", "fallback"]
-Verdict = Literal["above", "near", "below", "undecidable"]
 
 
 class TonnesFigure(TypedDict):

@@ -14,8 +14,8 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from schemas import normalise
-from schemas.answers import Answer, Identifier, Instant, Number, code
-from schemas.figures import Half, Halves
+from schemas.answers import Answer, Half, Identifier, Instant, Number, code
+from schemas.figures import Halves
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit

@@ -1,11 +1,13 @@
-"""Defines an issue, one fault of one field, and the closed list of issue codes.
+"""Defines an issue, one fault of one field, the closed list of issue codes, and the limits on one request body.
 
-The code that finds a fault writes its sentence, because only that code knows the right value. The error codes of whole
+The limits are released (docs/api.md): they may grow, never shrink. `api.http.requests` limits a body's bytes. The
+code that finds a fault writes its sentence, because only that code knows the right value. The error codes of whole
 answers (`invalid_body`, `not_found`, …) are in `schemas.refusals`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from schemas.messages import Message
@@ -85,6 +87,26 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "The body's sku_code is not the code of the addressed SKU.",
         "Send the code of the addressed SKU, or POST to /skus to write another one.",
         'PUT to the SKU A-1 with "sku_code": "A-2"',
+    ),
+    "sku_code_taken": IssueCode(
+        "Another SKU has this sku_code, archived or not.",
+        "Choose another code, or rename the other SKU first.",
+        '{"sku_code": "A-2"} to the SKU A-1 where A-2 is held',
+    ),
+    "sku_code_former": IssueCode(
+        "The sku_code was another one's before it was renamed; the message names its code of today.",
+        "Send the code of today, or have the former code freed first, by a person or an operation.",
+        "A-1 after it was renamed to A-2",
+    ),
+    "name_taken": IssueCode(
+        "Another brand, site or supplier has the name; case and accents do not count.",
+        "Choose another name, or use the record that has it.",
+        '{"name": "ACME"} where Acme is held',
+    ),
+    "code_taken": IssueCode(
+        "Another shared component has the code.",
+        "Choose another code, or use the component that has it.",
+        '{"code": "CAP-1"} where CAP-1 is held',
     ),
     "unknown_reference": IssueCode(
         "The id names no record of the company.",
@@ -354,3 +376,22 @@ class Issue:
 def more(count: int) -> Issue:
     """Return the entry after the listed faults: how many more there are."""
     return Issue("more", Message("There are {count} more.", count=count), count=count)
+
+
+MAX_COMPONENTS: Final = 500
+"""Lines of one SKU's component graph, however it is sent."""
+
+MAX_VALUES: Final = 100_000
+"""JSON values in one record or array of rows: several times what 500 components or 10 000 volume rows need."""
+
+MAX_FAULTS: Final = 100
+"""Faults that an answer lists one by one; an import's report lists all."""
+
+TOO_MANY_COMPONENTS: Final = Message("A SKU has at most {most} components.", most=MAX_COMPONENTS)
+
+
+def first_hundred(issues: Sequence[Issue]) -> list[Issue]:
+    """Return the first hundred faults, and an entry with the number of the others."""
+    uncounted = [issue for issue in issues if issue.count is None]
+    hidden = sum(issue.count or 0 for issue in issues) + max(len(uncounted) - MAX_FAULTS, 0)
+    return [*islice(uncounted, MAX_FAULTS), *([more(hidden)] if hidden else [])]

@@ -1,4 +1,4 @@
-"""Models of the lists that SKUs refer to: shared components, sites, brands."""
+"""Models of the records that SKUs refer to: shared components, sites, brands, suppliers."""
 
 from collections.abc import Mapping
 from typing import (
@@ -8,8 +8,9 @@ from typing import (
     Literal,
 )
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, create_model
 from pydantic import Field as PydanticField
+from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
 from schemas import normalise
@@ -69,9 +70,9 @@ class AddedBrand(Brand):
 
 
 class BrandResult(Answer):
-    """A brand that was added, or was there with the same values."""
+    """A brand that was added or changed, or was there with the same values."""
 
-    outcome: Literal["created", "unchanged"]
+    outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
     data: AddedBrand
 
@@ -83,9 +84,9 @@ class AddedSite(Site):
 
 
 class SiteResult(Answer):
-    """A site that was added, or was there with the same values."""
+    """A site that was added or changed, or was there with the same values."""
 
-    outcome: Literal["created", "unchanged"]
+    outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
     data: AddedSite
 
@@ -97,11 +98,60 @@ class AddedLibraryComponent(LibraryComponent):
 
 
 class LibraryComponentResult(Answer):
-    """A shared component that was added, or was there with the same values."""
+    """A shared component that was added or changed, or was there with the same values."""
 
-    outcome: Literal["created", "unchanged"]
+    outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
     data: AddedLibraryComponent
+    skus_differing: Annotated[
+        int,
+        PydanticField(
+            description="SKUs with a line of this component whose stored value differs from one that the component has:"
+            " nothing changes them."
+        ),
+    ]
+
+
+class Supplier(TypedDict):
+    """Who supplies parts; the mail address is where questions are sent."""
+
+    id: Identifier
+    name: Annotated[str, PydanticField(description="Unique within the company.")]
+    email: str | None
+    country: Annotated[str | None, PydanticField(description="ISO 3166-1 alpha-2.")]
+    created_at: Instant
+    updated_at: Instant
+
+
+class AddedSupplier(Supplier):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
+
+
+class SupplierResult(Answer):
+    """A supplier that was added or changed, or was there with the same values."""
+
+    outcome: Literal["created", "updated", "unchanged"]
+    dry_run: bool
+    data: AddedSupplier
+
+
+class SupplierListResponse(Answer):
+    """A page of suppliers, by name."""
+
+    data: list[Supplier]
+    pagination: Pagination
+
+
+def _one(record: Any) -> Any:
+    """Return the answer that has one record."""
+    return create_model(f"{record.__name__}Response", __base__=Answer, __doc__="One record.", data=(record, ...))
+
+
+BrandResponse, SiteResponse, SupplierResponse, LibraryComponentResponse = map(
+    _one, (Brand, Site, Supplier, LibraryComponent)
+)
 
 
 class LibraryComponentListResponse(Answer):
@@ -181,10 +231,6 @@ class MergeInput(Strict):
     into: Id
 
 
-INPUTS: Final[Mapping[str, type[BaseModel]]] = {"supplier": SupplierInput, "brand": BrandInput, "site": SiteInput}
-"""The body of each kind of record that people change."""
-
-
 class LibraryComponentInput(Strict):
     """A shared component: a line that names it takes from it what it omits."""
 
@@ -202,3 +248,21 @@ class LibraryComponentInput(Strict):
         Annotated[float, PydanticField(ge=0, le=100)] | None,
         PydanticField(description="Declared recycled content, 0 to 100."),
     ] = None
+
+
+INPUTS: Final[Mapping[str, type[BaseModel]]] = {"supplier": SupplierInput, "brand": BrandInput, "site": SiteInput}
+"""The body of each kind of record that people change."""
+
+
+def _patch(model: type[BaseModel]) -> Any:
+    """Return the model of changes of a record: each field of `model`, none of which must be there."""
+    name, fields = model.__name__.replace("Input", "Patch"), model.model_fields.items()
+    members: Any = {
+        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None)) for name, field in fields
+    }
+    about = "Changes of a record as a merge patch (RFC 7396): an omitted field stays, null clears."
+    return create_model(name, __base__=Strict, __doc__=about, **members)
+
+
+BrandPatch, SitePatch, SupplierPatch = (_patch(INPUTS[kind]) for kind in ("brand", "site", "supplier"))
+LibraryComponentPatch = _patch(LibraryComponentInput)

@@ -78,6 +78,26 @@ ERROR_CODES: Final[dict[str, ErrorCode]] = {
         "A first declaration of the same market, period, format and organisation is kept.",
         "Send `corrects` with the id of the declaration that the message names, or leave it as it is.",
     ),
+    "sku_code_taken": ErrorCode(
+        409,
+        "Another SKU has the sku_code that a SKU would be given.",
+        "Choose another code, or rename the other SKU first.",
+    ),
+    "sku_code_former": ErrorCode(
+        409,
+        "The sku_code is a former code of a SKU that was renamed; the message names its code of today.",
+        "Send the code of today. Where the former code shall name a new SKU, free it first.",
+    ),
+    "name_taken": ErrorCode(
+        409,
+        "Another brand, site or supplier has the name.",
+        "Choose another name, or use the record that has it.",
+    ),
+    "code_taken": ErrorCode(
+        409,
+        "Another shared component has the code.",
+        "Choose another code, or use the component that has it.",
+    ),
     "version_conflict": ErrorCode(
         412,
         "The SKU has another version than If-Match names.",

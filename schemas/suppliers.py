@@ -1,11 +1,12 @@
 """Model of the answer to a supplier."""
 
 import csv
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast  # Any: pydantic asks for literal texts
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast  # Any: pydantic asks for literal texts
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -16,14 +17,15 @@ from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Day, Identifier, Instant
-from schemas.bounds import MAX_COMPONENTS
 from schemas.conformity import Language
-from schemas.fields import COMPONENT_FIELDS, Field
+from schemas.fields import COMPONENT, COMPONENT_FIELDS, Field
+from schemas.issues import MAX_COMPONENTS
 from schemas.json_values import Published
 from schemas.messages import Message
 from schemas.pages import Pagination
-from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, validator
-from schemas.skus.types import SupplierResponse
+from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, uuid_text, validator
+from schemas.skus.types import SupplierAnswer, SupplierResponse
+from schemas.vocabularies import SUBSTANCES
 
 
 class SupplierSubmissionAccepted(Answer):
@@ -124,8 +126,63 @@ def published(address: str) -> dict[str, object]:
     }
 
 
-MAX_ITEMS: Final = 200
-"""Most SKUs of one enquiry: its page lists them all."""
+FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
+"""The fields that every part is asked for; `DESIGN` are those of the design rules."""
+DESIGN: Final = (
+    "attachment",
+    "separable",
+    "coverage_percent",
+    "adhesive_type",
+    "ink_type",
+    "coating_type",
+    "density_g_cm3",
+    "thickness_um",
+    "metallised",
+    "direct_print",
+    "additives",
+)
+SUBSTANCE_PARTS: Final[Mapping[str, Field]] = {
+    "status": Field("status", "code", "", vocabulary="substance_status"),
+    "value": Field("value", "number", ""),
+    "unit": Field("unit", "code", "", vocabulary="substance_unit"),
+    "evidence": Field("evidence", "text", ""),
+}
+"""What is asked of each substance."""
+
+
+class AnswerCell(NamedTuple):
+    """A cell of the table of an enquiry: its path in an answer, the name of its header, and its field."""
+
+    path: str
+    name: str
+    field: Field
+
+
+CELLS: Final[tuple[AnswerCell, ...]] = (
+    *(AnswerCell(name, name, COMPONENT[name]) for name in FIRST),
+    *(
+        AnswerCell(f"substances.{substance}.{part}", f"{substance}_{part}", field)
+        for substance in SUBSTANCES
+        for part, field in SUBSTANCE_PARTS.items()
+    ),
+    *(AnswerCell(name, name, COMPONENT[name]) for name in DESIGN),
+)
+"""The cells of a row in the order of the workbook."""
+
+
+def answer_of(part: Mapping[str, Any]) -> SupplierAnswer:
+    """Return what a record has of a part as its supplier would say it, to be confirmed."""
+    said: dict[str, object] = {name: part[name] for name in (*FIRST, *DESIGN) if part.get(name) is not None}
+    declared = {
+        substance: {name: entry[name] for name in SUBSTANCE_PARTS if entry.get(name) is not None}
+        for substance, entry in (part.get("substances") or {}).items()
+        if entry
+    }
+    return cast(SupplierAnswer, said | ({"substances": declared} if declared else {}))
+
+
+MAX_ITEMS: Final = 20_000
+"""Most SKUs of one enquiry."""
 
 
 def _day(value: str) -> str:
@@ -184,7 +241,10 @@ class SupplierEnquiryInput(Strict):
     sku_codes: Annotated[
         list[_Code],
         PydanticField(
-            min_length=1, max_length=MAX_ITEMS, description="The SKUs; each is asked about with all its components."
+            min_length=1,
+            max_length=MAX_ITEMS,
+            description="The SKUs; each is asked about with its components, but those that name another supplier of "
+            "the library. Components that are alike are one row of the table behind the link.",
         ),
     ]
     message: Annotated[
@@ -206,6 +266,22 @@ class SupplierEnquiryInput(Strict):
             description="The last day of the links (UTC), within 366 days; else 30 days after `due_on`, or 90 days.",
         ),
     ] = None
+
+    reminder_days: Annotated[
+        list[Annotated[int, PydanticField(ge=-180, le=180)]],
+        PydanticField(
+            default_factory=lambda: [-3, 1],
+            max_length=10,
+            description="The days on which a reminder is mailed, counted from `due_on`: -3 is three days before it; "
+            "-3 and 1 where there are none.",
+        ),
+    ]
+    valid_months: Annotated[
+        int,
+        PydanticField(
+            ge=1, le=60, description="How many months an accepted answer holds; after that it is worth asking again."
+        ),
+    ] = 12
 
     @property
     def due(self) -> date | None:
@@ -389,8 +465,8 @@ class AwaitedSupplier(TypedDict):
     sku_codes: list[str]
 
 
-class SupplierListResponse(Answer):
-    """A page of suppliers by name."""
+class AskedSupplierListResponse(Answer):
+    """A page of suppliers that were asked, by name."""
 
     data: list[AskedSupplier]
     pagination: Pagination
@@ -411,6 +487,35 @@ class SupplierRequest(TypedDict):
     answered_at: Instant | None
     due_on: Day | None
     expires_at: Instant | None
+
+
+class SupplierRequestInput(Strict):
+    """What is asked of a supplier about one SKU."""
+
+    sku_code: Annotated[str, PydanticField(min_length=1, description="The SKU that it is about.")]
+    component_ids: Annotated[
+        list[Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]]
+        | None,
+        PydanticField(description="The `id`s of lines of its graph; all where it is left out."),
+    ] = None
+    supplier_name: Annotated[FreeText | None, PydanticField(description="Whom the link is sent to.")] = None
+
+
+class SupplierRequestResult(Answer):
+    """A request that was made, with its token in the first answer only."""
+
+    outcome: Literal["created"]
+    dry_run: bool
+    id: Identifier | None
+    component_ids: Annotated[list[Identifier], PydanticField(description="The components that are asked about.")]
+    token: Annotated[
+        str | None,
+        PydanticField(
+            description="What `POST /api/supplier-data/{token}` takes; null in a dry run, and for a repeat with the"
+            " same Idempotency-Key."
+        ),
+    ]
+    url: Annotated[str | None, PydanticField(description="The same as a page with a form for a person.")]
 
 
 class SupplierRequestListResponse(Answer):

@@ -26,7 +26,7 @@ from warehouse.audit import ledger
 from warehouse.changes import feed, webhooks
 from warehouse.changes.feed import Place
 from warehouse.changes.webhooks import MOST, Hook
-from warehouse.operate.sessions import Connection, Pool, make_seen_durable
+from warehouse.operate.sessions import Connection, Pool, make_seen_durable, savepoint
 from warehouse.rules import Rulesets
 from warehouse.skus import archive
 
@@ -196,11 +196,12 @@ def replay(conn: Connection, actor: Actor, hook_id: UUID, cursor: str, *, dry_ru
         raise unknown_cursor("after")
     if place.number >= hook.position:
         return Written("unchanged", hook_id, webhooks.detail(conn, hook_id))
-    if not dry_run:
+    with savepoint(conn) as part:  # a dry run says what would wait
+        part.keep = not dry_run
         webhooks.take_back(conn, hook_id, place.number)
         webhooks.change(conn, hook_id, {"position": place.number, "next_at": None, "updated_at": actor.now})
         ledger.enter(conn, actor, "webhook.replayed", hook_id, before=None, after={"after": cursor})
-    return Written("updated", hook_id, webhooks.detail(conn, hook_id))
+        return Written("updated", hook_id, webhooks.detail(conn, hook_id))
 
 
 async def send_test(pool: Pool, company_id: UUID, hook_id: UUID, sender: Sender, now: datetime) -> Outcome:

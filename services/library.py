@@ -1,7 +1,7 @@
-"""Adds what SKUs refer to, a brand, a site, a supplier, a shared component; changes and merges all but the last.
+"""Adds and changes what SKUs refer to: a brand, a site, a supplier, a shared component; merges all but the last.
 
-A record that is there with the same values is answered as it is. Nothing changes a shared component: SKUs that were
-written with it have taken its values over already.
+A record that is there with the same values is answered as it is. A change of a shared component changes no SKU: those
+that were written with it have taken its values over already.
 """
 
 from difflib import get_close_matches
@@ -24,31 +24,33 @@ from warehouse.skus import archive
 
 
 class Added(NamedTuple):
-    """The record as the API shows it; `outcome` is created, or unchanged where it was there."""
+    """The record as the API shows it; `outcome` is created, updated, or unchanged where it was there so."""
 
     outcome: str
     record: JsonObject
 
 
-def add(conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, dry_run: bool = False) -> Added:
-    """Add a record in the caller's transaction, with an entry in the ledger; with `dry_run` nothing is stored.
+def add(
+    conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, dry_run: bool = False, upsert: bool = False
+) -> Added:
+    """Add a record in the caller's transaction, with an entry in the ledger; with `dry_run` none is stored.
 
-    Raise `Refused` where the company has another one of its name or code, or where it names a supplier of nobody.
+    With `upsert` one of its name or code is changed to the values, and keeps those that are left out. Raise `Refused`
+    where the company has such a one and it is not to be changed, or where it names a supplier of nobody.
     """
     unique = library.unique_field(resource)
-    if supplier := values.get("supplier_id"):
-        kept = library.resolved(conn, "supplier", UUID(supplier))
-        if kept is None:
-            sentence = Message("No supplier of the company has this id.")
-            raise Refused([Issue("unknown_reference", sentence, "supplier_id")])
-        values = {**values, "supplier_id": str(kept)}
+    values = _with_kept_supplier(conn, values)
     if (held := library.find_by_name(conn, resource, values[unique])) is not None:
         if all(_comparable(held[name]) == value for name, value in values.items()):
             return Added("unchanged", require(library.find(conn, resource, UUID(str(held["id"])))))
+        if upsert:  # its name may be that of one which was merged away
+            others = {name: value for name, value in values.items() if name != unique}
+            return change(conn, actor, resource, UUID(str(held["id"])), others)
         sentence = Message("{value} is there already, with other values; it keeps them.", value=quote(values[unique]))
         raise Refused([Issue("invalid_format", sentence, unique)])
     if dry_run:
-        return Added("created", {"id": None, **values, "created_at": actor.now, "updated_at": actor.now})
+        whole: JsonObject = {**dict.fromkeys(library.fields(resource)), **values}
+        return Added("created", {"id": None, **whole, "created_at": actor.now, "updated_at": actor.now})
     record_id = UUID(str(uuid7()))
     record = library.add(conn, resource, actor.company_id, record_id, values=values, at=actor.now)
     after = {name: value for name, value in values.items() if value is not None}
@@ -56,21 +58,35 @@ def add(conn: Connection, actor: Actor, resource: str, values: JsonMapping, *, d
     return Added("created", record)
 
 
-def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, values: JsonMapping) -> JsonObject:
-    """Change a brand, a site or a supplier in the caller's transaction, with an entry in the ledger.
+def _with_kept_supplier(conn: Connection, values: JsonMapping) -> JsonMapping:
+    """Return the values with the id of the supplier that stays. Raise `Refused` where nobody has the id."""
+    if not (supplier := values.get("supplier_id")):
+        return values
+    kept = library.resolved(conn, "supplier", UUID(supplier))
+    if kept is None:
+        sentence = Message("No supplier of the company has this id.")
+        raise Refused([Issue("unknown_reference", sentence, "supplier_id")])
+    return {**values, "supplier_id": str(kept)}
 
-    Nothing is stored where nothing differs. Raise `NotThere`, and `Refused` where another record has its name.
+
+def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, values: JsonMapping) -> Added:
+    """Change some values of a record in the caller's transaction, with an entry in the ledger.
+
+    Nothing is stored where nothing differs. Raise `NotThere`, and `Refused` where another record has
+    its name or code, or where it names a supplier of nobody.
     """
     before = require(library.find(conn, resource, record_id))
-    record_id = UUID(str(before["id"]))
-    refuse_name(conn, resource, values["name"], but=record_id)
-    changed = {name: value for name, value in values.items() if before[name] != value}
+    record_id, unique = UUID(str(before["id"])), library.unique_field(resource)
+    values = _with_kept_supplier(conn, values)
+    changed = {name: value for name, value in values.items() if _comparable(before[name]) != value}
     if not changed:
-        return before
+        return Added("unchanged", before)
+    if unique in changed:
+        refuse_name(conn, resource, changed[unique], but=record_id)
     record = library.change(conn, resource, record_id, changed, actor.now)
-    was = {name: before[name] for name in changed}
+    was = {name: _comparable(before[name]) for name in changed}
     ledger.enter(conn, actor, f"{resource}.updated", record_id, before=was, after=changed)
-    return record
+    return Added("updated", record)
 
 
 NOT_ITSELF: Final = Message("Choose another record than this one.")
@@ -99,10 +115,20 @@ def merge(conn: Connection, actor: Actor, resource: str, record_id: UUID, into: 
 
 
 def refuse_name(conn: Connection, resource: str, name: str, *, but: UUID | None = None) -> None:
-    """Raise `Refused` where a record beside `but` has the name, as imports compare names: files could name neither."""
+    """Raise `Refused` where a record beside `but` has the name, as imports compare names: files could name neither.
+
+    Shared components are told apart by their codes, which are compared exactly.
+    """
+    if resource == "library_component":
+        held = library.find_by_name(conn, resource, name)
+        if held is not None and held["id"] != but:
+            sentence = Message("{name} is there already.", name=quote(name))
+            raise Refused([Issue("code_taken", sentence, "code")], "code_taken")
+        return
     for id_, label, names in library.labels(conn, resource):
         if fold(name) in map(fold, names) and id_ != str(but):
-            raise Refused([Issue("invalid_format", Message("{name} is there already.", name=quote(label)), "name")])
+            sentence = Message("{name} is there already.", name=quote(label))
+            raise Refused([Issue("name_taken", sentence, "name")], "name_taken")
 
 
 def _comparable(value: object) -> object:

@@ -1,13 +1,13 @@
 """Asks suppliers for data on SKUs, reminds them, ends what was asked, and files their answers.
 
-A request is about some components of one SKU. An enquiry is one link that lists a request for each of many SKUs; its
-items are answered, decided and applied like any request. An answer changes no record: it is filed for review
+A request is about some components of one SKU. An enquiry is one link with a request for each of many SKUs; parts of
+theirs that are alike are one row of its table, answered once. An answer changes no record: it is filed for review
 (`services.review`), where a person applies it or not. The form of an answer is in `schemas.suppliers`; the API checks
 the links and limits their use.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
@@ -19,15 +19,19 @@ from pipelines import suppliers as mails
 from pipelines.writing import json_fields
 from schemas.actors import Actor
 from schemas.issues import Issue
-from schemas.messages import Message
+from schemas.json_values import JsonObject
+from schemas.messages import Message, header, translate
 from schemas.refusals import NotThere, Refused, require
+from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component, SupplierAnswer, SupplierResponse
-from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
+from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput, answer_of
 from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
-from warehouse import review, suppliers
+from warehouse import enquiries, review, suppliers
+from warehouse.accounts.keys import digest
 from warehouse.audit import ledger
 from warehouse.companies import sandboxes
+from warehouse.enquiries import Saved
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
@@ -38,15 +42,11 @@ from warehouse.suppliers import EnquiryLinks, Request
 _LONGEST: Final = timedelta(days=366)
 _AFTER_DUE: Final = timedelta(days=30)
 _WITHOUT_DUE: Final = timedelta(days=90)
-_REMINDERS: Final = (timedelta(days=-3), timedelta(days=1))
-"""When reminders are mailed, from the day by which answers are asked for."""
 _REMINDER_HOUR: Final = time(7)
 REMINDED_AFTER: Final = timedelta(days=1)
 """How long after a mail a person can have the next reminder mailed."""
 MAILS_A_DAY: Final = 500
 """From this many mails stored in 24 hours on, a company asks and reminds nobody by mail: nobody's spam is sent here."""
-_LOOKED_AT: Final = 50
-"""Most answers to other items that are looked through for the same parts."""
 
 
 class NewRequest(NamedTuple):
@@ -56,19 +56,6 @@ class NewRequest(NamedTuple):
     component_ids: list[UUID]
 
 
-class Parent(NamedTuple):
-    """The enquiry that a request is an item of: its id, its token, and the end of its links.
-
-    The token of an item is an HMAC of its id with the enquiry's token as the key. So the page of the enquiry, which
-    knows its own token from the address, can show the links, and nothing that is stored can; an item's token leads to
-    no other item and not to the enquiry.
-    """
-
-    enquiry_id: UUID
-    token: str
-    expires_at: datetime
-
-
 def create_request(
     conn: Connection,
     actor: Actor,
@@ -76,11 +63,10 @@ def create_request(
     sku_code: str,
     component_ids: Sequence[UUID] = (),
     supplier_name: str | None,
-    parent: Parent | None = None,
 ) -> tuple[NewRequest, str]:
     """Request data on components of a SKU, on its whole graph where none are named; return request and link token.
 
-    `component_ids` are the `id`s of lines of the graph; `parent` makes it an item of an enquiry. Raises `Refused`.
+    `component_ids` are the `id`s of lines of the graph. Raises `Refused`.
     """
     lines = load_lines(conn, sku_code)
     graph_ids = [UUID(line["id"]) for line in lines]
@@ -94,20 +80,22 @@ def create_request(
                 held=", ".join(map(str, graph_ids)),
             )
         )
-    request_id, sku_id = UUID(str(uuid7())), skus.id_of(conn, sku_code)
-    token = item_token(parent.token, request_id) if parent else suppliers.new_token()
+    request_id, sku_id, token = UUID(str(uuid7())), skus.id_of(conn, sku_code), suppliers.new_token()
     fields = {"sku_id": sku_id, "component_ids": requested_ids, "supplier_name": supplier_name}
-    enquiry_id, expires_at = (parent.enquiry_id, parent.expires_at) if parent else (None, None)
-    row = {"id": request_id, "company_id": actor.company_id, "at": actor.now, "expires_at": expires_at}
+    row = {"id": request_id, "company_id": actor.company_id, "at": actor.now}
     facts = facts_by_id(lines, set(map(str, requested_ids)))
-    suppliers.add_request(conn, {**fields, **row, "enquiry_id": enquiry_id, "asked": facts}, token)
-    after = {name: value for name, value in (fields | {"enquiry_id": enquiry_id}).items() if value is not None}
+    suppliers.add_request(conn, {**fields, **row, "asked": facts}, token)
+    after = {name: value for name, value in fields.items() if value is not None}
     ledger.enter(conn, actor, "supplier_request.created", request_id, before=None, after=after)
     return NewRequest(request_id, requested_ids), token
 
 
 def item_token(enquiry_token: str, request_id: UUID) -> str:
-    """Return the token of one item of an enquiry (see `Parent`)."""
+    """Return the token of one item of an enquiry: an HMAC of its id with the enquiry's token as the key.
+
+    So the page of the enquiry, which knows its own token from the address, can show the links, and nothing that is
+    stored can; an item's token leads to no other item and not to the enquiry.
+    """
     return suppliers.derived_token(enquiry_token.encode(), request_id)
 
 
@@ -137,35 +125,71 @@ def create_enquiry(
     if dry_run:
         return Asked("created", None)
     enquiry_id = UUID(str(uuid7()))
-    parent = Parent(
-        enquiry_id, links.new_token(conn, enquiry_id), datetime.combine(last_day + timedelta(days=1), time(), UTC)
-    )
+    token = links.new_token(conn, enquiry_id)
     by = actor.origin
-    row = sent.model_dump(include={"supplier_name", "supplier_email", "language"}) | {
+    row = sent.model_dump(include={"supplier_name", "supplier_email", "language", "valid_months"}) | {
         "id": enquiry_id,
         "company_id": actor.company_id,
         "message": sent.message or None,
         "due_on": sent.due,
-        "expires_at": parent.expires_at,
+        "expires_at": datetime.combine(last_day + timedelta(days=1), time(), UTC),
         "at": actor.now,
         "asked_by": UUID(by.actor_id) if by.actor_type == "user" and by.actor_id else None,
     }
-    suppliers.add_enquiry(conn, row, parent.token)
-    after = {"supplier_name": sent.supplier_name, "sku_codes": sent.sku_codes, "expires_at": parent.expires_at}
+    suppliers.add_enquiry(conn, row, token)
+    after = {"supplier_name": sent.supplier_name, "sku_codes": sent.sku_codes, "expires_at": row["expires_at"]}
     ledger.enter(conn, actor, "supplier_enquiry.created", enquiry_id, before=None, after=after)
-    for code in sent.sku_codes:
-        create_request(conn, actor, sku_code=code, supplier_name=sent.supplier_name, parent=parent)
+    _add_items(conn, actor, row, token, sent.sku_codes)
     if mailing:
-        _plan_mails(conn, actor, enquiry_id, sent.due)
+        _plan_mails(conn, actor, enquiry_id, sent)
     enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("created", enquiry, _link_of(conn, enquiry, links, "asked", actor.now))
 
 
-def _plan_mails(conn: Connection, actor: Actor, enquiry_id: UUID, due_on: date | None) -> None:
+def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks) -> Asked:
+    """Ask a supplier once more about the items of an enquiry; a row whose parts have changed since says so.
+
+    What the record has is filled in, so that unchanged parts are confirmed as they are. Raises `NotThere`, `Refused`.
+    """
+    before = load_enquiry(conn, enquiry_id, actor.now)
+    again = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
+    codes = [item["sku_code"] for item in before["items"]]
+    body = {**again, "sku_codes": codes, "valid_months": enquiries.valid_months(conn, enquiry_id)}
+    made = create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
+    assert made.enquiry is not None, "it is no dry run"
+    enquiries.note_changes(conn, made.enquiry["id"], since=enquiry_id, sentence=_changed_in(before["language"]))
+    return made
+
+
+def _changed_in(lang: str) -> Callable[[Sequence[str]], str]:
+    """Return how a supplier is told which facts of a part have changed, by their names."""
+
+    def say(facts: Sequence[str]) -> str:
+        names = ", ".join(header("component", name, lang) for name in facts)
+        return translate(Message("Changed since your last answer: {facts}.", facts=names), lang)
+
+    return say
+
+
+def _add_items(conn: Connection, actor: Actor, enquiry: JsonObject, token: str, sku_codes: Sequence[str]) -> None:
+    """Store the rows of an enquiry, its items with their tokens, and an entry in the ledger for each of these."""
+    enquiry_id, name = enquiry["id"], enquiry["supplier_name"]
+    items = enquiries.add_rows(conn, actor.company_id, enquiry_id, codes=sku_codes, supplier_name=name)
+    made = [(UUID(str(uuid7())), item) for item in items]
+    digests = [(request_id, digest(item_token(token, request_id)), item) for request_id, item in made]
+    enquiries.add_items(conn, enquiry | {"enquiry_id": enquiry_id}, digests)
+    asked = {"supplier_name": name, "enquiry_id": enquiry_id}
+    entered = [
+        (request_id, {"sku_id": item.sku_id, "component_ids": item.component_ids, **asked}) for request_id, item in made
+    ]
+    ledger.enter_many(conn, actor, "supplier_request.created", entered)
+
+
+def _plan_mails(conn: Connection, actor: Actor, enquiry_id: UUID, sent: SupplierEnquiryInput) -> None:
     """Store the mail that asks, and the reminders; those that prove needless are not sent."""
     suppliers.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
-    for distance in _REMINDERS if due_on else ():
-        at = datetime.combine((due_on or actor.today) + distance, _REMINDER_HOUR, UTC)
+    for days in sorted(set(sent.reminder_days)) if sent.due else ():
+        at = datetime.combine((sent.due or actor.today) + timedelta(days=days), _REMINDER_HOUR, UTC)
         if at > actor.now + REMINDED_AFTER:
             suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
 
@@ -233,15 +257,28 @@ def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, maili
     if mailing and _has_mailed_enough(conn, now):
         sentence = Message("A company has at most {count} mails sent in 24 hours.", count=MAILS_A_DAY)
         issues.append(Issue("out_of_range", sentence, "supplier_email"))
+    places = {code: at for at, code in reversed(list(enumerate(sent.sku_codes)))}
     for at, code in enumerate(sent.sku_codes):
-        if code in sent.sku_codes[:at]:
+        if places[code] != at:
             issues.append(Issue("duplicate_sku_code", Message("{code} is named twice.", code=code), f"sku_codes[{at}]"))
-            continue
-        try:
-            load_lines(conn, code)
-        except Refused as refused:
-            issues.append(Issue("unknown_reference", refused.issues[0].message, f"sku_codes[{at}]"))
+    for code, is_there, has_parts in enquiries.unaskable(conn, list(places), sent.supplier_name):
+        message = _why_not(code, sent.supplier_name, is_there=is_there, has_parts=has_parts)
+        issues.append(Issue("unknown_reference", message, f"sku_codes[{places[code]}]"))
     return last_day, issues
+
+
+def _why_not(code: str, supplier_name: str | None, *, is_there: bool, has_parts: bool) -> Message:
+    """Return why nothing of a SKU can be asked about; with parts, they are of other suppliers."""
+    if not is_there:
+        return Message("The company has no SKU {code}.", code=code)
+    if not has_parts:
+        return Message("The SKU {code} has no components to ask about; write its components first.", code=code)
+    return Message(
+        "Every component of the SKU {code} names another supplier than {supplier}; ask that one, by the name that the "
+        "library has, or correct the components.",
+        code=code,
+        supplier=supplier_name,
+    )
 
 
 def _last_day(sent: SupplierEnquiryInput, today: date) -> tuple[date, list[Issue]]:
@@ -264,12 +301,8 @@ def _between(first: date, last: date) -> Message:
 def load_lines(conn: Connection, sku_code: str) -> list[Component]:
     """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `Refused`."""
     lines = store.of_code(conn, sku_code)
-    if lines is None:
-        raise _not_askable(Message("The company has no SKU {code}.", code=sku_code))
     if not lines:
-        raise _not_askable(
-            Message("The SKU {code} has no components to ask about; write its components first.", code=sku_code)
-        )
+        raise _not_askable(_why_not(sku_code, None, is_there=lines is not None, has_parts=False))
     return [json_fields.published_line(line) for line in lines]
 
 
@@ -277,43 +310,6 @@ def requested_lines(conn: Connection, request: Request) -> list[Component]:
     """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
     lines = store.of_id(conn, request.sku_id) or []
     return [json_fields.published_line(line) for line in lines if UUID(line["id"]) in request.component_ids]
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """Answers to the same parts of other items, to be filled in: a response, and the items that they come from."""
-
-    response: SupplierResponse
-    items: list[str]
-
-
-def offer_of(conn: Connection, request: Request) -> Offer | None:
-    """Return what the supplier has answered for the same parts elsewhere in the enquiry; None where there is nothing.
-
-    The same part is the same component of the library, else one of the same type, family and material. The supplier
-    reads what is filled in before sending it.
-    """
-    if request.enquiry_id is None:
-        return None
-    filled_in: dict[str, SupplierAnswer] = {}
-    items: list[str] = []
-    lines = requested_lines(conn, request)
-    for other in suppliers.answered_beside(conn, request.enquiry_id, request.id, most=_LOOKED_AT):
-        answers = {answer["component_id"]: answer for answer in other.payload.get("components") or ()}
-        for theirs in store.of_id(conn, other.sku_id) or []:
-            if (answer := answers.get(theirs["id"])) is None:
-                continue
-            published = json_fields.published_line(theirs)
-            same = [line["id"] for line in lines if line["id"] not in filled_in and _is_same(line, published)]
-            filled_in |= {line_id: {**answer, "component_id": line_id} for line_id in same}
-            items += [other.sku_name] if same and other.sku_name not in items else []
-    return Offer({"components": list(filled_in.values())}, items) if filled_in else None
-
-
-def _is_same(line: Component, other: Component) -> bool:
-    if line["component_id"] or other["component_id"]:
-        return line["component_id"] == other["component_id"]
-    return all(line[name] == other[name] for name in ("component_type", "material_family", "polymer_or_grade"))
 
 
 def submit(
@@ -327,7 +323,10 @@ def submit(
     request = open_request(conn, request_id)
     actor = replace(actor, origin=replace(actor.origin, actor_name=request.supplier_name))
     answers, issues = _assign_answers(response.get("components") or (), request)
-    issues += _find_contradictions(answers, rulesets.active(conn))
+    rules = rulesets.active(conn)
+    for place, answer in enumerate(answers):
+        at = f"response.components[{place}]"
+        issues += [Issue(fault.code, fault.message, f"{at}.{fault.field}") for fault in contradictions(answer, rules)]
     if issues:
         raise Refused(issues)
     replaced = review.replace_open(conn, request.id)
@@ -378,12 +377,55 @@ def _assign_answers(answers: Sequence[SupplierAnswer], request: Request) -> tupl
     return assigned, issues
 
 
-def _find_contradictions(answers: Sequence[SupplierAnswer], rules: RuleSet) -> Iterator[Issue]:
-    """Yield measured values that contradict the status beside them, so that the supplier can correct them."""
-    for place, answer in enumerate(answers):
-        declared = answer.get("substances")
-        for fault in json_fields.declared({"substances": declared}, rules)[1] if declared else ():
-            yield Issue(fault.code, fault.message, f"response.components[{place}].{fault.field}")
+def contradictions(answer: SupplierAnswer, rules: RuleSet) -> list[Issue]:
+    """Return measured values that contradict the status beside them, so that the supplier can correct them."""
+    declared = answer.get("substances")
+    return list(json_fields.declared({"substances": declared}, rules)[1]) if declared else []
+
+
+def confirm_rows(conn: Connection, actor: Actor, enquiry_id: UUID) -> None:
+    """Confirm every row as it is filled in; one that nobody saved is confirmed as the record has it."""
+    rows = [
+        Saved(row.number, answer_of(row.part) if row.answer is None else row.answer, is_confirmed=True)
+        for row in enquiries.rows_of(conn, enquiry_id)
+        if not row.is_confirmed
+    ]
+    enquiries.save_rows(conn, enquiry_id, rows, at=actor.now)
+
+
+def answer_rows(
+    conn: Connection, actor: Actor, enquiry_id: UUID, *, contact: str | None = None, comment: str | None = None
+) -> int:
+    """File the answer of every item whose rows are all confirmed, and return how many were filed.
+
+    What waits for review and says the same stays. Raises `NotThere` where the link has ended.
+    """
+    enquiry = load_enquiry(conn, enquiry_id, actor.now, locking=True)
+    if enquiry["state"] not in ("open", "answered"):
+        raise NotThere
+    actor = replace(actor, origin=replace(actor.origin, actor_name=enquiry["supplier_name"]))
+    answers = {row.number: row.answer for row in enquiries.rows_of(conn, enquiry_id) if row.is_confirmed and row.answer}
+    beside = {name: text for name, text in (("contact", contact), ("comment", comment)) if text}
+    filings: list[JsonObject] = []
+    for item in enquiries.answered_items(conn, enquiry_id):
+        parts = zip(item.component_ids, item.row_numbers, strict=True)
+        components = [
+            {**answers[number], "component_id": str(line_id)} for line_id, number in parts if number in answers
+        ]
+        before = item.payload or {}
+        said = {name: before[name] for name in ("contact", "comment") if name in before} | beside
+        payload = {"components": components, **said, "asked": item.asked}
+        if {name: before.get(name) for name in ("components", *said)} != {"components": components, **said}:
+            of_item = {"sku_id": item.sku_id, "request_id": item.request_id, "payload": payload}
+            filings.append({"id": UUID(str(uuid7())), "kind": "supplier_answer", **of_item})
+    by = actor.origin
+    filed_by = {"filed_by_type": by.actor_type, "filed_by_id": by.actor_id, "filed_by_name": by.actor_name}
+    review.add_answers(conn, {"company_id": actor.company_id, "filed_at": actor.now, **filed_by}, filings)
+    enquiries.move_items(conn, [filing["request_id"] for filing in filings], "awaiting_review", at=actor.now)
+    entered = [(filing["id"], {name: filing[name] for name in filing if name != "id"}) for filing in filings]
+    if entered:
+        ledger.enter_many(conn, actor, "supplier_submission.filed", entered)
+    return len(filings)
 
 
 def _not_askable(sentence: Message) -> Refused:

@@ -175,6 +175,17 @@ def _skus(recorder: _Recorder, service: Service) -> str:
             "dry_run": False,
         },
     )
+    roles = {"mark": "own", "specified_by": "own", "made_by": "other", "packed_by": "own", "supplier_country": "FR"}
+    recorder.call("put_roles", "PUT", "/api/v1/roles", json=roles)
+    recorder.call("put_sku_roles", "PUT", f"/api/v1/skus/{made}/roles", json={"kind": "products", "mark": "none"})
+    recorder.call("get_roles", "GET", "/api/v1/roles")
+    recorder.call("get_sku_roles", "GET", f"/api/v1/skus/{made}/roles")
+    number = {"register_name": "SYDEREP", "number": "FR123456_01ABCD", "valid_from": "2026-01-01"}
+    mandate = {"name": "Mandataire SARL", "mandate_from": "2026-08-12"}
+    signed = {"name": "Ada Lovelace", "signed_on": "2026-08-12"}
+    held = {"market": "FR", "registrations": [number], "representative": mandate, "certification": signed}
+    recorder.call("put_registers", "PUT", "/api/v1/registers", json=held)
+    recorder.call("get_registers", "GET", "/api/v1/registers")
     recorder.call(
         "put_volumes",
         "PUT",
@@ -201,6 +212,11 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         "--supplier-name",
         "Pret SA",
     )
+    patch = {"description": "Still water", "substances": {"pfas": {"evidence": "TR-2026-17"}}}
+    for body in (patch, {"sku_code": "WTR-05"}, {"sku_code": "WTR-50"}):
+        recorder.call("patch_sku", "PATCH", f"/api/v1/skus/{made}", json=body)
+    freed = {"sku_code": "WTR-05", "reason": "The number goes to another bottle"}
+    recorder.call("post_free_code", "POST", f"/api/v1/skus/{made}/free-code", json=freed)
     recorder.call("get_sku", "GET", f"/api/v1/skus/{made}")
     recorder.call("post_archive", "POST", f"/api/v1/skus/{made}/archive", json={"reason": "No longer sold"})
     recorder.call("list_archived", "GET", "/api/v1/skus/archived")
@@ -270,10 +286,15 @@ def _library(recorder: _Recorder) -> None:
     for operation, path, body in (
         ("post_brand", "/api/v1/brands", {"name": "Aqua Pura-NEW", "owner_name": "Aqua Pura SA"}),
         ("post_site", "/api/v1/sites", {"name": "Lyon-NEW", "roles": ["packing"], "country": "FR", "city": "Lyon"}),
+        ("post_supplier", "/api/v1/suppliers", {"name": "Préformes du Rhône", "country": "FR"}),
         ("post_component", "/api/v1/components", part | {"polymer_or_grade": "HDPE", "weight_g": 1.5}),
     ):
+        made = recorder.call(operation, "POST", path, json=body)["data"]["id"]
         recorder.call(operation, "POST", path, json=body)
-        recorder.call(operation, "POST", path, json=body)
+        recorder.call(operation.replace("post", "get"), "GET", f"{path}/{made}")
+        patch = {"name": f"{body['name']} 2"} | ({"weight_g": 1.6} if "weight_g" in body else {})
+        recorder.call(operation.replace("post", "patch"), "PATCH", f"{path}/{made}", json=patch)
+    recorder.call("list_suppliers", "GET", "/api/v1/suppliers")
     recorder.call("list_imports", "GET", "/api/v1/imports")
 
 
@@ -292,7 +313,11 @@ def _enquiry(recorder: _Recorder) -> None:
     recorder.call("post_supplier_enquiry", "POST", f"{path}?dry_run=true", json=body)
     recorder.hide_links("post_supplier_enquiry")
     made = recorder.call("list_supplier_enquiries", "GET", path)["data"][0]["id"]
-    recorder.call("list_suppliers", "GET", "/api/v1/suppliers")
+    asked = {"sku_code": "WTR-50", "supplier_name": "Préformes du Rhône"}
+    recorder.call("post_supplier_request", "POST", "/api/v1/supplier-requests", json=asked)
+    recorder.hide("post_supplier_request", "token", "x" * 43)
+    recorder.hide("post_supplier_request", "url", f"https://pcds.example/supplier-data/{'x' * 43}")
+    recorder.call("post_supplier_request", "POST", "/api/v1/supplier-requests?dry_run=true", json=asked)
     recorder.call("list_supplier_requests", "GET", "/api/v1/supplier-requests?limit=2")
     recorder.call("get_supplier_enquiry", "GET", f"{path}/{made}")
     recorder.call("post_remind_supplier", "POST", f"{path}/{made}/remind", json={})

@@ -1,8 +1,8 @@
 """Takes pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a temporary service.
 
-It takes one of each of our pages at a desktop's width in light colours, and a few at a phone's width and in dark. They
-are small: a palette instead of true colours, and only the beginning of a long page. Names of pages as arguments take
-those of our own alone.
+It takes one of each of our pages at a desktop's width in light colours, a few at a phone's width and in dark, and those
+of the visual language in all four. They are small: a palette instead of true colours, and only the beginning of a long
+page. Names of pages as arguments take those of our own alone.
 """
 
 import io
@@ -26,12 +26,14 @@ PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent
 """Pages that are also taken at 360 px, in dark."""
 DARK: Final = ("review", "portfolio", "item")
 """Pages that are also taken at 1440 px, in dark."""
+IN_ALL: Final = ("portfolio", "item", "import", "filing", "due")
+"""Pages that are taken in both widths and schemes, for docs/design.md; `filing` is a declaration that is checked."""
 _EMAIL: Final = "ada.marsh@brand.example"
 _STAFF: Final = "sam.reed@operator.example"
 LONG: Final = ("item", "import")
 """Pages whose pictures reach further down than the others."""
 _TALLEST: Final = 1_100
-_TALLEST_LONG: Final = 2_000
+_TALLEST_LONG: Final = 1_500
 _COLOURS: Final = 32
 _DESK: Final[ViewportSize] = {"width": 1440, "height": 900}
 _SETTLED: Final = 1_500
@@ -60,7 +62,7 @@ def main() -> int:
         if not chosen:
             _take_dagster(browser, company, password, import_id)
     for folder in (FOLDER, OF_DAGSTER):
-        print(f"{sum(path.stat().st_size for path in folder.glob('*.png')) / 1e6:.2f} MB in {folder}")
+        print(f"{sum(path.stat().st_size for path in folder.glob('*.*')) / 1e6:.2f} MB in {folder}")
     return 0
 
 
@@ -73,16 +75,26 @@ def _take(browser: Browser, company: Company, password: str, chosen: list[str]) 
         signed_in, stranger = context.new_page(), browser.new_page(locale="en-GB")
         sign_in(signed_in, company.service, _EMAIL, password)
         paths = prepare(company, assistant, signed_in, lambda: _count(company))
-        for name in chosen or (*FOR_ALL, *FOR_PERSONS):
-            page = signed_in if name in FOR_PERSONS else stranger
-            page.goto(company.service + paths[name])
+        for name in chosen or dict.fromkeys((*FOR_ALL, *FOR_PERSONS, *IN_ALL)):
+            page = stranger if name in FOR_ALL else signed_in
+            _open(page, company.service, paths, name)
             tallest = _TALLEST_LONG if name in LONG else _TALLEST
-            _picture(page, f"{name}.png", 1440, tallest, "light")
-            if name in DARK:
-                _picture(page, f"{name}-dark.png", 1440, tallest, "dark")
-            if name in PHONES:
-                _picture(page, f"{name}-360.png", 360, tallest, "dark")
+            _picture(page, name, 1440, tallest, "light")
+            if name in (*DARK, *IN_ALL):
+                _picture(page, f"{name}-dark", 1440, tallest, "dark")
+            if name in (*PHONES, *IN_ALL):
+                _picture(page, f"{name}-360", 360, tallest, "dark")
+            if name in IN_ALL:
+                _picture(page, f"{name}-360-light", 360, tallest, "light")
     return paths["import"].rpartition("/")[2]
+
+
+def _open(page: Page, service: str, paths: dict[str, str], name: str) -> None:
+    if name in paths:
+        page.goto(service + paths[name])
+        return
+    page.goto(f"{service}/declarations?market=FR&year=2026&format=csv")
+    page.get_by_role("button", name="Check it").click()
 
 
 def _take_dagster(browser: Browser, company: Company, password: str, import_id: str) -> None:
@@ -131,14 +143,18 @@ def _picture(page: Page, name: str, width: int, tallest: int, scheme: Literal["l
     page.set_viewport_size({"width": width, "height": 900})
     tall = int(page.evaluate("document.documentElement.scrollHeight"))
     page.set_viewport_size({"width": width, "height": min(tall, tallest)})
-    _kept(page.screenshot(), FOLDER / name)
+    _kept(page.screenshot(), FOLDER / f"{name}.webp")
 
 
 def _kept(seen: bytes, path: Path, widest: int = _DESK["width"]) -> None:
     """Store a picture, cut at the window's width and the greatest height."""
     image = Image.open(io.BytesIO(seen)).convert("RGB")
     part = image.crop((0, 0, min(image.width, widest), min(image.height, _TALLEST_LONG)))
-    part.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    few = part.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    if path.suffix == ".webp":  # a third smaller than PNG, and the same pixels
+        few.convert("RGB").save(path, lossless=True, quality=75, method=4)
+    else:
+        few.save(path, optimize=True)
 
 
 if __name__ == "__main__":

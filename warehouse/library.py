@@ -182,6 +182,12 @@ def add(
     return added
 
 
+def fields(resource: str) -> list[str]:
+    """Return the fields of a resource type that callers give."""
+    own = ("id", "company_id", "merged_into", "created_at", "updated_at")
+    return [str(column.name) for column in TABLES[resource].columns if column.name not in own]
+
+
 def unique_field(resource: str) -> str:
     """Return the field that names one record of a company: code or name."""
     return _SORTED_BY[resource]
@@ -215,6 +221,34 @@ def uses(connection: Connection, resource: str) -> dict[str, int]:
     return {str(record_id): number for record_id, number in connection.execute(_USES[resource])}
 
 
+def one(resource: str) -> str:
+    """Return the query of the record of the session's company that the parameter `id` means, as the API shows it."""
+    table = TABLES[resource].name
+    return f"""SELECT {_columns(resource)} FROM {table}
+        WHERE id = (SELECT {_ID[resource]} FROM {table} AS named WHERE named.id = %(id)s)"""
+
+
+_IN_LINE: Final = {
+    name: f"(line ->> '{name}')" + ("::float8" if name in ("weight_g", "recycled_content_percent") else "")
+    for name in LibraryPart.__annotations__
+}
+_DIFFERS: Final = " OR ".join(
+    f"(shared.{name} IS NOT NULL AND {value} IS DISTINCT FROM shared.{name}{'' if 'float8' in value else '::text'})"
+    for name, value in _IN_LINE.items()
+)
+_DIFFERING: Final = f"""
+SELECT count(*) FROM skus, library_components AS shared
+WHERE shared.id = %(id)s::uuid AND strpos(skus.components::text, %(id)s::text) > 0 AND EXISTS (
+    SELECT FROM json_array_elements(skus.components) AS line
+    WHERE line ->> 'component_id' = %(id)s::text AND ({_DIFFERS}))"""
+
+
+def differing(connection: Connection, component_id: UUID | None) -> int:
+    """Return how many SKUs have a line of a shared component with another value than one that the component has."""
+    (number,) = connection.execute(_DIFFERING, {"id": component_id}).fetchone() or (0,)
+    return int(number)
+
+
 def find(connection: Connection, resource: str, record_id: UUID, *, merging: bool = False) -> dict[str, object] | None:
     """Return and lock the record of the session's company that an id means, as the API shows it; None for no id of it.
 
@@ -244,7 +278,7 @@ def change(
     parameters = {**values, "id": record_id, "updated_at": at}
     with connection.cursor(row_factory=dict_row) as cursor:
         former = None
-        if "name" in values:
+        if "name" in values and "merged_into" in TABLES[resource].columns:
             aside = f"""UPDATE {table} AS named SET name = named.id::text FROM {table} AS kept
                 WHERE kept.id = %(id)s AND named.merged_into = kept.id AND named.name = %(name)s
                 RETURNING named.id, kept.name"""

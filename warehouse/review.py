@@ -4,7 +4,7 @@ The functions work in the caller's transaction, whose session has the company se
 filed or decided, and applies a decision.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
@@ -12,7 +12,7 @@ from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row
-from sqlalchemy import JSON, Column, Date, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, Uuid, text
+from sqlalchemy import ARRAY, JSON, Column, Date, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, Uuid, text
 
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.skus.types import Component, PartFacts
@@ -78,6 +78,9 @@ review_files = Table(
     Column("issued_on", Date),
     Column("expires_on", Date),
     instant("created_at"),
+    Column("enquiry_id", Uuid, comment="the enquiry that a supplier attached it to, for many items at once"),
+    Column("row_numbers", ARRAY(Integer), comment="the rows of that enquiry whose parts it is about"),
+    Index("ix_review_files_enquiry_id", "enquiry_id", postgresql_where=text("enquiry_id IS NOT NULL")),
     Index(None, "request_id"),
     Index(None, "entry_id"),
 )
@@ -170,6 +173,15 @@ def page(connection: Connection, *, state: State = "open", limit: int = 50, offs
     return _page(connection, "decided_at IS NOT NULL", "decided_at DESC, id", limit=limit, offset=offset)
 
 
+def answers(
+    connection: Connection, *, supplier_name: str | None = None, limit: int = 50, offset: int = 0
+) -> tuple[list[Entry], int]:
+    """Return a page of the waiting answers of suppliers, of one or of all, the longest waiting first; their number."""
+    condition = """state = 'open' AND kind = 'supplier_answer'
+        AND (%(name)s::text IS NULL OR lower(filed_by_name) = lower(%(name)s::text))"""
+    return _page(connection, condition, "filed_at, id", name=supplier_name, limit=limit, offset=offset)
+
+
 def doc_drafts(
     connection: Connection, *, sku_id: UUID | None = None, limit: int = 50, offset: int = 0
 ) -> tuple[list[Entry], int]:
@@ -179,10 +191,9 @@ def doc_drafts(
 
 
 def _page(
-    connection: Connection, condition: str, order: str, *, limit: int, offset: int, sku_id: UUID | None = None
+    connection: Connection, condition: str, order: str, *, limit: int, offset: int, **filters: object
 ) -> tuple[list[Entry], int]:
     rows = f"(SELECT * FROM review_entries WHERE {condition} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
-    filters = {"sku_id": sku_id}
     with connection.cursor(row_factory=class_row(Entry)) as cursor:
         entries = cursor.execute(f"{_SELECT.format(rows=rows)} ORDER BY {order}", filters).fetchall()
     counted = connection.execute(f"SELECT count(*) FROM review_entries WHERE {condition}", filters).fetchone()
@@ -211,6 +222,35 @@ INSERT INTO review_entries
 VALUES (%(id)s, %(company_id)s, %(kind)s, 'open', %(sku_id)s, %(request_id)s, %(payload)s::json, %(filing_key)s,
     %(filed_by_type)s, %(filed_by_id)s, %(filed_by_name)s, %(filed_at)s)""",
         {**filing, "payload": orjson.dumps(filing["payload"]).decode()},
+    )
+
+
+def add_answers(connection: Connection, filing: JsonMapping, entries: Sequence[JsonMapping]) -> None:
+    """Add an open answer to each of many requests, in place of the one that waits.
+
+    Each of `entries` has its own id, sku_id, request_id and payload; `filing` has the columns that they share.
+    """
+    requests = [entry["request_id"] for entry in entries]
+    connection.execute(
+        "UPDATE review_entries SET state = 'replaced' WHERE state = 'open' AND request_id = ANY(%s::uuid[])", [requests]
+    )
+    connection.execute(
+        """
+INSERT INTO review_entries
+    (id, company_id, kind, state, sku_id, request_id, payload, filed_by_type, filed_by_id, filed_by_name, filed_at)
+SELECT entry.id, %(company_id)s, 'supplier_answer', 'open', entry.sku_id, entry.request_id, entry.payload,
+    %(filed_by_type)s, %(filed_by_id)s, %(filed_by_name)s, %(filed_at)s
+FROM json_to_recordset(%(entries)s::json) AS entry(id uuid, sku_id uuid, request_id uuid, payload json)""",
+        {**filing, "entries": orjson.dumps(entries).decode()},
+    )
+    connection.execute(
+        """
+UPDATE review_files AS files SET entry_id = entry.id
+FROM review_entries AS entry LEFT JOIN review_entries AS before
+    ON before.request_id = entry.request_id AND before.state = 'replaced'
+WHERE entry.id = ANY(%s::uuid[]) AND files.request_id = entry.request_id
+    AND (files.entry_id IS NULL OR files.entry_id = before.id)""",
+        [[entry["id"] for entry in entries]],
     )
 
 
@@ -263,9 +303,45 @@ def count_of_request(connection: Connection, request_id: UUID) -> int:
     return int(counted[0])
 
 
+class Evidence(NamedTuple):
+    """A file that came with an entry, and the parts that it is about; None for the whole SKU."""
+
+    file: File
+    component_ids: list[UUID] | None
+
+
+_SHARED: Final = f"""
+SELECT {", ".join(f"files.{name}" for name in _KEPT)}, ARRAY(
+    SELECT requests.component_ids[at] FROM generate_subscripts(requests.row_numbers, 1) AS at
+    WHERE requests.row_numbers[at] = ANY(files.row_numbers))
+FROM review_entries AS entry JOIN supplier_requests AS requests ON requests.id = entry.request_id
+JOIN review_files AS files ON files.enquiry_id = requests.enquiry_id AND files.row_numbers && requests.row_numbers
+WHERE entry.id = %s ORDER BY files.created_at, files.id"""
+
+
+def evidence_of(connection: Connection, entry_id: UUID) -> list[Evidence]:
+    """Return the files that came with an entry, then those that its enquiry has for the same parts."""
+    own = [Evidence(file, None) for file in _files(connection, "review_files.entry_id = %s", entry_id)]
+    shared = connection.execute(_SHARED, [entry_id]).fetchall()
+    return [*own, *(Evidence(File(*row[:-1]), row[-1]) for row in shared)]
+
+
 def of_entry(connection: Connection, entry_id: UUID) -> list[File]:
-    """Return the files that came with an entry, in the order of arrival."""
-    return _files(connection, "review_files.entry_id = %s", entry_id)
+    """Return the files that came with an entry and with its enquiry, in the order of arrival."""
+    return [evidence.file for evidence in evidence_of(connection, entry_id)]
+
+
+class Shared(NamedTuple):
+    """A file that a supplier attached to many items at once: to these rows of the enquiry."""
+
+    file: File
+    row_numbers: list[int]
+
+
+def of_enquiry(connection: Connection, enquiry_id: UUID) -> list[Shared]:
+    """Return the files that were attached to rows of an enquiry, in the order of arrival."""
+    query = f"SELECT {', '.join(_KEPT)}, row_numbers FROM review_files WHERE enquiry_id = %s ORDER BY created_at, id"
+    return [Shared(File(*row[:-1]), row[-1]) for row in connection.execute(query, [enquiry_id])]
 
 
 def of_request(connection: Connection, request_id: UUID) -> list[File]:

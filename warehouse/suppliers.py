@@ -34,7 +34,7 @@ from sqlalchemy import (
 )
 from uuid_utils import uuid7
 
-from schemas.skus.types import PartFacts, SupplierResponse
+from schemas.skus.types import PartFacts
 from schemas.suppliers import AskedSupplier, AwaitedSupplier, SupplierEnquiry, SupplierEnquiryDetail, SupplierRequest
 from warehouse import pages
 from warehouse.accounts.keys import digest
@@ -61,6 +61,7 @@ supplier_requests = Table(
     Column("expires_at", DateTime(timezone=True), comment="when its link ends; null for one without end"),
     Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its link"),
     Column("asked", JSON, comment="what its components were then, by id; null for requests before it was kept"),
+    Column("row_numbers", ARRAY(Integer), comment="the row of its enquiry that each part is in"),
     Index("ix_supplier_requests_enquiry_id", "enquiry_id", postgresql_where=text("enquiry_id IS NOT NULL")),
     Index("ix_supplier_requests_newest", "company_id", text("created_at DESC"), "id"),
 )
@@ -80,6 +81,8 @@ supplier_enquiries = Table(
     Column("supplier_email", Text, comment="whom its mails go to; null where the link is handed over otherwise"),
     Column("language", Text, comment="of its mails; null is English"),
     Column("asked_by", Uuid, comment="the person whom the supplier answers a mail to; null for an API key"),
+    Column("opened_at", DateTime(timezone=True), comment="when its link was first opened"),
+    Column("valid_months", Integer, comment="how long an accepted answer holds; null is 12"),
     Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
 )
 
@@ -157,9 +160,9 @@ class Request:
 
 
 class Admitted(NamedTuple):
-    """The request behind a token, None where the token is unknown or fully answered; 0 or the seconds to wait."""
+    """What a token leads to, None where it is unknown or fully answered; 0 or the seconds to wait."""
 
-    request_id: UUID | None
+    id: UUID | None
     company_id: UUID | None
     retry_after: int
 
@@ -171,9 +174,11 @@ class Linked(NamedTuple):
     company_id: UUID
 
 
-async def admit(connection: AsyncConnection, token: str, *, address: str, at: datetime) -> Admitted:
-    """Count a use of a request's token and of the address, on a connection of no company; return the request."""
-    query = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
+async def admit(
+    connection: AsyncConnection, kind: Literal["supplier", "enquiry"], token: str, *, address: str, at: datetime
+) -> Admitted:
+    """Count a use of a token and of the address, on a connection of no company; return its request or enquiry."""
+    query = f"SELECT * FROM pcds_admit_{kind}(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
     parameters = {"presented": digest(token), "address": address, "ceiling": ANSWERS_PER_MINUTE, "at": at}
     row = await (await connection.execute(query, parameters)).fetchone()
     assert row is not None, "the statement answers one row whoever asks"
@@ -200,15 +205,14 @@ def derived_token(key: bytes, record_id: UUID) -> str:
 
 
 def add_request(connection: Connection, request: Mapping[str, object], token: str) -> None:
-    """Store a new request in a session of its company, without the token itself; `request` has every other column."""
+    """Store a request of no enquiry, without the token itself; `request` has its other columns."""
     questions = orjson.dumps(request["asked"]).decode()
     connection.execute(
         """
 INSERT INTO supplier_requests
-    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, enquiry_id,
-    expires_at, asked)
+    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, asked)
 VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(component_ids)s, %(supplier_name)s, %(token_hash)s, 'open', %(at)s,
-    %(at)s, %(enquiry_id)s, %(expires_at)s, %(asked)s::json)""",
+    %(at)s, %(asked)s::json)""",
         {**request, "asked": questions, "token_hash": digest(token)},
     )
 
@@ -359,15 +363,25 @@ def enquiries_page(
 _ITEMS: Final = f"""
 SELECT requests.id, requests.sku_id, sku.sku_code, sku.name, requests.reached AS state,
     CASE WHEN requests.reached = 'rejected' THEN requests.note END AS note, requests.filed_at AS answered_at
-FROM {_ASKED} AS requests{_SKU} WHERE requests.enquiry_id = %(id)s ORDER BY sku.sku_code COLLATE "C", requests.id"""
+FROM {_ASKED} AS requests{_SKU} WHERE requests.enquiry_id = %(id)s ORDER BY sku.sku_code COLLATE "C", requests.id
+LIMIT %(limit)s OFFSET %(offset)s"""
 _MAILS: Final = "SELECT kind, state, due_at, ended_at, fault FROM supplier_mails WHERE enquiry_id = %(id)s"
 
 
 def find_enquiry(
-    connection: Connection, enquiry_id: UUID, now: datetime, *, locking: bool = False
+    connection: Connection,
+    enquiry_id: UUID,
+    now: datetime,
+    *,
+    locking: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
 ) -> SupplierEnquiryDetail | None:
-    """Return an enquiry of the session's company, its items sorted by sku_code; with `locking` others wait for it."""
-    parameters = {"id": enquiry_id, "now": now}
+    """Return an enquiry of the session's company, its items sorted by sku_code; with `locking` others wait for it.
+
+    It has every item, or a page of them.
+    """
+    parameters = {"id": enquiry_id, "now": now, "limit": limit, "offset": offset}
     with connection.cursor(row_factory=dict_row) as cursor:
         if locking:
             cursor.execute("SELECT FROM supplier_enquiries WHERE id = %(id)s FOR UPDATE", parameters)
@@ -400,9 +414,9 @@ def add_enquiry(connection: Connection, enquiry: Mapping[str, object], token: st
         """
 INSERT INTO supplier_enquiries
     (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at, supplier_email, language,
-    asked_by)
+    asked_by, valid_months)
 VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, %(due_on)s, %(expires_at)s, %(at)s,
-    %(supplier_email)s, %(language)s, %(asked_by)s)""",
+    %(supplier_email)s, %(language)s, %(asked_by)s, %(valid_months)s)""",
         {**enquiry, "token_hash": digest(token)},
     )
 
@@ -411,24 +425,6 @@ def withdraw_enquiry(connection: Connection, enquiry_id: UUID, *, at: datetime) 
     """End the links of an enquiry and of its items."""
     connection.execute("UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s", [at, enquiry_id])
     connection.execute("UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s", [at, enquiry_id])
-
-
-class Answered(NamedTuple):
-    """The answer to another item of an enquiry, as it was filed."""
-
-    sku_id: UUID
-    sku_name: str
-    payload: SupplierResponse
-
-
-def answered_beside(connection: Connection, enquiry_id: UUID, request_id: UUID, *, most: int) -> list[Answered]:
-    """Return the answers to the other items of an enquiry that wait or were accepted, the latest first."""
-    query = f"""
-SELECT requests.sku_id, sku.name, last.payload FROM supplier_requests AS requests
-CROSS JOIN LATERAL (SELECT payload, filed_at FROM review_entries
-    WHERE request_id = requests.id AND state IN ('open', 'accepted') ORDER BY filed_at DESC, id DESC LIMIT 1) AS last
-{_SKU} WHERE requests.enquiry_id = %s AND requests.id <> %s ORDER BY last.filed_at DESC, requests.id LIMIT %s"""
-    return [Answered(*row) for row in connection.execute(query, [enquiry_id, request_id, most])]
 
 
 class EnquiryLinks:

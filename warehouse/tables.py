@@ -30,6 +30,7 @@ from warehouse.companies.profiles import company_profiles
 from warehouse.companies.queries import api_keys, companies, company_counters, removed_companies, removed_links
 from warehouse.companies.queries import plans_table as plans
 from warehouse.conformity import issued_declarations, issued_translations
+from warehouse.enquiries import supplier_rows
 from warehouse.exports import exports
 from warehouse.figures.snapshots import head_figures, snapshots
 from warehouse.files import technical_files
@@ -39,15 +40,19 @@ from warehouse.imports.words import import_mappings, own_words
 from warehouse.library import brands, library_components, sites, suppliers
 from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
+from warehouse.registers import registers
 from warehouse.review import review_entries, review_files
+from warehouse.roles import role_answers
 from warehouse.rules import regrades, ruleset_activations, rulesets
-from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
+from warehouse.skus.tables import archived_skus, docs, former_codes, sku_versions, skus
 from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_requests
 
 COMPANY_TABLES: Final = (
     companies,
     company_counters,
     company_profiles,
+    role_answers,
+    registers,
     api_keys,
     bearer_tokens,
     request_windows,
@@ -58,6 +63,7 @@ COMPANY_TABLES: Final = (
     skus,
     sku_versions,
     archived_skus,
+    former_codes,
     docs,
     technical_files,
     imports,
@@ -72,6 +78,7 @@ COMPANY_TABLES: Final = (
     supplier_requests,
     supplier_enquiries,
     supplier_mails,
+    supplier_rows,
     review_entries,
     review_files,
     issued_declarations,
@@ -121,6 +128,7 @@ __all__ = [
     "connections",
     "docs",
     "exports",
+    "former_codes",
     "head_figures",
     "import_errors",
     "import_mappings",
@@ -139,6 +147,7 @@ __all__ = [
     "password_links",
     "plans",
     "recovery_codes",
+    "registers",
     "regrades",
     "removed_companies",
     "removed_links",
@@ -146,6 +155,7 @@ __all__ = [
     "request_windows",
     "review_entries",
     "review_files",
+    "role_answers",
     "ruleset_activations",
     "rulesets",
     "sites",
@@ -157,6 +167,7 @@ __all__ = [
     "supplier_enquiries",
     "supplier_mails",
     "supplier_requests",
+    "supplier_rows",
     "suppliers",
     "technical_files",
     "user_sessions",

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import json_of
-from api.http.errors import NO_STORE, TokenRefused, TooLarge
+from api.http.errors import NO_STORE, Encoded, TokenRefused, TooLarge
 from api.http.requests import client_network, limited_chunks
 from api.http.service import service_of
 from api.openapi.document import V1, body_of, operation
@@ -88,7 +88,7 @@ async def _pairs(request: Request) -> list[tuple[str, Any]]:
     try:
         text = b"".join([chunk async for chunk in limited_chunks(request, _MAX_BYTES)]).decode()
         pairs = _members(text) if media_type == _JSON else parse_qsl(text, errors="strict", max_num_fields=100)
-    except (TooLarge, ValueError, RecursionError):
+    except (TooLarge, Encoded, ValueError, RecursionError):
         raise TokenRefused("invalid_request", f"The body is no valid {media_type} of at most 8 KiB.") from None
     return pairs
 

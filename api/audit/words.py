@@ -106,6 +106,11 @@ def part_in_words(line: Component, lang: str) -> str:
     )
 
 
+def facts_in_words(facts: PartFacts, lang: str) -> str:
+    """Return the facts by which a part is known in words, those that are recorded."""
+    return ", ".join(word for word in _facts(facts, lang) if word not in ("", "–"))
+
+
 def _facts(facts: PartFacts | None, lang: str) -> list[str]:
     if facts is None:
         return []

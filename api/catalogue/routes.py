@@ -1,12 +1,12 @@
 """GET /jurisdictions: lists the catalogue, without a credential. An entry's depth is computed for the current day."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of
+from api.http.answers import as_json, cacheable
 from api.http.auth import Credential, admit, optional_credential
 from api.http.parameters import Limit, Offset
 from api.http.service import service_of
@@ -18,6 +18,8 @@ from warehouse import catalogue as catalogue_warehouse
 
 router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
+_KEPT_SECONDS: Final = 300
+
 
 @router.get(
     "",
@@ -25,6 +27,7 @@ router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
         "List jurisdictions",
         answers={200: JurisdictionListResponse},
         errors=("invalid_api_key", "invalid_token", *PUBLIC_ERRORS),
+        kept=True,
     ),
 )
 async def list_jurisdictions(
@@ -36,17 +39,17 @@ async def list_jurisdictions(
     """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
 
     `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion. No credential is
-    needed; one that is sent is checked and counted as everywhere.
+    needed; one that is sent is checked and counted as everywhere. The answer may be kept for five minutes.
     """
     if credential is not None:
         await admit(request, credential, "read")
     service = service_of(request)
     entries = catalogue.served(await service.reads.run(catalogue_warehouse.read_every))
     today = service.clock.today()
-    return json_of(
-        {
-            "data": [published_entry(entry, today) for entry in entries[offset : offset + limit]],
-            "coverage": catalogue.coverage(entries, today),
-            "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
-        }
-    )
+    page = {
+        "data": [published_entry(entry, today) for entry in entries[offset : offset + limit]],
+        "coverage": catalogue.coverage(entries, today),
+        "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
+    }
+    asked_by = {"Vary": "X-API-Key, Authorization"}
+    return cacheable(request, as_json(page), "application/json", seconds=_KEPT_SECONDS, headers=asked_by)

@@ -81,7 +81,11 @@ Include = Annotated[
 
 @router.get(
     "/changes",
-    **operation("Changes behind a cursor", answers={200: ChangeListResponse}, errors=READ_ERRORS, preview=True),
+    **operation(
+        "Changes behind a cursor",
+        answers={200: ChangeListResponse},
+        errors=READ_ERRORS,
+    ),
 )
 async def list_changes(
     request: Request, presented: Presented, after: After = None, limit: FeedLimit = 100, include: Include = None
@@ -114,7 +118,12 @@ _OF_ONE: Final = (*CHANGE_ERRORS, "not_found")
 
 
 @webhooks_router.get(
-    "", **operation("List webhooks", answers={200: WebhookListResponse}, errors=READ_ERRORS, preview=True)
+    "",
+    **operation(
+        "List webhooks",
+        answers={200: WebhookListResponse},
+        errors=READ_ERRORS,
+    ),
 )
 async def list_webhooks(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of webhooks, newest first, each with how sending goes."""
@@ -123,7 +132,11 @@ async def list_webhooks(request: Request, presented: Presented, limit: Limit = 5
 
 @webhooks_router.get(
     "/{id}",
-    **operation("Read a webhook", answers={200: WebhookResponse}, errors=(*READ_ERRORS, "not_found"), preview=True),
+    **operation(
+        "Read a webhook",
+        answers={200: WebhookResponse},
+        errors=(*READ_ERRORS, "not_found"),
+    ),
 )
 async def get_webhook(request: Request, presented: Presented, webhook_id: RecordId) -> Response:
     """The webhook with how sending goes."""
@@ -137,7 +150,6 @@ async def get_webhook(request: Request, presented: Presented, webhook_id: Record
         "List what was sent to a webhook",
         answers={200: WebhookDeliveryListResponse},
         errors=(*READ_ERRORS, "not_found"),
-        preview=True,
     ),
 )
 async def list_deliveries(
@@ -155,7 +167,6 @@ async def list_deliveries(
         body=body_of(WebhookInput),
         answers={200: WebhookWriteResult, 201: WebhookWriteResult},
         errors=CHANGE_ERRORS,
-        preview=True,
     ),
 )
 def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
@@ -180,7 +191,6 @@ def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
         body=body_of(WebhookPatch),
         answers={200: WebhookWriteResult},
         errors=_OF_ONE,
-        preview=True,
     ),
 )
 def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
@@ -195,7 +205,12 @@ def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) ->
 
 
 @webhooks_router.delete(
-    "/{id}", **operation("Remove a webhook", answers={200: WebhookWriteResult}, errors=_OF_ONE, preview=True)
+    "/{id}",
+    **operation(
+        "Remove a webhook",
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+    ),
 )
 def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """Removes the webhook with its secret. What waits to be sent is dropped."""
@@ -212,7 +227,6 @@ def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run:
         body=body_of(WebhookSecretInput),
         answers={200: WebhookWriteResult},
         errors=_OF_ONE,
-        preview=True,
     ),
 )
 def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
@@ -234,13 +248,13 @@ def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun)
         body=body_of(WebhookReplayInput),
         answers={200: WebhookWriteResult},
         errors=_OF_ONE,
-        preview=True,
     ),
 )
 def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """Sends every change behind a cursor of `GET /changes` again, under the ids that they had.
 
-    `outcome` is `unchanged` where the webhook has not come to that cursor yet.
+    `waiting` says how many changes that is, in a dry run, too. `outcome` is `unchanged` where the webhook has not come
+    to that cursor yet.
     """
     write, body = received.admitted()
 
@@ -253,7 +267,11 @@ def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> R
 
 @webhooks_router.post(
     "/{id}/test",
-    **operation("Try a webhook", answers={200: WebhookTestResult}, errors=(*READ_ERRORS, "not_found"), preview=True),
+    **operation(
+        "Try a webhook",
+        answers={200: WebhookTestResult},
+        errors=(*READ_ERRORS, "not_found"),
+    ),
 )
 async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Response:
     """Sends a message of the type `webhook.test` at once and says what came of it.

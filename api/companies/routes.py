@@ -1,6 +1,7 @@
-"""POST /sandbox/reset: empties the sandbox that a test key reaches (decision 0064)."""
+"""GET /me: who asks, and what they may. POST /sandbox/reset: empties the sandbox of a test key (decision 0064)."""
 
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Final
 
 from fastapi import APIRouter
@@ -10,18 +11,53 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import json_of
-from api.http.auth import Writer
+from api.http.auth import Reader, Writer
 from api.http.errors import Forbidden
 from api.http.parameters import DryRun
 from api.http.requests import fingerprint
+from api.http.service import service_of
 from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, operation
-from schemas.companies import SandboxResetResult
+from schemas.companies import MeResponse, SandboxResetResult
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from services import companies
+from services.exports import MOST_OPEN
+from warehouse.accounts.keys import Key
+from warehouse.changes.webhooks import MOST
+from warehouse.companies import queries
 from warehouse.companies import sandboxes as stored
 from warehouse.operate.sessions import owner_transaction
+
+me_router = APIRouter(prefix=f"{V1}/me", tags=["Access"])
+
+
+@me_router.get("", **operation("Who asks, and what they may", answers={200: MeResponse}, errors=READ_ERRORS))
+async def get_me(request: Request, key: Reader) -> Response:
+    """The company with its plan, the credential with its scopes, each limit with what is used of it, and versions."""
+    return await run_in_threadpool(_me, request, key)
+
+
+def _me(request: Request, key: Key) -> Response:
+    with service_of(request).writes.company(key.company_id) as conn:
+        used, rate = queries.used(conn, key.company_id), request.state.rate
+    limits = {
+        "requests_per_minute": {"limit": rate.quota, "used": rate.quota - rate.remaining},
+        "skus": {"limit": used.sku_limit, "used": used.skus},
+        "storage_bytes": {"limit": used.storage_limit, "used": used.stored},
+        "open_exports": {"limit": MOST_OPEN, "used": used.open_exports},
+        "webhooks": {"limit": MOST, "used": used.webhooks},
+        "audit_log": used.audit_log,
+    }
+    data = {
+        "company": {"id": used.id, "name": used.name, "plan": used.plan, "is_sandbox": used.is_sandbox},
+        "credential": {"client_id": key.client_id, "name": key.name, "scopes": key.scopes},
+        "limits": limits,
+        "interface_version": request.app.version,
+        "build": version("packaging-compliance-data-service"),
+    }
+    return json_of({"data": data})
+
 
 router = APIRouter(prefix=f"{V1}/sandbox", tags=["Access"])
 

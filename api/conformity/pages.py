@@ -73,6 +73,7 @@ def get_documents(request: Request, session: Viewer) -> Response:
         days=days,
         most_days=MAX_DAYS,
         docs=docs,
+        counts={name: params.get(name, "") for name in ("drafted", "left")},
         total=total,
         offset=offset,
         size=PAGE_SIZE,

@@ -43,7 +43,7 @@ _FILE: Final = {"Content-Disposition": "Names the file."}
         body=body_of(ExportInput),
         answers={200: ExportResponse, 202: ExportResponse},
         errors=CHANGE_ERRORS,
-        preview=True,
+        reads=True,
     ),
 )
 async def post_export(request: Request, key: Writer, dry_run: DryRun) -> Response:
@@ -81,7 +81,7 @@ def _accept(write: Write, sent: ExportInput, *, dry_run: bool) -> tuple[Response
     return write.answer(fingerprint(sent.model_dump()), queue, show, dry_run=dry_run), launch
 
 
-@router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS, preview=True))
+@router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS))
 async def list_exports(
     request: Request, presented: Presented, *, status: ImportStatus = None, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
@@ -92,9 +92,7 @@ async def list_exports(
 
 @router.get(
     "/{id}",
-    **operation(
-        "One export", answers={200: ExportResponse}, errors=(*READ_ERRORS, "not_found"), revalidated=True, preview=True
-    ),
+    **operation("One export", answers={200: ExportResponse}, errors=(*READ_ERRORS, "not_found"), revalidated=True),
 )
 async def get_export(request: Request, presented: Presented, export_id: RecordId) -> Response:
     """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
@@ -111,7 +109,6 @@ async def get_export(request: Request, presented: Presented, export_id: RecordId
         revalidated=True,
         errors=(*READ_ERRORS, "not_found"),
         headers=_FILE,
-        preview=True,
     ),
 )
 async def get_export_file(request: Request, key: Reader, export_id: RecordId) -> Response:

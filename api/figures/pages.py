@@ -22,9 +22,9 @@ from api.http.errors import HttpRefusal
 from api.http.service import service_of
 from api.imports.columns_pages import asked_for_columns
 from api.pages.concurrency import limited
-from api.pages.forms import offset_of
+from api.pages.forms import offset_of, write_of
 from api.pages.refusals import PageRefused, is_for_people
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Session, Viewer
 from api.skus.words import LOWERING_VERDICTS
 from compliance.annex_v import translated_reason
@@ -103,10 +103,10 @@ def get_items_of_figure(request: Request, session: Viewer) -> Response:
         raise PageRefused(404, "figures.unknown")
     with service.writes.company(session.company_id) as conn:
         inputs = Inputs(snapshot, loaded_catalogue(conn), service.rulesets.active(conn))
-    behind = figures.figure(inputs, market, year, half, category)
-    offset = offset_of(request)
+    behind, offset = figures.counted(inputs, market, year, half, category), offset_of(request)
+    with_parts = figures.with_parts(snapshot, behind.slice(offset, PAGE_SIZE))
     with service.writes.company(session.company_id) as conn:
-        rows = list(figures.traced(conn, behind.slice(offset, PAGE_SIZE)))
+        rows = list(figures.traced(conn, with_parts))
     return page(
         request,
         "figure_items.html",
@@ -207,11 +207,14 @@ def get_market(request: Request, code: str, session: Viewer) -> Response:
     figures = market_figures.figures_in(stored, market, service.clock.today().year) if stored else None
     with service.writes.company(session.company_id) as conn:
         profile = profiles.read(conn)
+        actor = write_of(request, session).actor
+        panels = [(template, fill(conn, actor, market)) for template, fill in PANELS["market"]]
     return page(
         request,
         "market.html",
         session=session,
         market=market,
+        panels=panels,
         representative=representative(market, profile, lang),
         covered=covered,
         kinds=KINDS,

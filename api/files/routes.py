@@ -14,7 +14,6 @@ from api.http.parameters import DryRun, Limit, Offset, RecordId
 from api.http.requests import FileForm
 from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, operation
-from schemas.answers import Error
 from schemas.files import MAX_TEXT, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.json_values import JsonObject
 from schemas.vocabularies import MEDIA_TYPES, TYPES
@@ -56,7 +55,6 @@ _UPLOAD: Final = operation(
     answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
     errors=(*READ_ERRORS, "not_found", "plan_limit_reached", "idempotency_key_reuse", "payload_too_large"),
 )
-_UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
 
 
 @router.get(

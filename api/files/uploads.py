@@ -22,9 +22,8 @@ from pipelines.writing import write as write_writing
 from schemas.files import FIELDS, TechnicalFileUploadResponse, name_as, visible
 from schemas.messages import Message
 from schemas.refusals import NotThere, require
-from services.files import key_of, record
 from warehouse import files
-from warehouse.files import File
+from warehouse.files import File, key_of, record
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus

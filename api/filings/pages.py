@@ -5,6 +5,7 @@ The form is the body of POST /declarations: checking is its dry run, keeping sen
 
 import csv
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID, uuid4
@@ -28,9 +29,10 @@ from schemas.filings import FORMATS, RATINGS, UK_FORMAT, Declaration, Declaratio
 from schemas.json_values import JsonObject
 from schemas.messages import word
 from schemas.refusals import NotThere, Refused
+from schemas.vocabularies import CONTENTS
 from services.filings import filing
 from services.filings.files import Questions
-from warehouse import filings
+from warehouse import files, filings
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.stored import periods
 from warehouse.filings import PARTS
@@ -72,7 +74,17 @@ def get_due(request: Request, session: Viewer) -> Response:
     with service.writes.company(session.company_id) as conn:
         listed = deadlines(conn, stored, today)
         undated = [row for row in calendar(conn, stored, today) if not row.days and row.state != "kept"]
-    return page(request, "due.html", session=session, deadlines=listed, undated=undated, most_days=NEXT_DAYS)
+        evidence = files.ending(conn, today - timedelta(days=NEXT_DAYS), today + timedelta(days=NEXT_DAYS))
+    return page(
+        request,
+        "due.html",
+        session=session,
+        deadlines=listed,
+        undated=undated,
+        evidence=[(file, (file.expires_on - today).days) for file in evidence],
+        types=CONTENTS[language_of(request)],
+        most_days=NEXT_DAYS,
+    )
 
 
 @router.post("")

@@ -150,11 +150,17 @@ async def admit_left_over(request: Request) -> None:
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:
-        await admit(request, credential, "read" if request.method in READS else "write")
+        await admit(request, credential, scope_of(request))
+
+
+def scope_of(request: Request) -> str:
+    """Return the scope that the operation of a request needs: write for all but reads and questions that are posted."""
+    published = getattr(request.scope["route"], "openapi_extra", None) or {}
+    return "read" if request.method in READS or published.get("x-scope") == "read" else "write"
 
 
 async def _writer(request: Request) -> Key:
-    return await admit(request, await credential_of(request), "write")
+    return await admit(request, await credential_of(request), scope_of(request))
 
 
 async def _reader(request: Request) -> Key:

@@ -7,6 +7,7 @@
     ├── VersionConflict   412  version_conflict
     ├── WrongMethod       405  not_found
     ├── TooLarge          413  payload_too_large
+    ├── Encoded           415  invalid_body
     ├── RateLimited       429  rate_limited
     ├── TokenRefused      4xx  the codes of RFC 6749, section 5.2, and rate_limited
     ├── Fault             500, 503 where it passes  internal_error
@@ -25,7 +26,7 @@ from starlette.responses import Response
 
 from api.http.answers import JsonAnswer
 from pipelines.writing.write import PlanLimitReached, StorageFull
-from schemas.bounds import first_hundred
+from schemas.issues import first_hundred
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.refusals import ERROR_CODES, NotThere, Refused
@@ -89,6 +90,7 @@ class Forbidden(HttpRefusal):
         super().__init__(
             "insufficient_scope",
             message or Message("This operation needs the scope {scope}, which the credential lacks.", scope=scope),
+            headers={"WWW-Authenticate": f'Bearer realm="api", error="insufficient_scope", scope="{scope}"'},
         )
 
 
@@ -107,8 +109,11 @@ class VersionConflict(HttpRefusal):
     `ETag` names the stored version.
     """
 
-    def __init__(self, version: int | None, *, create_only: bool = False) -> None:
-        """`version` is the stored one; None where the SKU is not stored. With `create_only` it should not be."""
+    def __init__(self, version: int | None, *, create_only: bool = False, is_weak: bool = False) -> None:
+        """`version` is the stored one; None where the SKU is not stored. With `create_only` it should not be.
+
+        `is_weak` where only weak tags were sent, one of them of the stored version.
+        """
         self.version = version
         if version is None:
             message = Message("The SKU is not stored, so that no version of it can match.")
@@ -117,6 +122,11 @@ class VersionConflict(HttpRefusal):
         message = (
             Message("The SKU exists and has version {version}; nothing was created.", version=version)
             if create_only
+            else Message(
+                "If-Match holds a weak tag (W/…), which no version matches; a proxy that compresses makes one. Send "
+                "the tag without W/."
+            )
+            if is_weak
             else Message(
                 "The SKU has version {version} by now; read it, and send the change again for that version.",
                 version=version,
@@ -132,7 +142,7 @@ class WrongMethod(HttpRefusal):
 
     def __init__(self, allowed: Sequence[str]) -> None:
         """`allowed` are all methods of the path."""
-        methods = ", ".join(allowed)
+        methods = ", ".join(sorted({*allowed, *(["HEAD"] if "GET" in allowed else [])}))
         super().__init__(
             "not_found", Message("This path takes {methods}.", methods=methods), headers={"Allow": methods}
         )
@@ -144,6 +154,18 @@ class TooLarge(HttpRefusal):
     def __init__(self, limit: int) -> None:
         """`limit` in bytes."""
         super().__init__("payload_too_large", Message("At most {limit} bytes are taken here.", limit=limit))
+
+
+class Encoded(HttpRefusal):
+    """A body with a content coding, such as gzip; `Accept-Encoding` says what is taken (RFC 9110, section 12.5.3)."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+    def __init__(self) -> None:
+        """Name the header at fault."""
+        message = Message("A body is taken without a content coding; send it without Content-Encoding.")
+        issue = {"field": "Content-Encoding", "code": "unsupported_media_type", "message": message}
+        super().__init__("invalid_body", message, details=[issue], headers={"Accept-Encoding": "identity"})
 
 
 class RateLimited(HttpRefusal):

@@ -72,6 +72,8 @@ def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[byt
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _LOGGER: Final = logging.getLogger("pcds.requests")
+_STREAM: Final = "/api/mcp"
+"""The path whose answer to GET does not end."""
 _CLIENT_CLOSED: Final = 499
 """Status that is logged, never sent: the caller closed the connection before its body was complete."""
 
@@ -95,6 +97,8 @@ class Correlation:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD" and scope["path"] != _STREAM:
+            scope = {**scope, "method": "GET"}  # answered as one; the server, which keeps its own, sends no body
         headers = Headers(scope=scope)
         value = headers.get(HEADER, "")
         identifier = value if _ACCEPTED.fullmatch(value) else str(uuid4())

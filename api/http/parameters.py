@@ -154,7 +154,7 @@ SupplierName = Annotated[
 NameLike = Annotated[
     str | None,
     AfterValidator(validator(plain_text)),
-    WithJsonSchema({"type": "string", "pattern": _PLAIN, "x-stability": "preview"}),
+    WithJsonSchema({"type": "string", "pattern": _PLAIN}),
     Query(description="Only those whose name or code contains this, in any case."),
 ]
 RecordId = Annotated[UUID, BeforeValidator(UUID), Path(alias="id", description="The record's id, not its code.")]

@@ -5,7 +5,11 @@ not
 JSON or larger than the operation accepts; no bytes make it fail.
 """
 
+import codecs
 import hashlib
+import json
+import re
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +26,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from api.http.errors import TooLarge
+from api.http.errors import Encoded, TooLarge
 from api.http.service import Sender, read_apart, service_of
 from pipelines.readers.requests import detection_request
 from schemas import texts as texts_schemas
@@ -36,6 +40,13 @@ from schemas.messages import Message
 from schemas.normalise import Unfit, quote
 from schemas.refusals import Refused
 from schemas.vocabularies import MediaType
+
+_JSON: Final = "application/json"
+_OTHER_FORMAT: Final = re.compile(
+    r"^(multipart|image|audio|video|font)/|xml|csv|html|yaml|pdf|zip|msgpack|protobuf|ms-excel|msword"
+)
+"""A type that names another format than JSON; a missing one, text/plain and a form's are read as JSON."""
+_ESCAPED_COLON: Final = re.compile(rb"\\u003[aA]")
 
 MAX_JSON_BYTES: Final = 2 * 2**20
 """Largest body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
@@ -63,7 +74,13 @@ def content_length(request: Request) -> int | None:
 
 
 async def limited_chunks(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    """Yield the body's chunks; raise `TooLarge` at once for an announced excess, else at the byte above the limit."""
+    """Yield the body's chunks; raise `TooLarge` at once for an announced excess, else at the byte above the limit.
+
+    Raise `Encoded` for a body with a content coding, which nothing here takes off.
+    """
+    coding = request.headers.get("content-encoding")
+    if coding is not None and coding.strip().lower() not in ("", "identity"):
+        raise Encoded
     if (content_length(request) or 0) > limit:
         raise TooLarge(limit)
     received = 0
@@ -75,29 +92,58 @@ async def limited_chunks(request: Request, limit: int) -> AsyncGenerator[bytes, 
 
 
 async def json_body(request: Request) -> Json:
-    """Return the parsed JSON of a body, whatever its content type; raise `Refused` and `TooLarge`."""
+    """Return the parsed JSON of a body; raise `Refused`, also where its type names another format, and `TooLarge`."""
+    kind = request.headers.get("content-type", _JSON)
+    if kind != _JSON and _OTHER_FORMAT.search(kind.partition(";")[0].lower()):
+        sentence = Message("{type} is not taken here; send JSON (application/json).", type=quote(kind))
+        raise Refused([Issue("unsupported_media_type", sentence, "Content-Type")])
     return _parsed(b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)]))
 
 
 def _parsed(body: bytes) -> Json:
-    """Parse the JSON of a body.
+    """Parse the JSON of a body; a byte order mark before it is skipped (RFC 8259, section 8.1).
 
     The parser refuses NaN, invalid UTF-8, lone surrogates and excessive nesting as invalid JSON.
     """
+    body = body.removeprefix(codecs.BOM_UTF8)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        _check_utf8(body)
         where = f"line {error.lineno}, column {error.colno}"
         raise unreadable(
             Message("The body is no valid JSON (RFC 8259) at {where}: {why}.", where=where, why=error.msg)
         ) from None
     try:
-        orjson.dumps(
-            value
-        )  # its limit is 254 levels: a value below it can be quoted in a refusal without recursing too deep
+        # Its limit is 254 levels: a value below it can be quoted in a refusal without recursing too deep.
+        whole = orjson.dumps(value)
     except orjson.JSONEncodeError:
         raise unreadable(Message("The body is nested more deeply than any field of the contract.")) from None
+    if body.count(b":") != whole.count(b":") or _ESCAPED_COLON.search(body):
+        # each member has one colon, and a text keeps its own
+        json.loads(body, object_pairs_hook=_once)
     return value
+
+
+def _once(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    """Return an object of these members; raise `Refused` where two have one name (RFC 8259, section 4)."""
+    whole = dict(members)
+    if len(whole) < len(members):
+        counts = Counter(name for name, _ in members)
+        twice = next(name for name in counts if counts[name] > 1)
+        raise unreadable(Message("The name {name} stands twice in one object; send it once.", name=quote(twice)))
+    return whole
+
+
+def _check_utf8(body: bytes) -> None:
+    """Raise `Refused` with the place of the first byte that is no UTF-8."""
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        before = body[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        where = f"line {line}, column {column} (byte {error.start})"
+        raise unreadable(Message("The body is not in UTF-8 at {where}.", where=where)) from None
 
 
 def fingerprint(meaning: Json) -> bytes:

@@ -14,17 +14,19 @@ from http import HTTPStatus
 from typing import Annotated, Final, Generic, Self, TypeVar
 from uuid import UUID
 
+import orjson
 from fastapi import Depends, Header
 from pydantic import BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import JsonAnswer, accepted_language, in_language, json_of
-from api.http.auth import Credential, admit, admit_in_thread, credential_of
+from api.http.auth import Credential, admit, admit_in_thread, credential_of, scope_of
 from api.http.errors import VersionConflict
 from api.http.parameters import idempotency_key
 from api.http.requests import MAX_JSON_BYTES, content_length, fingerprint, json_body, origin_of_actor
 from api.http.service import Service, service_of
+from api.openapi.document import V1
 from schemas.actors import Actor
 from schemas.json_values import Json
 from schemas.messages import Message
@@ -40,6 +42,10 @@ R = TypeVar("R")
 
 _SMALL_BYTES: Final = 64 * 2**10
 """Size of a body that is read before its caller is admitted: the server buffers as many bytes of any request."""
+_MADE: Final = {"issue": "docs", "renew": "doc-drafts"}
+"""What an operation makes whose path does not end in it."""
+_WITHOUT_ADDRESS: Final = ("files", "supplier-requests")
+"""Records that have no address of their own: a list has them."""
 _REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
 
@@ -133,7 +139,7 @@ class Write:
         request with the same Idempotency-Key gets the first one's answer; only success answers are stored. A `dry_run`
         stores none and gets none.
         """
-        return run(
+        answer = run(
             self.service.writes,
             self.actor,
             operation,
@@ -141,6 +147,7 @@ class Write:
             once=self._once(fingerprint, _replay, _success, dry_run=dry_run),
             pipelined=pipelined,
         )
+        return self._located(answer)
 
     def do(self, operation: Callable[[Connection], T]) -> T:
         """Return the result of `operation`, done in one transaction; see `services.run`."""
@@ -164,7 +171,8 @@ class Write:
             return json_of(whole.value | dict.fromkeys(secret), whole.status_code)
 
         answer = self.answer(fingerprint, operation, render_stored, dry_run=dry_run)
-        return in_language(whole, self.actor.lang) if whole and isinstance(answer, JsonAnswer) else answer
+        is_first = whole and isinstance(answer, JsonAnswer)
+        return self._located(in_language(whole, self.actor.lang)) if whole and is_first else answer
 
     def made_once(self, fingerprint: bytes, operation: Callable[[Connection], UUID]) -> UUID:
         """Return the id of what `operation` made for a form, or of what it made when the form was sent before."""
@@ -190,7 +198,20 @@ class Write:
 
     def answered(self, fingerprint: bytes, *, dry_run: bool) -> Response | None:
         """Return the answer that an equal request already had, for a handler that works before its transaction."""
-        return self._earlier(self._once(fingerprint, _replay, _success, dry_run=dry_run))
+        earlier = self._earlier(self._once(fingerprint, _replay, _success, dry_run=dry_run))
+        return earlier and self._located(earlier)
+
+    def _located(self, answer: Response) -> Response:
+        """Return an answer to what was made or accepted with the address of the record (RFC 9110, section 15.3.2)."""
+        is_made = answer.status_code in (HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
+        if is_made and answer.media_type == "application/json":
+            value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
+            path, record_id = self.request.url.path, value.get("data", value).get("id")
+            kind = path.rpartition("/")[2]
+            made = path if kind in _WITHOUT_ADDRESS else f"{V1}/{_MADE.get(kind, kind)}/{record_id}"
+            if record_id is not None:
+                answer.headers["Location"] = value.get("poll_url") or made
+        return answer
 
     def _earlier(self, once: _Once[R] | None) -> R | None:
         if once is None:
@@ -231,14 +252,14 @@ class Received:
 
     def admitted(self) -> tuple[Write, Json]:
         """Return the caller's write and the body; the caller of a small body is admitted here (decision 0048)."""
-        key = self.key or admit_in_thread(self.request, self.credential, "write")
+        key = self.key or admit_in_thread(self.request, self.credential, scope_of(self.request))
         return Write.by_key(self.request, key), self.body
 
 
 async def _received(request: Request) -> Received:
     credential = await credential_of(request)
     large = (content_length(request) or MAX_JSON_BYTES) > _SMALL_BYTES
-    key = await admit(request, credential, "write") if large else None
+    key = await admit(request, credential, scope_of(request)) if large else None
     return Received(request, credential, key, await json_body(request))
 
 
@@ -271,7 +292,8 @@ class Precondition:
     def check(self, version: int | None) -> None:
         """Raise `VersionConflict` where the stored version is another; None where the SKU is not stored."""
         if version is None or not self.tags & {_ANY, _tag(version)}:
-            raise VersionConflict(version)
+            is_weak = version is not None and f"W/{_tag(version)}" in self.tags
+            raise VersionConflict(version, is_weak=is_weak)
 
 
 def _precondition(value: str) -> Precondition:

@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from pipelines.reading.questions import answer_with
-from schemas.imports.types import Asked, ForeseenGrades, ImportRowError, ImportStatusResponse
+from schemas.imports.types import Asked, Foreseen, ImportRowError, ImportStatusResponse
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
 from schemas.normalise import quote
@@ -104,7 +104,7 @@ def _meaning(code: str) -> Message | str:
     return "" if code_row is None else code_row.meaning
 
 
-def _describe_grades(foreseen: ForeseenGrades, lang: str) -> list[str]:
+def _describe_grades(foreseen: Foreseen, lang: str) -> list[str]:
     """Return a line for each change of grade with its number of SKUs, and the first SKUs whose grade would change."""
     if not foreseen["grades"]:
         return []

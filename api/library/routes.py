@@ -1,20 +1,19 @@
-"""Lists shared components, sites and brands over REST, and the pages on which people change what SKUs refer to.
+"""Shared components, sites, brands and suppliers over REST, and the pages on which people change what SKUs refer to.
 
 Both are here so that a process loads one file less. An operator adds records by `api.library.commands`.
 """
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple  # Any: models, made of the field tables
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import json_of, revalidated
-from api.http.auth import Credential, Presented, read_page
+from api.http.auth import Presented, read_page, read_record
 from api.http.parameters import DryRun, Limit, NameLike, Offset, RecordId
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -28,140 +27,141 @@ from schemas.library import (
     INPUTS,
     BrandInput,
     BrandListResponse,
+    BrandPatch,
+    BrandResponse,
     BrandResult,
     LibraryComponentInput,
     LibraryComponentListResponse,
+    LibraryComponentPatch,
+    LibraryComponentResponse,
     LibraryComponentResult,
     MergeInput,
     SiteInput,
     SiteListResponse,
+    SitePatch,
+    SiteResponse,
     SiteResult,
     SupplierInput,
+    SupplierListResponse,
+    SupplierPatch,
+    SupplierResponse,
+    SupplierResult,
 )
 from schemas.normalise import Unfit
 from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.vocabularies import VOCABULARIES
 from services import library as library_services
-from services.library import NOT_ITSELF, Added, change, merge, record_named, refuse_name
+from services.library import NOT_ITSELF, change, merge, record_named, refuse_name
 from warehouse import library
-from warehouse.operate.sessions import Connection
-from warehouse.pages import Listing
-
-T = TypeVar("T")
+from warehouse.operate.sessions import Connection, savepoint
 
 router = APIRouter(prefix=V1, tags=["Library"])
 
 
-@router.get(
-    "/components",
-    **operation(
-        "List shared library components",
-        answers={200: LibraryComponentListResponse},
-        errors=READ_ERRORS,
-        revalidated=True,
+class _Kind(NamedTuple):
+    """A kind of shared record: its names, and the models of what is sent and answered."""
+
+    kind: str
+    path: str
+    name: str
+    sorted_by: str
+    resolves: str
+    listed: type[Any]
+    one: type[Any]
+    result: type[Any]
+    sent: type[Any]
+    patch: type[Any]
+
+
+_KINDS: Final = (
+    _Kind(
+        *("library_component", "component", "shared component", "code", "`component_id` of component lines"),
+        *(LibraryComponentListResponse, LibraryComponentResponse, LibraryComponentResult),
+        *(LibraryComponentInput, LibraryComponentPatch),
+    ),
+    _Kind(
+        *("site", "site", "site", "name", "`manufacturing_site_id` and `packing_site_id`"),
+        *(SiteListResponse, SiteResponse, SiteResult, SiteInput, SitePatch),
+    ),
+    _Kind(
+        *("brand", "brand", "brand", "name", "`brand_id`"),
+        *(BrandListResponse, BrandResponse, BrandResult, BrandInput, BrandPatch),
+    ),
+    _Kind(
+        *("supplier", "supplier", "supplier", "name", "`supplier_id` of component lines"),
+        *(SupplierListResponse, SupplierResponse, SupplierResult, SupplierInput, SupplierPatch),
     ),
 )
-async def list_components(
-    request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
-) -> Response:
-    """A page of shared components, sorted by code (by code point). They resolve `component_id` of component lines."""
-    return await _listed(request, presented, library.page("library_component", limit, offset, q))
 
 
-@router.get(
-    "/sites",
-    **operation(
-        "List manufacturing and packing sites", answers={200: SiteListResponse}, errors=READ_ERRORS, revalidated=True
-    ),
-)
-async def list_sites(
-    request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
-) -> Response:
-    """A page of sites, sorted by name (by code point). They resolve `manufacturing_site_id` and `packing_site_id`."""
-    return await _listed(request, presented, library.page("site", limit, offset, q))
+def _serve(of: _Kind) -> None:
+    """Add the operations of a kind of shared record."""
+    path, taken = f"/{of.path}s", f"{of.sorted_by}_taken"
+
+    async def list_records(
+        request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
+    ) -> Response:
+        listing = library.page(of.kind, limit, offset, q)
+        return revalidated(request, json_of(await read_page(request, presented, listing)))
+
+    async def get_record(request: Request, presented: Presented, record_id: RecordId) -> Response:
+        return json_of(
+            {"data": require(await read_record(request, presented, library.one(of.kind), {"id": record_id}))}
+        )
+
+    def post_record(received: JsonWrite, dry_run: DryRun) -> Response:
+        return _written(received, of, None, dry_run=dry_run)
+
+    def patch_record(received: JsonWrite, record_id: RecordId, dry_run: DryRun) -> Response:
+        return _written(received, of, record_id, dry_run=dry_run)
+
+    listed = operation(f"List {of.name}s", answers={200: of.listed}, errors=READ_ERRORS, revalidated=True)
+    about = f"A page of {of.name}s, sorted by {of.sorted_by} (by code point). They resolve {of.resolves}."
+    router.get(path, name=f"list_{of.path}s", description=about, **listed)(list_records)
+    read = operation(f"One {of.name}", answers={200: of.one}, errors=(*READ_ERRORS, "not_found"))
+    about = f"The {of.name}; of one that was merged into another the one that stays."
+    router.get(f"{path}/{{id}}", name=f"get_{of.path}", description=about, **read)(get_record)
+    answers = {200: of.result, 201: of.result}
+    added = operation(f"Add or change a {of.name}", body=body_of(of.sent), answers=answers, errors=CHANGE_ERRORS)
+    about = f"Upserts by `{of.sorted_by}`: 201 when it is new, 200 when it is known or with `dry_run`."
+    about += " A field that is left out stays, null clears it."
+    router.post(path, name=f"post_{of.path}", description=about, **added)(post_record)
+    errors = (*CHANGE_ERRORS, "not_found", taken)
+    changed = operation(f"Change a {of.name}", body=body_of(of.patch), answers={200: of.result}, errors=errors)
+    about = f"A merge patch (RFC 7396). A {of.sorted_by} that another one has is 409 `{taken}`."
+    if of.kind == "library_component":
+        about += " No SKU changes: `skus_differing` says how many have other values by now."
+    router.patch(f"{path}/{{id}}", name=f"patch_{of.path}", description=about, **changed)(patch_record)
 
 
-@router.get(
-    "/brands", **operation("List brands", answers={200: BrandListResponse}, errors=READ_ERRORS, revalidated=True)
-)
-async def list_brands(
-    request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
-) -> Response:
-    """A page of brands, sorted by name (by code point). They resolve `brand_id`."""
-    return await _listed(request, presented, library.page("brand", limit, offset, q))
-
-
-async def _listed(request: Request, presented: Credential, listing: Listing[T]) -> Response:
-    return revalidated(request, json_of(await read_page(request, presented, listing)))
-
-
-@router.post(
-    "/brands",
-    **operation(
-        "Add a brand",
-        body=body_of(BrandInput),
-        answers={200: BrandResult, 201: BrandResult},
-        errors=CHANGE_ERRORS,
-        preview=True,
-    ),
-)
-def post_brand(received: JsonWrite, dry_run: DryRun) -> Response:
-    """201 when it is new; 200 when the company has it with the same values, or with `dry_run`.
-
-    A name that exists with other values is refused: nothing changes a brand that SKUs refer to.
-    """
-    return _added(received, "brand", BrandInput, dry_run=dry_run)
-
-
-@router.post(
-    "/sites",
-    **operation(
-        "Add a site",
-        body=body_of(SiteInput),
-        answers={200: SiteResult, 201: SiteResult},
-        errors=CHANGE_ERRORS,
-        preview=True,
-    ),
-)
-def post_site(received: JsonWrite, dry_run: DryRun) -> Response:
-    """Works like `POST /brands`: the company has one site of a name."""
-    return _added(received, "site", SiteInput, dry_run=dry_run)
-
-
-@router.post(
-    "/components",
-    **operation(
-        "Add a shared component",
-        body=body_of(LibraryComponentInput),
-        answers={200: LibraryComponentResult, 201: LibraryComponentResult},
-        errors=CHANGE_ERRORS,
-        preview=True,
-    ),
-)
-def post_component(received: JsonWrite, dry_run: DryRun) -> Response:
-    """Works like `POST /brands`, by `code`. A component line that names its id takes from it what the line omits."""
-    return _added(received, "library_component", LibraryComponentInput, dry_run=dry_run)
-
-
-@router.post("/suppliers", include_in_schema=False)
-def post_supplier(received: JsonWrite, dry_run: DryRun) -> Response:
-    """Works like `POST /brands`: the company has one supplier of a name."""
-    return _added(received, "supplier", SupplierInput, dry_run=dry_run)
-
-
-@router.put("/brands/{id}", include_in_schema=False)
-@router.put("/sites/{id}", include_in_schema=False)
-@router.put("/suppliers/{id}", include_in_schema=False)
-def put_record(received: JsonWrite, record_id: RecordId, request: Request) -> Response:
-    """Change a record to these values; what is left out is emptied, and what uses it names it by its new name."""
+def _written(received: JsonWrite, of: _Kind, record_id: UUID | None, *, dry_run: bool) -> Response:
+    """Answer the upsert of a record, or the change of the one of an id."""
     write, body = received.admitted()
-    kind = _kind_of_path(request)
 
     def put(conn: Connection) -> JsonObject:
-        return change(conn, write.actor, kind, record_id, parse_body(INPUTS[kind], body).model_dump())
+        with savepoint(conn) as part:
+            part.keep = not dry_run
+            return put_record(conn)
 
-    return write.answer(fingerprint(body), put, lambda record: json_of({"data": record}))
+    def put_record(conn: Connection) -> JsonObject:
+        values = parse_body(of.sent if record_id is None else of.patch, body).model_dump(exclude_unset=True)
+        if record_id is None:
+            done = library_services.add(conn, write.actor, of.kind, values, dry_run=dry_run, upsert=True)
+        else:
+            done = change(conn, write.actor, of.kind, record_id, values)
+        differing = library.differing(conn, done.record["id"]) if of.kind == "library_component" else None
+        more = {} if differing is None else {"skus_differing": differing}
+        return {"outcome": done.outcome, "dry_run": dry_run, "data": done.record, **more}
+
+    def render(answer: JsonObject) -> Response:
+        return json_of(answer, 201 if answer["outcome"] == "created" and not dry_run else 200)
+
+    return write.answer(fingerprint(body), put, render, dry_run=dry_run)
+
+
+for _kind_of in _KINDS:
+    _serve(_kind_of)
 
 
 @router.post("/brands/{id}/merge", include_in_schema=False)
@@ -180,21 +180,6 @@ def post_merged(received: JsonWrite, record_id: RecordId, request: Request) -> R
 
 def _kind_of_path(request: Request) -> str:
     return next(kind for kind in INPUTS if f"/{kind}s/" in request.url.path)
-
-
-def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_run: bool) -> Response:
-    write, body = received.admitted()
-
-    def add(conn: Connection) -> Added:
-        values = parse_body(model, body).model_dump()
-        return library_services.add(conn, write.actor, resource, values, dry_run=dry_run)
-
-    def render(added: Added) -> Response:
-        created = added.outcome == "created" and not dry_run
-        answer = {"outcome": added.outcome, "dry_run": dry_run, "data": added.record}
-        return json_of(answer, 201 if created else 200)
-
-    return write.answer(fingerprint(body), add, render, dry_run=dry_run)
 
 
 pages_router = APIRouter(prefix="/library")

@@ -73,6 +73,7 @@ def complete(document: JsonObject) -> None:
     for name in ("HTTPValidationError", "ValidationError"):  # of the framework's own 422
         document["components"]["schemas"].pop(name, None)
     document["components"]["securitySchemes"]["Client"] = _COMMON["client"]
+    document["webhooks"] = _COMMON["webhooks"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             _complete(operation, path, method)
@@ -98,7 +99,7 @@ def _complete(operation: JsonObject, path: str, method: str) -> None:
         operation["x-rate-limit"] = _SUPPLIER_LIMIT
     elif secured:
         operation["x-rate-limit"] = _LIMIT
-        operation["x-scope"] = "write" if writes else "read"
+        operation.setdefault("x-scope", "write" if writes else "read")
         for requirement in operation["security"]:
             if "BearerToken" in requirement:  # the only scheme with scopes; a key has its own
                 requirement["BearerToken"] = [operation["x-scope"]]
@@ -114,7 +115,11 @@ def _complete(operation: JsonObject, path: str, method: str) -> None:
             names += ["RateLimit-Policy", "RateLimit", "Sandbox"]
         if once and status.startswith("2"):
             names.append("Idempotent-Replayed")
+        if status in ("201", "202") and secured:
+            names.append("Location")
         headers = response.setdefault("headers", {})
+        if status == "403":
+            headers["WWW-Authenticate"] = _COMMON["scope_missing"]
         headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 

@@ -39,6 +39,8 @@ LICENCE: Final = {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"}
 _TAGS: Final = {
     "Access": "Bearer tokens from a key, for clients that would rather not send the key with each request.",
     "SKUs": "Packaging items with their component graph, volumes and grade.",
+    "Roles": "What the company is by the Regulation in each market, why, and the duties that follow.",
+    "Registers": "What the company holds in the registers of its markets, and what is missing to sell there.",
     "Technical files": "Evidence beside a SKU: what is held and its fingerprint, never the bytes.",
     "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
     "Exports": "The whole portfolio as a file: asked for, polled, downloaded.",
@@ -139,6 +141,7 @@ def operation(
     kept: bool = False,
     revalidated: bool = False,
     preview: bool = False,
+    reads: bool = False,
 ) -> JsonObject:
     """Return a route's arguments beside its path: its published description, with the handler's docstring.
 
@@ -149,10 +152,12 @@ def operation(
     common ones. `kept` where the handler answers with `api.http.answers.cacheable`, `revalidated` where with the
     function of
     this name, or likewise by a file's digest. `preview` marks our own operations
-    beside the contract: they may still change (docs/spec).
+    beside the contract: they may still change (docs/spec). `reads` marks one that is posted and needs the scope read.
     """
     header_texts = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
     extra: JsonObject = {"x-stability": "preview" if preview else "stable"}
+    if reads:
+        extra["x-scope"] = "read"
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
     if "missing_api_key" in errors:
@@ -172,6 +177,8 @@ def operation(
     for status in sorted({ERROR_CODES[code].status for code in errors}):
         codes = [code for code in errors if ERROR_CODES[code].status == status]
         documented[status] = {"model": Error, "description": "", "x-error-codes": codes}
+    if body is not None and "invalid_request" not in errors:  # of a type or a coding that is not taken
+        documented[415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
     if _FAULT in errors:  # where it is the machine's and passes (decisions §13, Operation)
         documented[503] = {"model": Error, "description": PASSING, "x-error-codes": [_FAULT]}
     return {

@@ -6,9 +6,10 @@
 import json
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Final
+from typing import Final, get_args
 
-from schemas.issues import ISSUE_CODES
+from schemas.changes import CHANGE_TYPES, CHANGED_RECORDS, FAULTS, REASONS
+from schemas.issues import ISSUE_CODES, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import VOCABULARIES
@@ -68,7 +69,16 @@ def _beside(content: JsonObject, value: object, name: str = "example") -> None:
         content.setdefault("examples", {})[name] = {"value": value}
 
 
-_CODES: Final = {"error_code": tuple(ERROR_CODES), "issue_code": tuple(ISSUE_CODES), **VOCABULARIES}
+_CODES: Final = {
+    "error_code": tuple(ERROR_CODES),
+    "issue_code": tuple(ISSUE_CODES),
+    "change_type": CHANGE_TYPES,
+    "change_resource_type": CHANGED_RECORDS,
+    "webhook_fault": tuple(FAULTS),
+    "webhook_disabled_reason": tuple(REASONS),
+    "question_kind": get_args(QuestionKind),
+    **VOCABULARIES,
+}
 
 _OPEN: Final = frozenset(
     {
@@ -84,6 +94,15 @@ _OPEN: Final = frozenset(
         "ink_type",
         "coating_type",
         "additive",
+        "change_type",
+        "change_resource_type",
+        "webhook_fault",
+        "webhook_disabled_reason",
+        "question_kind",
+        "import_status",
+        "sorting_label_scheme",
+        "substances_source",
+        "use_context",
     }
 )
 """Vocabularies that grow within v1, with the law and the guidelines; `x-open` in the document tells readers to expect

@@ -137,6 +137,14 @@ class Refusal:
 _AGAIN: Final = {b"retry-after": b"1"}
 MALFORMED: Final = Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
 """Of data that is no request."""
+NO_HOST: Final = Refusal(
+    HTTPStatus.BAD_REQUEST, "invalid_body", "A request of HTTP/1.1 has one header Host (RFC 9112, section 3.2)."
+)
+UNKNOWN_CODING: Final = Refusal(
+    HTTPStatus.NOT_IMPLEMENTED,
+    "not_implemented",
+    "Of transfer codings only chunked is taken (RFC 9112, section 6.1); send the body without another.",
+)
 FULL: Final = Refusal(
     HTTPStatus.SERVICE_UNAVAILABLE,
     "internal_error",
@@ -212,7 +220,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refusal: Refusal | None = None
         self._begun, self._network = time.monotonic(), ""
         self._waited_seconds = self._untaken_seconds = 0.0
-        self._unplaced_bytes = self._body_bytes = self._arrived_bytes = 0
+        self._unplaced_bytes = self._body_bytes = self._arrived_bytes = self._hosts = 0
 
     def connection_made(self, transport: Any) -> None:
         """Refuse a connection above the limit; above that of all, those that have sent no whole request go first."""
@@ -262,13 +270,20 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Note the begin of a request; its time counts from its first byte."""
         super().on_message_begin()
+        self._hosts = 0
         if self._phase is not Phase.HEADER:
             self._enter(Phase.HEADER)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header field; ignore fields after a body (trailers)."""
-        if self._phase is Phase.HEADER:
-            super().on_header(name, value)
+        if self._phase is not Phase.HEADER:
+            return
+        super().on_header(name, value)
+        name = self.headers[-1][0]
+        self._hosts += name == b"host"
+        if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            self._refusal = UNKNOWN_CODING
+            raise Overstepped
 
     def on_headers_complete(self) -> None:
         """Check the header against its limits; the request then reaches the application."""
@@ -279,6 +294,9 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._refusal = large_header(most)
                 raise Overstepped
         if len(self.pipeline) >= _PIPELINED:
+            raise Overstepped
+        if self._hosts != 1 and (self._hosts or self.parser.get_http_version() != "1.0"):
+            self._refusal = NO_HOST
             raise Overstepped
         self._enter(Phase.BODY)
         super().on_headers_complete()

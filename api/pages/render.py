@@ -28,9 +28,12 @@ from starlette.routing import Match
 from api.http.answers import accepted_language
 from api.pages.sessions import Session
 from schemas.accounts import Role, includes
+from schemas.actors import Actor
 from schemas.fields import COMPONENT, SKU
+from schemas.json_values import JsonObject
 from schemas.messages import LANGUAGES, day, header, instant, is_one, message_of, number, translate, word
 from schemas.vocabularies import MEDIA_TYPES, VOCABULARIES
+from warehouse.operate.sessions import Connection
 
 FOLDER: Final = Path(__file__).parents[1]
 """A page's template and texts are beside its subject."""
@@ -169,6 +172,8 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/library", "nav.library", "viewer"),
     ("/statements", "nav.statements", "viewer"),
     ("/connections", "nav.connections", "viewer"),
+    ("/roles", "nav.roles", "viewer"),
+    ("/registers", "nav.registers", "viewer"),
     ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
@@ -176,6 +181,10 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/audit", "nav.audit", "administrator"),
 )
 """The pages of a signed-in person: path, key of the name, and the role that sees it."""
+
+
+PANELS: Final[dict[str, list[tuple[str, Callable[[Connection, Actor, Any], JsonObject]]]]] = {"item": [], "market": []}
+"""What other subjects show on a page: a template, and what fills its `panel` for the record of the page."""
 
 
 def headers(form_action: str = "'self'", *, waits: bool = False) -> dict[str, str]:

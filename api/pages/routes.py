@@ -22,18 +22,21 @@ from api.imports import corrections_pages, words_pages
 from api.imports import pages as pages_imports
 from api.library import routes as library
 from api.pages.render import SCRIPT, STYLE
+from api.registers import routes as registers
 from api.review import pages as pages_review
+from api.roles import routes as roles
 from api.skus import edit
 from api.skus import pages as pages_skus
 from api.statements import pages as pages_statements
+from api.suppliers import enquiry_pages, supplier_pages
 from api.suppliers import pages as pages_suppliers
-from api.suppliers import supplier_pages
 
 router = APIRouter(include_in_schema=False)
 for pages in (
     sign_in.router,
     pages_assistants.router,
     supplier_pages.router,
+    enquiry_pages.router,
     pages_conformity.drafts_router,
     pages_conformity.declarations_router,
     pages_review.router,
@@ -42,6 +45,8 @@ for pages in (
     pages_suppliers.router,
     library.pages_router,
     pages_figures.router,
+    roles.pages_router,
+    registers.pages_router,
     pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,

@@ -38,7 +38,7 @@ GROUPS: Final = MappingProxyType(
 ADDRESS: Final = "/reference/guides"
 _NAMES: Final = frozenset(name for names in GROUPS.values() for name in names)
 _TO_A_GUIDE: Final = re.compile(r"([a-z-]+)\.md((?:#.*)?)")
-_PICTURE: Final = re.compile(r"[a-z]+/[a-z0-9-]+\.png")
+_PICTURE: Final = re.compile(r"[a-z]+/[a-z0-9-]+\.(?:png|webp)")
 _NOT_IN_ANCHORS: Final = re.compile(r"[^\w\- ]")
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table")
 _MARKDOWN.add_render_rule("table_open", lambda *_: '<div class="scrolled" tabindex="0">\n<table>\n')
@@ -276,7 +276,9 @@ def get_picture(request: Request, folder: str, picture: str) -> Response:
     name = f"{folder}/{picture}"
     if not any(name in guide.pictures for guide in guides().values()):
         raise HttpRefusal("not_found")
-    return cacheable(request, (FOLDER / name).read_bytes(), "image/png", seconds=KEPT_SECONDS, headers=HEADERS)
+    return cacheable(
+        request, (FOLDER / name).read_bytes(), f"image/{name.rpartition('.')[2]}", seconds=KEPT_SECONDS, headers=HEADERS
+    )
 
 
 def _page(request: Request, template: str, values: Mapping[str, object]) -> Response:

@@ -6,7 +6,8 @@ case nothing was written.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from time import monotonic
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -30,9 +31,9 @@ from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.conformity import documents
 from services.conformity.issuing import suggestions
-from services.files import key_of
 from services.review import compare, decide, entries
 from warehouse import review
+from warehouse.files import key_of
 from warehouse.operate.objects import NoSuchObject
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry, State
@@ -66,6 +67,97 @@ def get_queue(request: Request, session: Viewer) -> Response:
         total=total,
         offset=offset,
         size=PAGE_SIZE,
+    )
+
+
+ANSWERS: Final = 200
+"""Answers of suppliers that a page judges, the longest waiting first."""
+_BUSY_SECONDS: Final = 20.0
+"""From then on a click accepts no further answer; the page says how many wait."""
+
+
+class _Disputed(NamedTuple):
+    """A contradiction and the answers that have it."""
+
+    dispute: compare.Dispute
+    entries: list[Entry]
+
+
+@router.get("/answers")
+def get_answers(request: Request, session: Viewer) -> Response:
+    """Show what waiting answers of suppliers contradict, one under another; all others are accepted by one click."""
+    return _answers_page(request, session)
+
+
+@router.post("/answers")
+def post_answers(request: Request, session: Approver, form: SentForm) -> Response:
+    """Accept the answers that agree with the record or fill it, and those whose disputes are decided, each by itself.
+
+    Each is a transaction of its own: what was accepted stays, whatever happens after it.
+    """
+    write, service = write_of(request, session), service_of(request)
+    decided = {}
+    for name in form:
+        choice, _, key = name.partition(".")
+        reason = texts.from_form(form.get(f"reason.{key}", ""))[:_LONGEST]
+        if choice == "choice" and form[name] in ("take", "keep"):
+            if not reason:
+                faults = [(f"reason.{key}", text("review.reason.needed", language_of(request)))]
+                return _answers_page(request, session, form=form, faults=faults)
+            decided[key] = decide.PartDecision(form[name] == "take", reason)
+    with service.writes.company(session.company_id) as conn:
+        waiting, _ = review.answers(conn, supplier_name=_supplier_name(request), limit=ANSWERS)
+    accepted, until = 0, monotonic() + _BUSY_SECONDS
+    for entry in waiting:
+        if monotonic() > until:
+            break
+        accept = partial(
+            decide.accept_answer, actor=write.actor, entry_id=entry.id, decided=decided, rulesets=service.rulesets
+        )
+        try:
+            accepted += write.do(accept)
+        except Refused:
+            continue  # another person has decided, or the plan is full: it is as it was, and shown again
+    return redirect(link(request, "/review/answers", supplier=_supplier_name(request), accepted=accepted))
+
+
+def _supplier_name(request: Request) -> str | None:
+    return texts.from_form(request.query_params.get("supplier", ""))[:_LONGEST] or None
+
+
+def _answers_page(
+    request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
+) -> Response:
+    service, lang, supplier_name = service_of(request), language_of(request), _supplier_name(request)
+    with service.writes.company(session.company_id) as conn:
+        waiting, total = review.answers(conn, supplier_name=supplier_name, limit=ANSWERS)
+        actor = write_of(request, session).actor
+        judgements = compare.judge(conn, actor, waiting, rulesets=service.rulesets)
+    disputed: dict[str, _Disputed] = {}
+    for judgement in judgements:
+        for dispute in judgement.disputes if not judgement.against else ():
+            disputed.setdefault(dispute.key, _Disputed(dispute, [])).entries.append(judgement.entry)
+    return page(
+        request,
+        "review_answers.html",
+        session=session,
+        supplier_name=supplier_name,
+        own_path=link(request, "/review/answers", supplier=supplier_name),
+        accepted=request.query_params.get("accepted", ""),
+        total=total,
+        agreeing=sum(not judgement.disputes and not judgement.against for judgement in judgements),
+        disputed=[
+            {
+                "key": key,
+                "entries": entries,
+                "part": words.part_in_words(dispute.line, lang),
+                "rows": words.change_rows(dispute.changes, (), lang),
+            }
+            for key, (dispute, entries) in disputed.items()
+        ],
+        apart=[(judgement.entry, _sentences(judgement.against, lang)) for judgement in judgements if judgement.against],
+        given=form or Form(),
+        faults=faults,
     )
 
 
@@ -164,6 +256,7 @@ def _entry_page(
         asked=words.asked_rows(comparison.asked, lang) if comparison else [],
         facts=words.fact_names(lang),
         rows=_rows(comparison, lang) if comparison else [],
+        reasons=_reasons(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(defaults),
         alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
@@ -197,6 +290,15 @@ def _rows(comparison: compare.Comparison, lang: str) -> list[words.ChangeRow]:
     """Return what the entry changes, each part by its type and material."""
     parts = words.parts_in_words(comparison.parts, comparison.materials, lang)
     return words.change_rows(comparison.changes, parts, lang)
+
+
+def _reasons(comparison: compare.Comparison, lang: str) -> list[tuple[str, str, bool]]:
+    """Return each part that contradicted the record, why it was decided so, and whether the record was kept."""
+    parts = {part.id: part.asked or part.now for part in comparison.asked}
+    return [
+        (words.facts_in_words(facts, lang) if (facts := parts.get(part)) else part, why, part in comparison.kept)
+        for part, why in comparison.reasons
+    ]
 
 
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> compare.Comparison | None:

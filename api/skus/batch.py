@@ -26,9 +26,8 @@ from api.imports.submissions import Render, submit
 from api.openapi.document import V1, WRITE_ERRORS, body_of, operation
 from api.skus.listing import FilterParameters, Filters, place_of
 from pipelines.imports.submissions import Submission
-from schemas.bounds import first_hundred
 from schemas.imports.types import ImportAccepted
-from schemas.issues import Issue
+from schemas.issues import Issue, first_hundred
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
 from schemas.refusals import Refused
@@ -199,8 +198,10 @@ def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> Cha
 @router.put("/changes", include_in_schema=False)
 @router.get("/batch", include_in_schema=False)
 @router.put("/batch", include_in_schema=False)
+@router.patch("/changes", include_in_schema=False)
+@router.patch("/batch", include_in_schema=False)
 def wrong_method() -> Response:
-    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with such an id."""
+    """Refuse GET, PUT and PATCH; without these routes the path would be read as that of a SKU with such an id."""
     raise WrongMethod(["POST"])
 
 

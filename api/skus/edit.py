@@ -56,6 +56,8 @@ MOST: Final = {"part": 50, "volume": 200}
 """Parts and rows of volumes that the form can show. Of an item with more it shows none of them, and changes none."""
 _LISTED: Final = {"part": "components", "volume": "volumes"}
 """The field of the item that the form lists under each key."""
+_MOST_OPEN: Final = 4
+"""Parts, and rows of volumes, that are not folded."""
 _MOST_RECORDS: Final = 500
 _RECORDS: Final = {
     "brands": "brand",
@@ -357,5 +359,8 @@ def _page(
         first_inputs=len(form_skus.FIRST),
         shown_open={name for name, _ in faults} | {request.query_params.get("field")},
         volumes=form.getlist("volume"),
+        volumes_open=any(name.startswith("volumes") for name, _ in faults)
+        or not all(form.get(f"volumes.{key}.market") for key in form.getlist("volume")),
+        most_open=_MOST_OPEN,
         action=f"/items/{opened.sku_id}/edit" if opened.sku_id else "/items/new",
     )

@@ -261,7 +261,7 @@ def sort_of(filters: Mapping[str, Any]) -> str:
 _Sent = Annotated[
     Any,
     BeforeValidator(validator(Cursor.read)),
-    WithJsonSchema({"type": "string", "maxLength": _LONGEST, "x-stability": "preview"}),
+    WithJsonSchema({"type": "string", "maxLength": _LONGEST}),
     Query(
         alias="cursor",
         description="Pages that stay right while others write: `start`, then `next_cursor` of each answer until it is "
@@ -290,7 +290,7 @@ def _included_names(values: list[str]) -> list[str]:
 Include = Annotated[
     list[str] | None,
     AfterValidator(validator(_included_names)),
-    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(PARTS)}, "x-stability": "preview"}),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(PARTS)}}),
     Query(
         description="Parts of the detail that each item has, too: `include=components,volumes,compliance`, or repeated."
     ),
@@ -428,6 +428,7 @@ def _cell(value: object) -> Cell:
 
 
 @router.put("/export", include_in_schema=False)
+@router.patch("/export", include_in_schema=False)
 def wrong_method_of_export() -> Response:
     """Refuse PUT; without this route the path would be read as that of a SKU with the id “export”."""
     raise WrongMethod(["GET"])

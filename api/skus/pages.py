@@ -15,6 +15,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.conformity.pages import draft_language, languages
 from api.http.errors import SHOWN_IN_FORM, HttpRefusal, VersionConflict, http_refusal
 from api.http.service import Service, service_of
 from api.http.writing import Precondition, Write
@@ -32,15 +33,16 @@ from api.pages.forms import (
     write_of,
 )
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from api.skus import form as form_skus
 from api.skus import words
 from api.skus.batch import change
 from api.skus.edit import changes_since
 from api.skus.listing import MOST_CHARACTERS, READ, Filters, file_answer, place_of, read_filters
-from api.skus.writing import answer_archive, answer_return
+from api.skus.writing import answer_archive, answer_free_code, answer_return
 from compliance.annex_v import in_words, translated_reason
+from compliance.conformity import offered_languages
 from compliance.grading.trace import rule_text
 from compliance.ruleset import RuleSet, unread_parts
 from compliance.weights import weight_mismatch
@@ -54,6 +56,7 @@ from schemas.skus.inputs import CHANGED_FIELDS, SkuChangesInput, parse_body
 from schemas.skus.types import ExportedSku, SkuDetail, SkuListItem
 from schemas.vocabularies import CONTENTS, VOCABULARIES
 from services import audit
+from services.conformity import documents
 from services.skus import detail as detail_skus
 from services.skus import listing
 from services.skus.archive import what_was_placed
@@ -199,6 +202,26 @@ async def post_change(request: Request, session: Editor, form: SentForm) -> Resp
         return await run_in_threadpool(_change_page, request, session, form, refusal=http_refusal(refused))
 
 
+@router.post("/items/change/drafts")
+def post_drafts(request: Request, session: Editor, form: SentForm) -> Response:
+    """Draft declarations of the items that the address chooses, as `file_many` does, and lead to the drafts."""
+    write, lang, form_key = write_of(request, session), language_of(request), f"{session.user_id}/{form.get('once')}"
+    try:
+        chosen, wanted = _changes(request, session, Form([]))
+        is_chosen = chosen.ids or chosen.all or wanted.values.keys() - {"sort"}
+        search = wanted.search(ids=f"{{{','.join(chosen.ids)}}}" if chosen.ids else None if is_chosen else "{}")
+        place, most = place_of(request, session.company_id), documents.MOST_DRAFTED + 1
+        items = listing.page(place, search, wanted.finding(), limit=most, offset=0)["data"]
+        drafted = write.do(
+            lambda conn: documents.file_many(
+                conn, write.actor, items, form_key, lang=draft_language(form, lang), rulesets=write.service.rulesets
+            )
+        )
+    except SHOWN_IN_FORM as refused:
+        return _change_page(request, session, Form([]), refusal=http_refusal(refused))
+    return redirect(link(request, "/documents", show="drafts", drafted=str(drafted), left=str(len(items) - drafted)))
+
+
 def _changes(request: Request, session: Session, form: Form) -> tuple[SkuChangesInput, Filters]:
     """Return what the form asks for. Raise `Refused`, also for a filter of the address that cannot be read."""
     lang, ids = language_of(request), request.query_params.getlist("id")
@@ -235,6 +258,8 @@ def _change_page(request: Request, session: Session, form: Form, *, refusal: Htt
         once=str(uuid4()),
         count=count,
         address={**_address(request), **({"id": ids} if ids else {"all": "1"} if is_all else {})},
+        most_drafted=documents.MOST_DRAFTED,
+        languages_to_draft=languages(lang, offered_languages()),
         inputs=[form_skus.change_input(field, lang, records) for field in CHANGED_FIELDS],
     )
 
@@ -274,6 +299,9 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
     service, lang, sku_id, conflict = service_of(request), language_of(request), path_id(request), None
     with service.writes.company(session.company_id) as conn:
         values = _item_values(service, conn, session.company_id, sku_id, lang)
+        actor = write_of(request, session).actor
+        shown = () if values["archived_at"] else PANELS["item"]
+        panels = [(template, fill(conn, actor, sku_id)) for template, fill in shown]
         if refused is not None:
             seen = version_of(refused.get("version")) or values["version"]
             conflict = changes_since(conn, sku_id, seen, values["version"], lang)
@@ -288,6 +316,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         given=Form([*form_skus.form_of(values["item"], lang).multi_items(), *typed]),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
+        panels=panels,
         **values,
     )
 
@@ -329,6 +358,7 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "fact_words": lambda fact: translate(in_words(fact), lang),
         "standards": unread_parts(item["compliance"]["grade_trace"]["stream"], rules),
         "archived_at": archived_at,
+        "former": queries.former_codes_of(conn, sku_id),
         "placed": placed and said(placed, lang),
         "weights": None if weights is None else said(weights.message, lang),
         "history": None if history is None else [words.version_words(version, lang) for version in history],
@@ -414,6 +444,14 @@ async def _do(request: Request, session: Session, form: Form, answer: _Answer) -
         await run_in_threadpool(done)
     except VersionConflict:
         return await run_limited(request, "portfolio", item_page, request, session, form)
+    return redirect(link(request, f"/items/{sku_id}"))
+
+
+@archive_router.post("/{id}/free-code")
+def post_free_code(request: Request, session: Editor, form: SentForm) -> Response:
+    """Free a former code of an item, as `POST /skus/{id}/free-code` does."""
+    write, sku_id = write_of(request, session, form.get("once")), path_id(request)
+    answer_free_code(write, {"sku_code": form.get("sku_code", "")}, sku_id, dry_run=False)
     return redirect(link(request, f"/items/{sku_id}"))
 
 

@@ -31,18 +31,27 @@ from api.http.writing import (
 )
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
 from api.skus.listing import AskedCursor, FilterParameters, Include, next_cursor, place_of, sort_of, with_parts
-from api.skus.writing import answer_archive, answer_return, write_answer, write_one
+from api.skus.writing import answer_archive, answer_free_code, answer_return, write_answer, write_one
 from schemas.json_values import Json, JsonObject
 from schemas.refusals import NotThere, require
 from schemas.skus.answers import (
     ArchivedSkuListResponse,
+    FreedCodeResult,
     SkuDetailResponse,
     SkuListResponse,
     SkuWhatIf,
     SkuWriteResult,
     VolumesWriteResult,
 )
-from schemas.skus.inputs import MAX_VOLUME_ROWS, ReasonInput, SkuInput, VolumeRowInput, parse_volumes
+from schemas.skus.inputs import (
+    MAX_VOLUME_ROWS,
+    FreeCodeInput,
+    ReasonInput,
+    SkuInput,
+    SkuPatchInput,
+    VolumeRowInput,
+    parse_volumes,
+)
 from services.skus import detail as detail_skus
 from services.skus import listing
 from services.skus.write import VolumesWritten, WriteOutcome, write_resting_volumes, write_volumes
@@ -128,7 +137,7 @@ def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, date
         "Create or update one SKU",
         body=body_of(SkuInput),
         answers={200: SkuWriteResult, 201: SkuWriteResult},
-        errors=(*WRITE_ERRORS, "version_conflict"),
+        errors=(*WRITE_ERRORS, "version_conflict", "sku_code_former"),
         headers=ETAG,
     ),
 )
@@ -156,13 +165,43 @@ def post_sku(
 def put_sku(
     received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = None
 ) -> Response:
-    """The body of POST; its `sku_code` must be the code of the addressed SKU."""
+    """The body of POST; its `sku_code` must be the code of the addressed SKU.
+
+    The `data` of a GET can be sent back: read-only members, `volumes` among them, may stand in it as they are stored.
+    """
     write, body = received.admitted()
     return _answer(write, body, if_match, create_only=bool(create_only), addressed=sku_id, dry_run=dry_run)
 
 
+@router.patch(
+    "/{id}",
+    **operation(
+        "Change one SKU",
+        body=body_of(SkuPatchInput),
+        answers={200: SkuWriteResult},
+        errors=(*WRITE_ERRORS, "not_found", "version_conflict", "sku_code_taken", "sku_code_former"),
+        headers=ETAG,
+    ),
+)
+def patch_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
+    """A merge patch (RFC 7396): what is left out stays, null clears, `components` replaces the whole graph.
+
+    Another `sku_code` renames the SKU. Its former code names no new one from then on (409 `sku_code_former`), until it
+    is freed. The `data` of a GET can be sent back, as with PUT.
+    """
+    write, body = received.admitted()
+    return _answer(write, body, if_match, create_only=False, addressed=sku_id, dry_run=dry_run, merging=True)
+
+
 def _answer(
-    write: Write, body: Json, if_match: Precondition | None, *, create_only: bool, addressed: UUID | None, dry_run: bool
+    write: Write,
+    body: Json,
+    if_match: Precondition | None,
+    *,
+    create_only: bool,
+    addressed: UUID | None,
+    dry_run: bool,
+    merging: bool = False,
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
     return write.answer(
@@ -175,6 +214,7 @@ def _answer(
             create_only=create_only,
             addressed=addressed,
             dry_run=dry_run,
+            merging=merging,
         ),
         partial(write_answer, lang=write.actor.lang, dry_run=dry_run),
         dry_run=dry_run,
@@ -243,6 +283,7 @@ _ERRORS = (*READ_ERRORS, "plan_limit_reached", "payload_too_large")
         answers={200: SkuWhatIf},
         errors=_ERRORS,
         preview=True,
+        reads=True,
     ),
 )
 def post_what_if(received: JsonWrite) -> Response:
@@ -262,6 +303,7 @@ def post_what_if(received: JsonWrite) -> Response:
         answers={200: SkuWhatIf},
         errors=(*_ERRORS, "not_found"),
         preview=True,
+        reads=True,
     ),
 )
 def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
@@ -285,8 +327,9 @@ def _what_if_shown(row: WriteOutcome, *, lang: str) -> Response:
 
 @what_if_router.get("/what-if", include_in_schema=False)
 @what_if_router.put("/what-if", include_in_schema=False)
+@what_if_router.patch("/what-if", include_in_schema=False)
 def wrong_method_of_what_if() -> Response:
-    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with the id “what-if”."""
+    """Refuse GET, PUT and PATCH; without these routes the path would be read as that of a SKU with the id “what-if”."""
     raise WrongMethod(["POST"])
 
 
@@ -295,7 +338,7 @@ archive_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 @archive_router.get(
     "/archived",
-    **operation("List archived SKUs", answers={200: ArchivedSkuListResponse}, errors=READ_ERRORS, preview=True),
+    **operation("List archived SKUs", answers={200: ArchivedSkuListResponse}, errors=READ_ERRORS),
 )
 async def list_archived(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of the archived SKUs, the last archived first. `GET /skus/{id}` has the whole record of each."""
@@ -310,7 +353,6 @@ async def list_archived(request: Request, presented: Presented, limit: Limit = 5
         answers={200: SkuWriteResult},
         errors=(*CHANGE_ERRORS, "not_found", "version_conflict"),
         headers=ETAG,
-        preview=True,
     ),
 )
 def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
@@ -331,7 +373,6 @@ def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_matc
         answers={200: SkuWriteResult},
         errors=(*WRITE_ERRORS, "not_found", "version_conflict"),
         headers=ETAG,
-        preview=True,
     ),
 )
 def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
@@ -340,8 +381,24 @@ def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
     return answer_return(write, body, sku_id, if_match, dry_run=dry_run)
 
 
+@archive_router.post(
+    "/{id}/free-code",
+    **operation(
+        "Free a former code of a SKU",
+        body=body_of(FreeCodeInput),
+        answers={200: FreedCodeResult},
+        errors=(*CHANGE_ERRORS, "not_found"),
+    ),
+)
+def post_free_code(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+    """Lets a new SKU have a code that this one had before it was renamed."""
+    write, body = received.admitted()
+    return answer_free_code(write, body, sku_id, dry_run=dry_run)
+
+
 @archive_router.post("/archived", include_in_schema=False)
 @archive_router.put("/archived", include_in_schema=False)
+@archive_router.patch("/archived", include_in_schema=False)
 def wrong_method_of_archived() -> Response:
-    """Refuse POST and PUT; without these routes the path would be read as that of a SKU with the id “archived”."""
+    """Refuse POST, PUT and PATCH: the path would else be read as that of a SKU with the id “archived”."""
     raise WrongMethod(["GET"])

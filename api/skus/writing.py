@@ -1,25 +1,33 @@
-"""Writes of one SKU, and its way to the archive and back, as REST and pages ask for them."""
+"""Writes of one SKU, and its way to the archive and back, as REST and pages ask for them.
 
-from collections.abc import Sequence
+A body that was read before holds members that no write takes. A write that names its SKU by the id leaves out what is
+stored so already, and refuses the others (`_as_sent`).
+"""
+
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Final
 from uuid import UUID
 
+import orjson
 from starlette.responses import Response
 
-from api.http.answers import json_of
+from api.http.answers import as_json, json_of
 from api.http.errors import VersionConflict
 from api.http.writing import Precondition, Write, fingerprint_for, with_etag, with_reason
 from schemas import texts
 from schemas.issues import Issue
-from schemas.json_values import Json, JsonObject
-from schemas.messages import Message
-from schemas.refusals import NotThere, Refused
-from schemas.skus.inputs import parse_sku
-from schemas.skus.types import SkuDetail, SkuPatch
+from schemas.json_values import Json, JsonMapping, JsonObject
+from schemas.messages import LANGUAGES, Message
+from schemas.refusals import Refused, require
+from schemas.skus.answers import READ_ONLY
+from schemas.skus.inputs import FreeCodeInput, SkuInput, SkuPatchInput, parse_body, parse_sku
+from schemas.skus.types import SkuDetail
 from services.skus import archive as archive_skus
-from services.skus.write import WriteOutcome, write_records
+from services.skus import detail
+from services.skus.write import WriteOutcome, free_code, keep_former_code, write_records
 from warehouse.operate.sessions import Connection
-from warehouse.skus import archive, queries
+from warehouse.skus import archive, queries, store
 
 
 def write_one(
@@ -31,13 +39,24 @@ def write_one(
     create_only: bool = False,
     addressed: UUID | None,
     dry_run: bool,
+    merging: bool = False,
 ) -> WriteOutcome:
     """Write the one SKU of a body in the caller's transaction; with `create_only` only where it does not exist.
 
-    `addressed` is the id of the path; None where the SKU is found by its code. Raise `Refused`, `NotThere` or
-    `VersionConflict` where it is refused.
+    `addressed` is the id of the path; None where the SKU is found by its code. With `merging` the body is a merge patch
+    (RFC 7396) of the addressed SKU, which may give it another code. Raise `Refused`, `NotThere` or `VersionConflict`
+    where it is refused.
     """
-    record = _record(conn, body, addressed)
+    code = None if addressed is None else _code_of(conn, addressed, locking=merging)
+    if addressed is not None and isinstance(body, Mapping):
+        body = _as_sent(conn, write, body, addressed, merging=merging)
+    record = parse_sku(body, SkuPatchInput if merging else SkuInput)
+    renamed: dict[str, str] = {}
+    if addressed is not None and code is not None:
+        new_code, record["sku_code"] = record.get("sku_code", code), code
+        if new_code not in (code, texts.code(code)):  # stored before codes had one form, and addressed by its id
+            _check_rename(conn, write, addressed, code, new_code, allowed=merging, dry_run=dry_run)
+            renamed = {code: new_code}
     [row] = write_records(
         conn,
         write.actor,
@@ -45,6 +64,7 @@ def write_one(
         rulesets=write.service.rulesets,
         dry_run=dry_run,
         if_versions={0: 0} if create_only else {},
+        renamed=renamed,
     ).values()
     if create_only and row.version_before is not None:
         raise VersionConflict(row.version_before, create_only=True)
@@ -56,24 +76,84 @@ def _accepted(row: WriteOutcome, if_match: Precondition | None) -> WriteOutcome:
     if if_match is not None:
         if_match.check(row.version_before)
     if row.outcome == "rejected":
-        raise Refused(row.errors)
+        is_former = any(issue.code == _FORMER for issue in row.errors)
+        raise Refused(row.errors, _FORMER) if is_former else Refused(row.errors)
     return row
 
 
-def _record(conn: Connection, body: Json, addressed: UUID | None) -> SkuPatch:
-    """Return the valid record of a body, of the addressed SKU where there is one. Raise `Refused` and `NotThere`."""
-    code = None
-    if addressed is not None and (code := queries.code_of(conn, addressed) or archive.code_of(conn, addressed)) is None:
-        raise NotThere
-    record = parse_sku(body)
-    if code is not None and texts.code(code) == record["sku_code"]:
-        record["sku_code"] = code  # stored before codes had one form, and addressed by its id
-    if code not in (None, record["sku_code"]):
+_FORMER: Final = "sku_code_former"
+
+
+def _code_of(conn: Connection, sku_id: UUID, *, locking: bool) -> str:
+    """Return the code of a SKU, archived or not; with `locking` nobody renames it meanwhile. Raise `NotThere`."""
+    locked = store.lock_sku(conn, sku_id) if locking else None
+    return require((locked and locked.sku_code) or queries.code_of(conn, sku_id) or archive.code_of(conn, sku_id))
+
+
+def _check_rename(
+    conn: Connection, write: Write, sku_id: UUID, code: str, new_code: str, *, allowed: bool, dry_run: bool
+) -> None:
+    """Prepare that the write gives a SKU another code. Raise `Refused` where it may not have it."""
+    if not allowed:
         sentence = Message(
-            "This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus.", code=code
+            "This SKU has the sku_code “{code}”. Send that code, POST to /skus, or rename the SKU with PATCH.",
+            code=code,
         )
         raise Refused([Issue("sku_code_mismatch", sentence, "sku_code")])
-    return record
+    keep_former_code(conn, write.actor, sku_id, code, new_code, dry_run=dry_run)
+
+
+_KEPT: Final = ("sku_code", "name")
+"""What is sent on as it came: a PUT needs both."""
+
+
+def _as_sent(conn: Connection, write: Write, body: JsonMapping, sku_id: UUID, *, merging: bool) -> JsonMapping:
+    """Return a body without the members that are stored so, where it has read-only ones: it was read before.
+
+    What differs is left to the validation, which refuses read-only members. Each substance of a merge patch is merged
+    with what is declared of it.
+    """
+    was_read, patched = not READ_ONLY.isdisjoint(body), merging and isinstance(body.get("substances"), Mapping)
+    if not (was_read or patched):
+        return body
+    store.lock_sku(conn, sku_id)  # what is compared stays until the write
+    shown = _shown(conn, write, sku_id)
+    if was_read:
+        told = body.get("compliance")
+        if told is not None and told != shown["compliance"] and told in _in_languages(conn, write, sku_id):
+            shown["compliance"] = told
+        body = {n: v for n, v in body.items() if n in _KEPT or n not in shown or v != shown[n]}
+    if isinstance(entries := body.get("substances"), Mapping):
+        stored = shown["substances"]
+        changed = {name: entry for name, entry in entries.items() if name not in stored or entry != stored[name]}
+        merged = {name: _merged(stored.get(name), entry) for name, entry in changed.items()} if merging else changed
+        body = {**body, "substances": merged}
+    return body
+
+
+def _merged(stored: Json, sent: Json) -> Json:
+    """Return a stored object with a merge patch applied (RFC 7396); anything else replaces it."""
+    if not isinstance(sent, Mapping):
+        return sent
+    return {name: value for name, value in {**(stored or {}), **sent}.items() if value is not None}
+
+
+def _shown(conn: Connection, write: Write, sku_id: UUID, lang: str | None = None) -> JsonObject:
+    """Return the JSON of `data` that a GET of a SKU answers, archived or not."""
+    now, lang, rulesets = write.actor.now, lang or write.actor.lang, write.service.rulesets
+    row = queries.find_sku(conn, sku_id, now.date())
+    if row is None:
+        item = require(archive.find_archived(conn, sku_id, now.date()))
+        data = archive_skus.archived_detail(conn, item, rulesets, now, lang)
+    else:
+        data = detail.sku_detail(row, detail.rulesets_of(conn, rulesets, row), today=now.date(), lang=lang)
+    shown: JsonObject = orjson.loads(as_json(data))
+    return shown
+
+
+def _in_languages(conn: Connection, write: Write, sku_id: UUID) -> list[Json]:
+    """Return the compliance of a SKU in each language: its sentences are those of the read."""
+    return [_shown(conn, write, sku_id, lang)["compliance"] for lang in LANGUAGES]
 
 
 def _result(
@@ -130,3 +210,18 @@ def answer_return(
 
     show = partial(write_answer, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(fingerprint_for(body, if_match), return_sku, show, dry_run=dry_run)
+
+
+def answer_free_code(write: Write, body: Json, sku_id: UUID, *, dry_run: bool) -> Response:
+    """Free the former code of the body, which a SKU had; return its codes. Raise `NotThere` and `Refused`."""
+
+    def free(conn: Connection) -> JsonObject:
+        require(queries.names_of(conn, [sku_id]).get(str(sku_id)))
+        sent = parse_body(FreeCodeInput, body)
+        actor = write.actor.with_reason(sent.reason)
+        outcome = free_code(conn, actor, sku_id, sent.sku_code, dry_run=dry_run)
+        former = [code for code in queries.former_codes_of(conn, sku_id) if code != sent.sku_code]
+        data = {"id": sku_id, "sku_code": queries.names_of(conn, [sku_id])[str(sku_id)][0], "former_codes": former}
+        return {"outcome": outcome, "dry_run": dry_run, "data": data}
+
+    return write.answer(fingerprint_for(body, None), free, json_of, dry_run=dry_run)

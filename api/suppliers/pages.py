@@ -27,7 +27,7 @@ from schemas.skus.types import Component
 from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
 from services import suppliers as operations
 from services.suppliers import Asked
-from warehouse import suppliers
+from warehouse import enquiries, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import EnquiryLinks
 
@@ -49,9 +49,18 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
     with service_of(request).writes.company(session.company_id) as conn:
         if name:
             listing = suppliers.requests_page(now, PAGE_SIZE, offset, supplier_name=name, state=state or None)
+            values["stages"] = enquiries.stages(conn, now, supplier_name=name)
             return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
+
+
+@router.get("/suppliers/worth")
+def get_worth(request: Request, session: Viewer) -> Response:
+    """Show whom it is worth asking: the suppliers by the tonnes whose grade or statement hangs on what they know."""
+    with service_of(request).writes.company(session.company_id) as conn:
+        worth = enquiries.worth_asking(conn)
+    return page(request, "supplier_worth.html", session=session, worth=worth)
 
 
 _SHOWN: Final = 200
@@ -138,8 +147,14 @@ def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
     codes = [code for part in _SEPARATORS.split(form.get("sku_codes", "")) if (code := part.strip())]
     body: JsonObject = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
     body |= {name: form[name] for name in _OPTIONAL if form.get(name, "").strip()}
+    if days := form.get("reminder_days", "").strip():
+        body["reminder_days"] = [_whole(day.strip()) for day in days.split(",")]
+    if months := form.get("valid_months", "").strip():
+        body["valid_months"] = _whole(months)
 
     def ask(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
+        if not codes:  # all of the supplier's parts that lack a fact
+            body["sku_codes"] = enquiries.codes_worth_asking(conn, texts.from_form(str(body["supplier_name"])))
         return operations.create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
 
     try:
@@ -166,6 +181,19 @@ def post_remind(request: Request, session: Editor, _: SentForm) -> Response:
     return _show_mail(request, session, remind)
 
 
+@router.post("/enquiries/{id}/again")
+def post_again(request: Request, session: Editor, _: SentForm) -> Response:
+    """Ask once more about the same items; the new enquiry is shown with its link."""
+
+    def ask(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
+        return operations.ask_again(conn, actor, path_id(request), links)
+
+    try:
+        return _show_mail(request, session, ask)
+    except Refused as refused:
+        return _list_page(request, session, faults=_faults(refused, language_of(request)))
+
+
 @router.post("/enquiries/{id}/withdraw")
 def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
     """End the links of an enquiry."""
@@ -173,6 +201,12 @@ def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
     withdraw = partial(operations.withdraw, actor=write.actor, enquiry_id=enquiry_id)
     write.do(withdraw)
     return redirect(link(request, f"/enquiries/{enquiry_id}"))
+
+
+def _whole(typed: str) -> int | str:
+    """Return a whole number that was typed, with any minus; what is none stays, and is refused."""
+    sign, digits = ("-", typed[1:]) if typed[:1] in ("-", "−", "–") else ("", typed)
+    return int(sign + digits) if digits.isascii() and digits.isdecimal() and len(digits) < 6 else typed
 
 
 def _show_mail(
@@ -211,15 +245,35 @@ def _list_page(
         size=ENQUIRIES_PAGE_SIZE,
         mailing=service_of(request).settings.smtp_url is not None,
         languages_of_mails=languages(language_of(request)),
-        given=form or Form([("sku_codes", "\n".join(request.query_params.getlist("sku")))]),
+        given=form or _asked_for(request),
         faults=faults,
     )
+
+
+def _asked_for(request: Request) -> Form:
+    """Return the form of a new enquiry with what its address names."""
+    named = [(name, request.query_params.get(name, "")[:_LONGEST]) for name in ("supplier_name", "supplier_email")]
+    return Form([("sku_codes", "\n".join(request.query_params.getlist("sku"))), *named])
 
 
 def _enquiry_page(
     request: Request, session: Session, enquiry: SupplierEnquiryDetail, mail: EnquiryLink | None = None
 ) -> Response:
     """Return the page of an enquiry, with a mail to copy where one was asked for."""
-    now = service_of(request).clock.now()
+    now, offset = service_of(request).clock.now(), offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        [stage] = enquiries.stages(conn, now, enquiry_id=UUID(str(enquiry["id"])))
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
-    return page(request, "enquiry.html", session=session, found=enquiry, shown=mail, is_mailed=is_mailed)
+    return page(
+        request,
+        "enquiry.html",
+        session=session,
+        found=enquiry,
+        listed=enquiry["items"][offset : offset + PAGE_SIZE],
+        own_path=f"/enquiries/{enquiry['id']}",
+        offset=offset,
+        size=PAGE_SIZE,
+        stage=stage,
+        shown=mail,
+        is_mailed=is_mailed,
+    )

@@ -1,36 +1,52 @@
-"""Lists whom the company has asked for data and what came of it, by supplier and request by request."""
+"""Lists whom the company has asked and what came of it, asks many items at once, and takes a supplier's answer.
+
+An answer is authenticated by the token in its path. An unknown token and a token whose request already has its answer
+get the same answer after the same statement. `api.suppliers.supplier_pages` is what the supplier sees in a browser;
+both call `file_answer`.
+"""
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final, Literal
+from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, WithJsonSchema
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import JsonAnswer, json_of
 from api.http.auth import Presented, Reader, read_page
-from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of
-from api.http.requests import fingerprint
+from api.http.errors import RateLimited
+from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of, refuse_unknown_parameters
+from api.http.requests import client_network, fingerprint, json_body
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write, with_reason
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
-from schemas.json_values import Json
+from schemas.json_values import Json, JsonObject
+from schemas.refusals import NotThere
 from schemas.skus.inputs import ReasonInput, parse_body, validator
+from schemas.skus.types import SupplierResponse
 from schemas.suppliers import (
     SupplierEnquiryInput,
     SupplierEnquiryListResponse,
     SupplierEnquiryResponse,
     SupplierEnquiryResult,
-    SupplierListResponse,
+    SupplierRequestInput,
     SupplierRequestListResponse,
+    SupplierRequestResult,
+    SupplierSubmission,
+    SupplierSubmissionAccepted,
+    parse_submission,
 )
+from schemas.texts import code
 from services import suppliers as operations
 from services.suppliers import Asked
 from warehouse import suppliers
-from warehouse.operate.sessions import Connection
-from warehouse.suppliers import EnquiryLinks
+from warehouse.operate.sessions import Connection, savepoint
+from warehouse.review import Entry
+from warehouse.suppliers import EnquiryLinks, Linked
 
 router = APIRouter(prefix=V1, tags=["Suppliers"])
 
@@ -42,10 +58,10 @@ State = Annotated[
 ]
 
 
-@router.get(
-    "/suppliers", **operation("List suppliers", answers={200: SupplierListResponse}, errors=READ_ERRORS, preview=True)
-)
-async def list_suppliers(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+@router.get("/asked-suppliers", include_in_schema=False)
+async def list_asked_suppliers(
+    request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """Whom the company has asked, by name: how many requests are in which state, and when it was last asked."""
     now = service_of(request).clock.now()
     return json_of(await read_page(request, presented, suppliers.suppliers_page(now, limit, offset)))
@@ -70,6 +86,48 @@ async def list_supplier_requests(
     now = service_of(request).clock.now()
     listing = suppliers.requests_page(now, limit, offset, supplier_name=supplier_name, state=state)
     return json_of(await read_page(request, presented, listing))
+
+
+@router.post(
+    "/supplier-requests",
+    **operation(
+        "Ask a supplier about one SKU",
+        body=body_of(SupplierRequestInput),
+        answers={200: SupplierRequestResult, 201: SupplierRequestResult},
+        errors=CHANGE_ERRORS,
+    ),
+)
+def post_supplier_request(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Makes a link whose `token` is answered once: `POST /api/supplier-data/{token}` takes a program's answer.
+
+    Without `component_ids` all components are asked about. Nobody is mailed; an answer waits for review. `url` is a
+    page with a form for a person.
+    """
+    write, body = received.admitted()
+
+    def ask(conn: Connection) -> JsonObject:
+        sent = parse_body(SupplierRequestInput, body)
+        ids = [UUID(component_id) for component_id in sent.component_ids or ()]
+        with savepoint(conn) as part:
+            part.keep = not dry_run
+            made, token = operations.create_request(
+                conn, write.actor, sku_code=code(sent.sku_code), component_ids=ids, supplier_name=sent.supplier_name
+            )
+        answer = {
+            "outcome": "created",
+            "dry_run": dry_run,
+            "id": None,
+            "component_ids": made.component_ids,
+            "token": None,
+            "url": None,
+        }
+        url = f"{write.service.settings.base_url}/supplier-data/{token}"
+        return answer if dry_run else answer | {"id": made.id, "token": token, "url": url}
+
+    def render(answer: JsonObject) -> JsonAnswer:
+        return json_of(answer, 200 if dry_run else 201)
+
+    return write.answer_with_secret(fingerprint(body), ask, render, ["token", "url"], dry_run=dry_run)
 
 
 enquiries_router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])
@@ -181,3 +239,67 @@ def _answered(write: Write, body: Json, operation: Callable[[Connection], Asked]
         return json_of(result | (done.link or {}), status)
 
     return write.answer_with_secret(fingerprint(body), operation, render, ["url", "mail"], dry_run=dry_run)
+
+
+answers_router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
+
+_ERRORS: Final = (
+    "invalid_body",
+    "not_found",
+    "idempotency_key_reuse",
+    "payload_too_large",
+    "rate_limited",
+    "internal_error",
+)
+Token = Annotated[str, Path(description="The token of the link that the supplier was sent.")]
+
+
+@answers_router.post(
+    "/{token}",
+    **operation(
+        "Answer a request as a supplier",
+        body=body_of(SupplierSubmission),
+        answers={202: SupplierSubmissionAccepted},
+        errors=_ERRORS,
+    ),
+)
+async def post_supplier_data(request: Request, token: Token) -> Response:
+    """An answer for the components that the request asks about; a person at the company accepts or rejects it.
+
+    A newer answer takes the place of one that waits for review. Once the company has accepted an answer the token is
+    unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
+    """
+    link = await admit_supplier(request, token)
+    refuse_unknown_parameters(request)
+    body = await json_body(request)
+    response, write = parse_submission(body), write_of_supplier(request, link)
+
+    def accepted(entry: Entry) -> Response:
+        return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+
+    return await run_in_threadpool(
+        write.answer, fingerprint(body), partial(file_answer, write, link, response), accepted
+    )
+
+
+async def admit_supplier(request: Request, token: str, kind: Literal["supplier", "enquiry"] = "supplier") -> Linked:
+    """Return the request or enquiry of the token, and count the call. Raise `RateLimited`, then `NotThere`."""
+    service = service_of(request)
+    address, now = client_network(request), service.clock.now()
+    admitted = await service.reads.run(partial(suppliers.admit, kind=kind, token=token, address=address, at=now))
+    if admitted.retry_after:
+        raise RateLimited(admitted.retry_after)
+    if admitted.id is None or admitted.company_id is None:
+        raise NotThere
+    request.state.company_id = admitted.company_id
+    return Linked(admitted.id, admitted.company_id)
+
+
+def write_of_supplier(request: Request, link: Linked) -> Write:
+    """Return a write by the supplier whom a request asks."""
+    return Write.by(request, link.company_id, "supplier", str(link.id))
+
+
+def file_answer(write: Write, link: Linked, response: SupplierResponse, conn: Connection) -> Entry:
+    """File an answer for review and return its entry; `response` is parsed. Raise `NotThere` and `Refused`."""
+    return operations.submit(conn, write.actor, link.id, response, rulesets=write.service.rulesets)

@@ -1,14 +1,13 @@
 """Supplier pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
 
-The token of the path is the whole authentication, so that a form needs no token of its own. `api.suppliers.answers`
+The token of the path is the whole authentication, so that a form needs no token of its own. `api.suppliers.routes`
 handles the answer; documents are handled as technical files and wait with the answer. The form is converted to the JSON
 body that a program sends: a field's name in it is its position, `0.weight_g`, `0.substances.pfas.status`, and an empty
 field is not answered.
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
@@ -24,6 +23,7 @@ from uuid_utils import uuid7
 from api.http.errors import REFUSALS, RateLimited, http_refusal
 from api.http.requests import FileForm, judge_file
 from api.http.service import service_of
+from api.http.writing import Write
 from api.pages.forms import (
     NONE,
     TRUTHS,
@@ -39,7 +39,7 @@ from api.pages.forms import (
 )
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect, said, text
-from api.suppliers.answers import admit_supplier, file_answer, write_of_supplier
+from api.suppliers.routes import admit_supplier, file_answer, write_of_supplier
 from compliance.ruleset import RuleSet
 from pipelines.writing import write as writing
 from schemas.fields import COMPONENT, Field
@@ -50,14 +50,13 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, header, meaning, word
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
-from schemas.suppliers import parse_submission
-from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES, MediaType
+from schemas.suppliers import DESIGN, FIRST, SUBSTANCE_PARTS, parse_submission
+from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES
 from services import suppliers as operations
-from services.files import key_of
 from services.review.entries import attach
 from warehouse import review, suppliers
 from warehouse.figures import overview
-from warehouse.files import File
+from warehouse.files import File, key_of
 from warehouse.operate.objects import AGAIN_SECONDS, AWAY
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import Linked
@@ -89,14 +88,22 @@ async def _find_enquiry(request: Request) -> Linked:
     return await _find(request, "enquiry")
 
 
-async def _admit(request: Request) -> Linked:
-    """Return the request of the token, and count the use; raise `PageRefused` also over the limits."""
+async def _admit(request: Request, kind: Literal["supplier", "enquiry"]) -> Linked:
+    """Return what the token leads to, and count the use; raise `PageRefused` also over the limits."""
     try:
-        return await admit_supplier(request, request.path_params["token"])
+        return await admit_supplier(request, request.path_params["token"], kind)
     except RateLimited as limited:
         raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
     except NotThere:
         raise PageRefused(404, "supplier.gone") from None
+
+
+async def _admit_request(request: Request) -> Linked:
+    return await _admit(request, "supplier")
+
+
+async def _admit_enquiry(request: Request) -> Linked:
+    return await _admit(request, "enquiry")
 
 
 async def _read_form(request: Request) -> Form:
@@ -105,8 +112,10 @@ async def _read_form(request: Request) -> Form:
 
 RequestLink = Annotated[Linked, Depends(_find_request)]
 EnquiryOfLink = Annotated[Linked, Depends(_find_enquiry)]
-CountedLink = Annotated[Linked, Depends(_admit)]
-"""What the token of the path leads to, as a handler's parameter; `CountedLink` counts the use."""
+CountedLink = Annotated[Linked, Depends(_admit_request)]
+CountedEnquiry = Annotated[Linked, Depends(_admit_enquiry)]
+SupplierForm = Annotated[Form, Depends(_read_form)]
+"""What the token of the path leads to, as a handler's parameter; the counted ones count the use."""
 
 
 @router.get("/supplier-data/{token}")
@@ -116,7 +125,7 @@ def get_form(request: Request, link: RequestLink) -> Response:
 
 
 @router.post("/supplier-data/{token}")
-def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends(_read_form)]) -> Response:
+def post_form(request: Request, link: CountedLink, form: SupplierForm) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
     write = write_of_supplier(request, link)
     with write.service.writes.company(link.company_id) as conn:
@@ -135,7 +144,7 @@ def post_form(request: Request, link: CountedLink, form: Annotated[Form, Depends
     except NotThere:
         raise PageRefused(404, "supplier.gone") from None
     lang = language_of(request)
-    places = [str(place) for place in range(len(components)) if _parse_answer(form, place, lang)]
+    places = [str(place) for place in range(len(components)) if parse_answer(form, place, lang)]
     faults = [
         (input_of_path(str(issue["field"] or "").removeprefix("response."), places), str(issue["message"]))
         for issue in issues
@@ -156,57 +165,78 @@ def get_thanks(request: Request, _: RequestLink) -> Response:
 @router.post("/supplier-data/{token}/files")
 async def post_document(request: Request, link: CountedLink) -> Response:
     """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
-    file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
-    objects, object_key = service_of(request).objects, key_of(link.company_id, file_id)
-    try:
-        async with asyncio.timeout(_SLOWEST_SECONDS):
-            await objects.put_stream(object_key, form.file())
-        kind = await judge_file(request, link.company_id, "supplier", object_key, form)
-        if not await run_in_threadpool(_attach, request, link, file_id, form, kind=kind):
-            await run_in_threadpool(objects.remove, object_key)
-    except (*REFUSALS, TimeoutError, ConnectionError) as fault:
-        await run_in_threadpool(objects.remove, object_key)
-        faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
+    form = FileForm(request, answering=True)
+    if fault := await take_document(request, link.company_id, form, partial(_attach, request, link)):
+        faults = file_faults(fault, form, language_of(request))
         answer = await run_in_threadpool(_form_page, request, link, form=Form(form.beside), faults=faults)
-        if isinstance(fault, ConnectionError):
-            answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
-        return answer
+        return unavailable(answer, fault)
     if any(value.strip() for _, value in form.beside):
         return await run_in_threadpool(_form_page, request, link, form=Form(form.beside))
     return redirect(f"{_path(request)}#documents")
 
 
-def _file_faults(fault: Exception, form: FileForm, lang: str) -> list[str]:
-    if isinstance(fault, ConnectionError):
-        return [AWAY]
-    if not form.filename and not form.size_bytes:
-        return [text("supplier.no_file", lang)]
-    return [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
+async def take_document(
+    request: Request, company_id: UUID, form: FileForm, attach_file: Callable[[File], bool]
+) -> Exception | None:
+    """Store a document, check its bytes, and attach it; return why it was not.
 
-
-def _attach(request: Request, link: Linked, file_id: UUID, form: FileForm, *, kind: MediaType) -> bool:
-    """Record an arrived document with the request. Raise `Refused`.
-
-    Return False where the same document is already attached, as when a page that attached it is reloaded.
+    `attach_file` says False where the same document is already attached, as when a page that attached it is reloaded.
     """
+    file_id = UUID(str(uuid7()))
+    objects, object_key = service_of(request).objects, key_of(company_id, file_id)
+    try:
+        async with asyncio.timeout(_SLOWEST_SECONDS):
+            await objects.put_stream(object_key, form.file())
+        kind = await judge_file(request, company_id, "supplier", object_key, form)
+        name = name_as(form.filename, kind)
+        file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
+        if not await run_in_threadpool(attach_file, file):
+            await run_in_threadpool(objects.remove, object_key)
+    except (*REFUSALS, TimeoutError, ConnectionError) as fault:
+        await run_in_threadpool(objects.remove, object_key)
+        return fault
+    return None
+
+
+def unavailable(answer: Response, fault: Exception) -> Response:
+    """Return the page that says why a document was not taken; where the store is away, a program may come again."""
+    if isinstance(fault, ConnectionError):
+        answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
+    return answer
+
+
+def file_faults(fault: Exception, form: FileForm, lang: str) -> list[tuple[str, str]]:
+    """Return why a document was not taken, at its input."""
+    if isinstance(fault, ConnectionError):
+        return [("file", AWAY)]
+    if not form.filename and not form.size_bytes:
+        return [("file", text("supplier.no_file", lang))]
+    sentences = [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
+    return [("file", sentence) for sentence in sentences]
+
+
+def admit_bytes(write: Write, conn: Connection, file: File) -> None:
+    """Raise `Refused` where the plan of the company has no room for a document of a supplier."""
+    try:
+        objects, actor = write.service.objects, write.actor
+        writing.admit(conn, objects, actor.company_id, new_bytes=file.size_bytes, now=actor.now)
+    except writing.StorageFull as full:
+        raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
+
+
+def _attach(request: Request, link: Linked, file: File) -> bool:
     write = write_of_supplier(request, link)
 
     def attach_document(conn: Connection) -> bool:
         operations.open_request(conn, link.id)
-        name = name_as(form.filename, kind)
-        same = (form.sha256, name, form.fields["type"])
-        if same in {(file.sha256, file.filename, file.type) for file in review.of_request(conn, link.id)}:
+        same = (file.sha256, file.filename, file.type)
+        if same in {(other.sha256, other.filename, other.type) for other in review.of_request(conn, link.id)}:
             return False
-        file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
-        objects = write.service.objects
-        writing.admit(conn, objects, link.company_id, new_bytes=file.size_bytes, now=write.actor.now)
+        admit_bytes(write, conn, file)
         attach(conn, write.actor, file, request_id=link.id)
         return True
 
-    try:
-        return write.do(attach_document)
-    except writing.StorageFull as full:
-        raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
+    return write.do(attach_document)
 
 
 def _form_page(
@@ -220,17 +250,14 @@ def _form_page(
         lines = operations.requested_lines(conn, supplier_request)
         attached = review.of_request(conn, link.id)
         last_answer = review.answer_to(conn, link.id)
-        offer = None if last_answer else operations.offer_of(conn, supplier_request)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
         [of_sku] = overview.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     if form is None:
         payload: JsonMapping = last_answer.payload if last_answer else {}
-        if offer and request.query_params.get("fill") == "1":
-            payload, offer = offer.response, None
         answers = form_of_answer(payload, [line["id"] for line in lines], lang)
     else:
-        answers, offer = form, None
+        answers = form
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
     parts = _parts(lines, of_sku, rules, lang, answers=answers, faulty={name for name, _ in faults})
     labels = _input_labels(lines, lang)
@@ -239,7 +266,6 @@ def _form_page(
         "supplier_form.html",
         supplier_request=supplier_request,
         parts=parts,
-        offer=offer,
         attached=attached,
         given=answers,
         rejected=last_answer if is_rejected else None,
@@ -286,46 +312,6 @@ def _path(request: Request, more: str = "") -> str:
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
-@router.get("/supplier-enquiries/{token}")
-def get_enquiry(request: Request, link: EnquiryOfLink) -> Response:
-    """Show what is asked; a token that is unknown, withdrawn or expired gets the same refusal."""
-    now, token = service_of(request).clock.now(), request.path_params["token"]
-    with service_of(request).writes.company(link.company_id) as conn:
-        enquiry = suppliers.find_enquiry(conn, link.id, now)
-        if enquiry is None:
-            raise PageRefused(404, "supplier.gone")
-        sender = suppliers.sender_of(conn, link.id)
-    return page(
-        request,
-        "supplier_enquiry.html",
-        enquiry=enquiry,
-        company=sender.company_name,
-        listed=[
-            (item, None if item["state"] in ("accepted", "closed") else operations.item_token(token, item["id"]))
-            for item in enquiry["items"]
-        ],
-        last_day=(enquiry["expires_at"] - timedelta(days=1)).date(),
-        overdue=enquiry["due_on"] is not None and enquiry["due_on"] < now.date(),
-    )
-
-
-_SUBSTANCE_PARTS: Final = ("status", "value", "unit", "evidence")
-_FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
-_DESIGN: Final = (
-    "attachment",
-    "separable",
-    "coverage_percent",
-    "adhesive_type",
-    "ink_type",
-    "coating_type",
-    "density_g_cm3",
-    "thickness_um",
-    "metallised",
-    "direct_print",
-    "additives",
-)
-
-
 class ComponentQuestions(NamedTuple):
     """The tables' questions for one component, by field, and the fields that its grade needs."""
 
@@ -335,7 +321,7 @@ class ComponentQuestions(NamedTuple):
     @classmethod
     def for_line(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
         """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
-        by_name = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
+        by_name = {name: rules.question(name, line["component_type"]) for name in (*FIRST, *DESIGN)}
         questions = {name: str(getattr(question, lang)) for name, question in by_name.items() if question}
         of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
@@ -346,14 +332,14 @@ _NO_QUESTIONS: Final = ComponentQuestions()
 
 def first_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Input]:
     """Return the questions for every component, and those that this one's grade needs."""
-    names = (*_FIRST, *(name for name in _DESIGN if name in of_component.needed))
+    names = (*FIRST, *(name for name in DESIGN if name in of_component.needed))
     return [_question_of(place, COMPONENT[name], lang, of_component) for name in names]
 
 
 def design_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Input]:
     """Return the further questions of the design rules."""
     return [
-        _question_of(place, COMPONENT[name], lang, of_component) for name in _DESIGN if name not in of_component.needed
+        _question_of(place, COMPONENT[name], lang, of_component) for name in DESIGN if name not in of_component.needed
     ]
 
 
@@ -367,7 +353,7 @@ def body_of_form(form: Form, components: Sequence[str], lang: str) -> dict[str, 
     answers = [
         {"component_id": component, **answer}
         for place, component in enumerate(components)
-        if (answer := _parse_answer(form, place, lang))
+        if (answer := parse_answer(form, place, lang))
     ]
     contact_and_comment = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
     return {"consent": form.get("consent") == "yes", "response": {"components": answers, **contact_and_comment}}
@@ -408,7 +394,7 @@ def _question_of(place: int, field: Field, lang: str, of_component: ComponentQue
     if field.kind == "codes":
         choices = ((NONE, text("supplier.none", lang)), *choices)
     label = header("component", field.name, lang)
-    own = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
+    own = text(f"supplier.hint.{field.name}", lang) if field.name in FIRST else meaning("component", field, lang)
     hint = of_component.questions.get(field.name, own)
     unit = text(f"unit.{field.unit}", lang) if field.unit else None
     return Input(f"{place}.{field.name}", label, hint, field.kind, choices, unit)
@@ -424,10 +410,11 @@ def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Input]
     yield Input(f"{at}.evidence", "supplier.evidence", "", "text")
 
 
-def _parse_answer(form: Form, place: int, lang: str) -> JsonObject:
+def parse_answer(form: Form, place: int, lang: str) -> JsonObject:
+    """Return what the inputs of a part were filled in with; what cannot be read stays as it was typed."""
     prefix = f"{place}."
-    answer = line_of(form, prefix, (COMPONENT[name] for name in (*_FIRST, *_DESIGN)), lang)
-    declared = declarations_of(form, prefix, lang, _SUBSTANCE_PARTS)
+    answer = line_of(form, prefix, (COMPONENT[name] for name in (*FIRST, *DESIGN)), lang)
+    declared = declarations_of(form, prefix, lang, SUBSTANCE_PARTS)
     for entry in declared.values():
         if "value" not in entry:
             entry.pop("unit", None)

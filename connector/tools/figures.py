@@ -25,6 +25,7 @@ from connector.tools.kit import (
     Values,
     item_id,
     market_code,
+    members,
     refusal,
 )
 from pipelines.figures import loaded_catalogue
@@ -34,6 +35,7 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
+from services import registers
 from services.filings import files
 from warehouse import filings
 from warehouse.companies import profiles, queries
@@ -68,6 +70,8 @@ _OF_ITEMS: Final = (
     "indicative",
 )
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
+MEMBERS: Final = {"registers": registers.of_market}
+"""What other subjects say in the answer about a market."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""
 _OF_MISSING: Final = ("code", "sentence", "skus", "units", "examples")
@@ -138,7 +142,8 @@ class PortfolioTools(ToolSet):
                 profile = profiles.read(conn)
             readiness = market_figures.readiness(snapshot, market, now, stored, profile)
             if state is None:
-                return _short(now.head(snapshot), _without_empty(readiness))
+                more = members(self._service, MEMBERS, market)
+                return _short(now.head(snapshot), {**_without_empty(readiness), **more})
             items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None

@@ -19,8 +19,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from connector.principal import current_principal
 from connector.service import Service
 from schemas import texts
+from schemas.actors import Actor
 from schemas.json_values import JsonObject, instant_text
 from schemas.normalise import Unfit
 from schemas.pages import Page as ListPage
@@ -155,6 +157,16 @@ UNKNOWN_ITEM: Final = (
     "The company has no such packaging item. list_packaging_items shows those there are; send `sku_code` exactly as "
     "listed, or `id`."
 )
+
+
+def members(
+    service: Service, of: Mapping[str, Callable[[Connection, Actor, T], object]], record: T
+) -> dict[str, object]:
+    """Return what other subjects say in an answer about a record, each under its name; it waits for the database."""
+    who = current_principal()
+    actor = Actor(who.company_id, who.origin, service.clock.now())
+    with service.writes.company(who.company_id) as conn:
+        return {name: say(conn, actor, record) for name, say in of.items()}
 
 
 def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (the argument's published name)

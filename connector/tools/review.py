@@ -38,13 +38,12 @@ from schemas.skus.inputs import Strict, model_of, validator
 from schemas.vocabularies import TYPES
 from schemas.words import market_named
 from services.conformity import documents
-from services.files import key_of
 from services.review import compare, entries
 from services.review.compare import Comparison
 from services.review.entries import attach, described, facts_of
 from services.skus import what_if
 from warehouse import review
-from warehouse.files import File
+from warehouse.files import File, key_of
 from warehouse.operate.sessions import Connection, after_commit
 from warehouse.review import Entry
 from warehouse.skus import queries as skus

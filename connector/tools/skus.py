@@ -53,6 +53,7 @@ from schemas.rules import GradeTrace, GradeUnit
 from schemas.skus.inputs import Strict, issues_of
 from schemas.skus.types import Component, SkuDetail, SkuListItem
 from schemas.vocabularies import VOCABULARIES
+from services import roles
 from services.skus import detail as detail_skus
 from services.skus import listing, what_if
 from services.skus.listing import Place
@@ -226,6 +227,8 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
 """How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"
+MEMBERS: Final = {"roles": roles.of_item}
+"""What other subjects say in the answer about an item."""
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
 
@@ -258,7 +261,7 @@ class Items(Answer):
 class ItemDetail(Answer):
     """One packaging item as it is stored."""
 
-    item: Annotated[JsonObject, Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
+    item: Annotated[JsonObject, Field(description="All fields of REST's SkuDetailResponse.data, and `roles`.")]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
@@ -356,6 +359,7 @@ class ItemTools:
             raise refusal("not_found", UNKNOWN_ITEM)
         row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
+        more = await to_thread.run_sync(kit.members, self._service, MEMBERS, UUID(str(item["id"])))
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
@@ -366,7 +370,7 @@ class ItemTools:
                 next_step=page.way_on(
                     "Call check_missing_data with this sku_code for what is missing, the worst first."
                 ),
-                item={**window},
+                item={**window, **more},
                 page=page,
             )
             if len(answer.model_dump_json()) <= SHORT:

@@ -206,7 +206,7 @@ _check: Final = partial(dg.AssetCheckSpec, partitions_def=company_partitions)
     ],
     partitions_def=company_partitions,
     required_resource_keys={
-        *("postgres", "object_store", "clock", "file_readers", "rule_sets", "importing", "shutdown"),
+        *("postgres", "object_store", "clock", "file_readers", "rule_sets", "portfolios", "importing", "shutdown"),
     },
     can_subset=True,  # without it, a step that makes nothing would fail for want of its checks (Dagster 1.13)
 )
@@ -358,7 +358,7 @@ def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows:
     if taken.claim is None:
         return RunTotals()
     pool, clock = resources.postgres, resources.clock
-    job = process.Job(pool, clock, resources.rule_sets, taken.claim, taken.work, upload, rows)
+    job = process.Job(pool, resources.portfolios, clock, resources.rule_sets, taken.claim, taken.work, upload, rows)
     try:
         return process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=taken.proceed)
     except PlanLimitReached as reached:

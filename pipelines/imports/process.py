@@ -22,11 +22,13 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from json import dumps, loads
-from typing import BinaryIO, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
 from uuid import UUID
 
 import polars as pl
 
+from compliance.rollup.parts import Portfolio
 from pipelines.imports import report
 from pipelines.imports.report import Work, make_records
 from pipelines.reading.grid import LINES_OF_SHEET
@@ -38,11 +40,11 @@ from pipelines.writing.patch import Patch, Prepared, RowIssue, TypedPatch, from_
 from pipelines.writing.refuse import warnings_of
 from pipelines.writing.write import PlanLimitReached, prepare, stage_rows, write_patch
 from schemas.actors import Actor
-from schemas.imports.types import ChangedGrade, ForeseenGrades, GradeChange
 from schemas.issues import Issue
 from schemas.messages import Message, templates
 from schemas.vocabularies import SUBSTANCES
 from warehouse.audit import ledger
+from warehouse.figures import snapshots
 from warehouse.imports import claims, queries
 from warehouse.imports.claims import MAX_ATTEMPTS, Claim
 from warehouse.operate import tracing
@@ -132,40 +134,6 @@ def _end(conn: Connection, claim: Claim, work: Work, now: datetime, *, status: s
     )
 
 
-_Change: TypeAlias = tuple[str | None, str | None]
-"""A grade before and after; null before for a new SKU."""
-MOST_NAMED: Final = 100
-"""Items that are named; all of them are counted."""
-
-
-def foreseen(written: Prepared, unchanged: Mapping[str, int]) -> ForeseenGrades:
-    """Return what a dry run did to grades; `unchanged` counts by grade the rows that were not even written."""
-    counts: Counter[_Change] = Counter({(grade, grade): number for grade, number in unchanged.items()})
-    changed: list[ChangedGrade] = []
-    for code, sku_id, after in written.merged.rows(("sku_code", "id", "recyclability_grade")):
-        before = written.grades_before.get(code)
-        counts[before, after] += 1
-        if before not in (None, after) and len(changed) < MOST_NAMED:
-            changed.append({"sku_id": str(sku_id), "sku_code": code, "before": before, "after": after})
-    return {"grades": _listed(counts), "changed": changed}
-
-
-def together(first: ForeseenGrades | None, then: ForeseenGrades) -> ForeseenGrades:
-    """Return two parts of one import as one; `first` is None before the first."""
-    if first is None:
-        return then
-    counts: Counter[_Change] = Counter()
-    for entry in (*first["grades"], *then["grades"]):
-        counts[entry["before"], entry["after"]] += entry["skus"]
-    return {"grades": _listed(counts), "changed": [*first["changed"], *then["changed"]][:MOST_NAMED]}
-
-
-def _listed(counts: Counter[_Change]) -> list[GradeChange]:
-    """Return the counts as they are published: new SKUs first, then by grade."""
-    ordered = sorted(counts.items(), key=lambda pair: (pair[0][0] or "", pair[0][1] or ""))
-    return [{"before": before, "after": after, "skus": skus} for (before, after), skus in ordered]
-
-
 CHUNK_ROWS: Final = 5_000
 """Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
 prepared, and other writers of its SKUs wait no longer. A crash costs at most two chunks."""
@@ -176,15 +144,20 @@ _AT_A_TIME: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything that a chunk needs besides its rows."""
+    """Everything that a chunk needs besides its rows.
+
+    `data_dir` has the snapshots. `foreseen` gathers what the chunks of a dry run would write, by their first row.
+    """
 
     pool: Pool
+    data_dir: Path
     clock: Clock
     rulesets: Rulesets
     claim: Claim
     work: Work
     upload: Upload
     typed: TypedRows
+    foreseen: dict[int, Portfolio] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +328,7 @@ def _prepare_ahead(conn: Connection, job: Job, patch: Patch, source: pl.DataFram
     if job.work.answers is not None or job.work.makes_records:
         return None
     rules = job.rulesets.active(conn)
-    ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
+    ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=job.work.dry_run, locking=False)
     return ahead if job.work.dry_run else stage_rows(conn, ahead, source)
 
 
@@ -394,8 +367,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         warned = list(warnings_of(outcome))
         report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
-            seen = foreseen(outcome, unchanged)
-            queries.store_preview(conn, work.id, together(queries.stored_preview(conn, work.id), seen))
+            _store_preview(conn, job, chunk, outcome, unchanged)
         counts = outcome.counts
         counts["unchanged"] += unchanged.total()
         counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected
@@ -414,6 +386,22 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(unchanged)
     return CommittedChunk(counts, grades, outcome.seconds)
+
+
+def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, unchanged: Mapping[str, int]) -> None:
+    """Store what a dry run foresees so far, and with its last chunk the figures.
+
+    These stay away where an earlier run was lost with its process: what its chunks would write is known no more.
+    """
+    work = job.work
+    seen = report.add_grades(queries.stored_preview(conn, work.id), report.foreseen_grades(outcome, unchanged))
+    job.foreseen[chunk.start] = report.portfolio_of(outcome.merged)
+    if chunk.last and not work.position:
+        snapshot = snapshots.current(job.data_dir, work.company_id)
+        written = list(job.foreseen.values())
+        figures = report.foreseen_figures(conn, snapshot, written, job.rulesets.active(conn), job.clock.today())
+        seen = {**seen, **figures}
+    queries.store_preview(conn, work.id, seen)
 
 
 _CHANGED: Final = Message(

@@ -212,6 +212,18 @@ def detection_request(source: Source, declared: MediaType | None) -> ReadRequest
     return ReadRequest("kind", parameters, source, read_answer, file_kind="document")
 
 
+class Cells(NamedTuple):
+    """The cells of a sheet, row by row, and which of them are numbers."""
+
+    texts: list[list[str | None]]
+    numbers: list[list[bool]]
+
+
+def cells_request(data: bytes) -> ReadRequest[Cells]:
+    """Request all cells of the first sheet of a small workbook."""
+    return ReadRequest("cells", {}, data, lambda about, _: Cells(about["cells"], about["numbers"]))
+
+
 def rejected_rows_request(
     data: bytes, source: ImportSource, report: Sequence[ImportRowError], *, lang: str, offset: int, limit: int
 ) -> ReadRequest[RejectedRows]:

@@ -11,10 +11,11 @@ from typing import Any, BinaryIO, Final, TypeAlias  # Any: the mapping, which is
 from pipelines.imports import rejections
 from pipelines.imports.rejections import Edit, as_csv, as_workbook, rejected_tables
 from pipelines.readers import requests
-from pipelines.reading.grid import refuse
+from pipelines.reading.grid import MOST_COLUMNS, NUMBER, check_width, refuse
 from pipelines.reading.media import detect_media_type
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import PackedUpload, Upload, read_upload
+from pipelines.reading.workbook.cells import Workbook
 from schemas.imports.types import ImportSource
 from schemas.json_values import JsonObject
 from schemas.messages import Message, templates
@@ -91,7 +92,19 @@ def corrected_file(
     return {"sheets": [table.name for table in tables], "taken_codes": taken}, [data]
 
 
-_ALL_TASKS: Final = (table, rows, table_and_rows, kind, rejected_rows, corrected_file)
+def cells(source: BinaryIO) -> Answer:
+    """Return the texts of all cells of a workbook's first sheet, row by row, and which of them are numbers."""
+    book = Workbook(source.read())
+    if not book.sheets:
+        raise refuse("no_rows", Message("The workbook has no sheet."))
+    grid = book.whole(book.sheets[0], range(MOST_COLUMNS))
+    check_width(len(grid.cells.columns))
+    assert grid.kinds is not None, "the cells of a workbook have kinds"
+    numbers = [[kind == NUMBER for kind in row] for row in grid.kinds.iter_rows()]
+    return {"cells": grid.cells.rows(), "numbers": numbers}, []
+
+
+_ALL_TASKS: Final = (table, rows, table_and_rows, kind, rejected_rows, corrected_file, cells)
 TASKS: Final[Mapping[str, Callable[..., Answer]]] = {task.__name__: task for task in _ALL_TASKS}
 
 

@@ -171,7 +171,7 @@ def _digits_lost(cell: str) -> Unfit:
 
 
 def _truth(cell: str) -> bool:
-    code = _code_of_words(cell, "truth")
+    code = code_of_words(cell, "truth")
     if code is None:
         raise Unfit(
             "invalid_type",
@@ -182,7 +182,7 @@ def _truth(cell: str) -> bool:
 
 def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
-    code = _code_of_words(without_language(cell), vocabulary)
+    code = code_of_words(without_language(cell), vocabulary)
     if code is None and vocabulary == "component_type":
         code = part_type(cell)
     if code is None and vocabulary in MATERIALS and _SEVERAL.search(cell):
@@ -195,7 +195,7 @@ def _code(cell: str, field: Field) -> str:
     return normalise.code(code or cell.strip(), vocabulary)
 
 
-def _code_of_words(cell: str, vocabulary: str) -> str | None:
+def code_of_words(cell: str, vocabulary: str) -> str | None:
     """Return the code of a word, or of a word in several languages: `Oui / Ja`."""
     if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
         return code

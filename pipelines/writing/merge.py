@@ -4,6 +4,7 @@ An omitted field stays, a null clears (interface v1, write semantics). The funct
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -23,12 +24,19 @@ _CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", GR
 _GRADED_BY: Final = ("ruleset_version", "recyclability_grade", "recyclability_score")
 
 
-def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
+def merge(
+    patch: Patch,
+    stored: Table,
+    library: Library,
+    rules: RuleSet,
+    *,
+    renamed: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Table, list[RowIssue]]:
     """Return each row of the patch as it would be stored, with `row` and `outcome` (created, updated, unchanged).
 
     Its value columns are those of `stored`; the stored `id`, `version`, instants and derived columns are added, null
     where there is no stored row. Faults of a component line are found here, because a library component may fill a
-    missing field; the caller rejects such rows, which are in the result too.
+    missing field; the caller rejects such rows, which are in the result too. `renamed` has the new codes of rows.
     """
     places = {code: place for place, code in enumerate(stored["sku_code"])}
     stored_at = [places.get(code) for code in patch.values["sku_code"]]
@@ -42,6 +50,8 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}
     if "weight_grams" in patch.presence:
         merged["weight_grams"] = _stated_weights(merged, before)
+    if renamed:
+        merged["sku_code"] = [renamed.get(code, code) for code in merged["sku_code"]]
     changed = _changed(merged, before) if places else set()
     outcomes = [
         "created" if place is None else "updated" if at in changed else "unchanged"

@@ -19,8 +19,7 @@ from compliance.substances import UnitlessValue, pfas_food_contact_prohibited, u
 from compliance.weights import unlikely_weight, weight_mismatch
 from pipelines.writing import json_fields
 from pipelines.writing.patch import Patch, Prepared, RowIssue
-from schemas.bounds import MAX_COMPONENTS, TOO_MANY_COMPONENTS
-from schemas.issues import Issue
+from schemas.issues import MAX_COMPONENTS, TOO_MANY_COMPONENTS, Issue
 from schemas.messages import Message
 from schemas.skus.types import Sku
 from schemas.vocabularies import SUBSTANCES

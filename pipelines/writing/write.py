@@ -6,11 +6,12 @@ when writers collide.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from pipelines.writing.patch import Patch, Prepared, RowIssue, resolve
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.normalise import quote
 from warehouse.companies import queries as queries_companies
 from warehouse.companies.queries import Skus
 from warehouse.operate.objects import Objects
@@ -84,7 +86,7 @@ def check(conn: Connection, company_id: UUID, before: Skus, *, new: int, written
     """
     if before.limit is None or not new:
         return
-    limit, count, _ = queries_companies.skus_locked(conn, company_id) or before
+    limit, count, *_ = queries_companies.skus_locked(conn, company_id) or before
     if limit is not None and count - written + new > limit:
         raise PlanLimitReached(limit, count - written, new)
 
@@ -92,13 +94,15 @@ def check(conn: Connection, company_id: UUID, before: Skus, *, new: int, written
 def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str], *, keep_archived: bool) -> None:
     """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have.
 
-    With `keep_archived` those of archived SKUs, which its rows will not bring back, are not new.
+    With `keep_archived` those of archived SKUs, which its rows will not bring back, are not new; nor are former codes,
+    whose rows are rejected.
     """
-    limit, count, _ = counted(conn, company_id)
+    limit, count, _, has_former = counted(conn, company_id)
     if limit is None:
         return
     count_before = len(queries.existing_codes(conn, codes)) if keep_archived else queries.count_of(conn, codes)
-    new = len(set(codes)) - count_before
+    former = queries.codes_of_today(conn, codes) if has_former else {}
+    new = len(set(codes)) - count_before - len(former)
     if count + new > limit:
         raise PlanLimitReached(limit, count, new)
 
@@ -146,12 +150,14 @@ def prepare(
     rules: RuleSet,
     whole_rows: bool,
     locking: bool,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> Prepared:
     """Do everything up to storing, in a session that has the company set; write nothing.
 
     With `whole_rows` the merged rows have every column, else those that the patch gives and those in `_ALWAYS_READ`.
     Without `locking` another writer may change the rows meanwhile: `write_patch` checks that. `returning_codes` are
-    those of SKUs that the write brings back from the archive: what they become is judged whole.
+    those of SKUs that the write brings back from the archive: what they become is judged whole. `renamed` as for
+    `merge`.
     """
     watch, requested = _Stopwatch(), patch
     with watch.step("resolve"):
@@ -161,7 +167,7 @@ def prepare(
         columns = VALUE_COLUMNS if whole_rows else (*patch.presence.names, *_ALWAYS_READ)
         stored = portfolio.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
-        merged, faults = merge(patch, stored, library, rules)
+        merged, faults = merge(patch, stored, library, rules, renamed=renamed)
     with watch.step("refuse"):
         faults += refuse.admit(patch, merged)
         faults += refuse.refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
@@ -249,6 +255,23 @@ def _without_archived(conn: Connection, prepared: Prepared, prepare_again: Calla
     return replace(prepared_again, patch=prepared.patch, errors=prepared_again.errors + faults)
 
 
+def _refused_codes(conn: Connection, prepared: Prepared) -> list[RowIssue]:
+    """Return a fault for each row of a new code that a renamed SKU had before: it would make a second SKU of one."""
+    new = {code: row for row, code in prepared.patch.values.rows(("row", "sku_code")) if code not in prepared.versions}
+    today = queries.codes_of_today(conn, list(new))
+    return [RowIssue(new[code], former_code(code, today[code])) for code in sorted(today)]
+
+
+def former_code(code: str, today: str) -> Issue:
+    """Return the fault of a code that a SKU had before it was renamed; `today` is its code now."""
+    sentence = Message(
+        "{former} was renamed to {code}; send that code. Free the former one where it shall name a new SKU.",
+        former=quote(code),
+        code=quote(today),
+    )
+    return Issue("sku_code_former", sentence, "sku_code")
+
+
 def _graded_today(prepared: Prepared) -> Prepared:
     """Return it with the returned rows graded by the rules of the day: a regrade does not find archived ones."""
     rows = prepared.merged.rows(("sku_code", "ruleset_version", "outcome"))
@@ -282,19 +305,25 @@ def write_patch(
     ahead: Prepared | None = None,
     resource: str = "sku",
     keep_archived: bool = False,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> Prepared:
     """Write one patch in the caller's transaction, whose session has the company set; return what was written.
 
     `source` has `row`, `import_sheet` and `import_line` for the rows of a file. `ahead` is the patch prepared without
     locks, and perhaps staged: it is used if no other writer has changed its rows since and `rules` is still the
     rule-set that graded it. `resource` is the name of the written record in the audit. An archived SKU comes back, or
-    with `keep_archived` its row is rejected. Raises `PlanLimitReached` if the new codes would exceed the plan's limit,
-    before anything is written.
+    with `keep_archived` its row is rejected. A row of a code that a renamed SKU had before is rejected; `renamed` has
+    the new codes of stored SKUs, which nobody else has. Raises `PlanLimitReached` if the new codes would exceed the
+    plan's limit, before anything is written.
     """
-    again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=import_id is None, locking=True)
+    whole_rows = dry_run or import_id is None
+    again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=whole_rows, locking=True, renamed=renamed)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):
         skus = counted(conn, actor.company_id)
+        refused = _refused_codes(conn, prepared) if skus.has_former else []
+        if refused:
+            prepared = again(patch.without([fault.row for fault in refused]))
         if skus.has_archived and keep_archived:
             prepared = _without_archived(conn, prepared, again)
         elif skus.has_archived:
@@ -303,6 +332,8 @@ def write_patch(
             returned = len(prepared.returned)
             new = prepared.merged["outcome"].count("created") + returned
             check(conn, actor.company_id, skus, new=new, written=0 if dry_run else returned)
+        if refused:
+            prepared = replace(prepared, patch=patch, errors=prepared.errors + refused)
     if dry_run or prepared.changes_nothing:
         return _as_updated(prepared)
     if prepared.staged is None:

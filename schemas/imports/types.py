@@ -13,7 +13,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # Pydantic publishes no other before Python 3.12
 
-from schemas.answers import Grade, Identifier, Instant, Number, code
+from schemas.answers import Grade, Half, Identifier, Instant, Number, Verdict, code
 from schemas.issues import ISSUE_CODES, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.pages import Pagination
@@ -310,8 +310,61 @@ class ChangedGrade(TypedDict):
     after: Grade | None
 
 
-class ForeseenGrades(TypedDict):
-    """What a dry run would do to grades: every SKU that it accepts is counted once."""
+class TonnesByScope(TypedDict):
+    """Tonnes of a figure: all of them, those in scope, and those that no recorded fact decides."""
+
+    tonnes: Number
+    in_scope_tonnes: Number
+    undecided_tonnes: Number
+
+
+class ForeseenTonnes(TypedDict):
+    """Tonnes of a market, calendar year and category that a dry run would change, of its SKUs alone."""
+
+    market: str
+    year: int
+    category_code: str
+    category_name: str
+    before: TonnesByScope
+    after: TonnesByScope
+
+
+class ForeseenDuty(TypedDict):
+    """A verdict on a duty of the company that a dry run would change; null where there is none."""
+
+    market: str
+    year: int
+    obligation: str
+    material: str
+    operator: str | None
+    scope_key: str
+    threshold_tonnes: Number | None
+    before: Verdict | None
+    after: Verdict | None
+
+
+class ForeseenDay(TypedDict):
+    """A day on which a duty of the company is due, which a dry run would bring (`begins`), or end."""
+
+    market: str
+    year: int
+    half: Half
+    duty: str
+    due_on: Annotated[str, Field(json_schema_extra={"format": "date"})]
+    begins: bool
+
+
+class ForeseenFigures(TypedDict, total=False):
+    """What a dry run would do to tonnes and duties, once it has ended; absent where the figures are not known."""
+
+    figures_as_of: Instant | None
+    tonnes: list[ForeseenTonnes]
+    duties: list[ForeseenDuty]
+    days: list[ForeseenDay]
+
+
+class Foreseen(ForeseenFigures):
+    """What a dry run would do: every SKU that it accepts is counted once."""
 
     grades: list[GradeChange]
     changed: list[ChangedGrade]
@@ -337,7 +390,7 @@ class ImportStatusResponse(TypedDict):
     ]
     warning_counts: Annotated[dict[str, int], Field(description="Number of warnings by code, of all rows.")]
     pagination: Pagination
-    preview: NotRequired[ForeseenGrades]
+    preview: NotRequired[Foreseen]
 
 
 class PolledReport(ImportStatusResponse, total=False):

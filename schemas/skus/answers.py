@@ -112,7 +112,7 @@ SkuComponent = create_model(
 
 def _included(kind: Any) -> Any:
     """Return a part of the detail, which an item has only where `include` names it."""
-    field = PydanticField(description="Only where `include` names it.", json_schema_extra={"x-stability": "preview"})
+    field = PydanticField(description="Only where `include` names it.")
     return Annotated[kind | None, field]
 
 
@@ -131,6 +131,8 @@ SkuDetail = _model(
     volumes=(list[types.VolumeRow], ...),
     compliance=(SkuCompliance, ...),
 )
+READ_ONLY = frozenset(SkuDetail.model_fields) - SKU.keys()
+"""The members of a detail that no write takes; a body that holds one was read before (`api.skus.writing`)."""
 
 
 class SkuListResponse(Answer):
@@ -154,7 +156,6 @@ class SkuListResponse(Answer):
         str | None,
         PydanticField(
             description="Cursor of the next page, null after the last one. Present only where `cursor` was sent.",
-            json_schema_extra={"x-stability": "preview"},
         ),
     ] = None
 
@@ -173,6 +174,22 @@ class SkuWriteResult(Answer):
     version: WrittenVersion
     data: SkuDetail  # type: ignore[valid-type]
     warnings: list[Issue]
+
+
+class SkuCodes(Answer):
+    """The codes of a SKU: that of today, and those that name it no more and are still kept from new SKUs."""
+
+    id: Identifier
+    sku_code: str
+    former_codes: list[str]
+
+
+class FreedCodeResult(Answer):
+    """What freeing a former code did; unchanged where the SKU has no such former code."""
+
+    outcome: Literal["updated", "unchanged"]
+    dry_run: bool
+    data: SkuCodes
 
 
 class SkuWhatIf(Answer):

@@ -37,9 +37,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
-from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU, SKU_FIELDS, Field
-from schemas.issues import ISSUE_CODES, Issue, more
+from schemas.issues import ISSUE_CODES, MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS, Issue, more
 from schemas.messages import Message, message_of
 from schemas.refusals import Refused
 from schemas.skus.types import SkuPatch, VolumeRow
@@ -225,6 +224,16 @@ SkuComponentInput: type[Strict] = model_of(
 SkuInput: type[Strict] = model_of(
     "SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears."
 )
+SkuPatchInput: type[Strict] = model_of(
+    "SkuPatchInput",
+    tuple(replace(field, required=False) for field in SKU_FIELDS),
+    "Changes of a SKU as a merge patch (RFC 7396): an omitted field stays, null clears.",
+)
+SkuRowInput: type[Strict] = model_of(
+    "SkuRowInput",
+    tuple(replace(field, required=field.name == "sku_code") for field in SKU_FIELDS),
+    "A SKU by its code; one that is held needs no name.",
+)
 
 
 class VolumeRowInput(Strict):
@@ -271,12 +280,12 @@ def parse_volumes(body: object) -> list[VolumeRow]:
         raise Refused(issues_of(error, rows=True)) from None
 
 
-def parse_sku(body: object) -> SkuPatch:
+def parse_sku(body: object, model: type[BaseModel] = SkuInput) -> SkuPatch:
     """Return the given fields of one SKU, normalised; `body` is parsed JSON. Raise `Refused` with every fault."""
     if isinstance(body, dict) and isinstance(graph := body.get("components"), list) and len(graph) > MAX_COMPONENTS:
         raise Refused([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
     check_size(body)
-    return cast(SkuPatch, parse_body(SkuInput, body).model_dump(exclude_unset=True))
+    return cast(SkuPatch, parse_body(model, body).model_dump(exclude_unset=True))
 
 
 _CODES: Final = {
@@ -438,8 +447,8 @@ _Version: TypeAlias = Annotated[int, PydanticField(strict=True, ge=0), BeforeVal
 _VERSION: Final = TypeAdapter[int](_Version)
 
 
-class SkuBatchRow(SkuInput):  # type: ignore[valid-type, misc]  # made of the field table
-    """A SKU of a batch: as a caller writes it alone, and its units placed with it."""
+class SkuBatchRow(SkuRowInput):  # type: ignore[valid-type, misc]  # made of the field table
+    """A SKU of a batch, with its units placed. A code that is held needs no `name`; a new one without is `required`."""
 
     volumes: Annotated[
         list[VolumeRowInput],
@@ -486,11 +495,12 @@ class BatchRecord(NamedTuple):
 def parse_batch_row(row: object) -> BatchRecord:
     """Return one row of a batch. Raise `Refused`."""
     if not isinstance(row, dict) or not row.keys() & {"volumes", _IF_VERSION}:
-        return BatchRecord(parse_sku(row), None, None)
+        return BatchRecord(parse_sku(row, SkuRowInput), None, None)
     issues: list[Issue] = []
     volumes, if_version = None, None
     try:
-        record = parse_sku({name: value for name, value in row.items() if name not in ("volumes", _IF_VERSION)})
+        fields = {name: value for name, value in row.items() if name not in ("volumes", _IF_VERSION)}
+        record = parse_sku(fields, SkuRowInput)
     except Refused as invalid:
         issues += invalid.issues
     try:
@@ -520,6 +530,11 @@ def _reason(value: str | None) -> str | None:
     return None if value is None else str(validator(normalise.text, min_length=1, max_length=2000)(value))
 
 
+_SkuCode: TypeAlias = Annotated[
+    str, AfterValidator(validator(normalise.text, min_length=1, max_length=255, is_code=True))
+]
+
+
 class ReasonInput(Strict):
     """The reason for an action."""
 
@@ -528,3 +543,11 @@ class ReasonInput(Strict):
         AfterValidator(_reason),
         PydanticField(json_schema_extra={"maxLength": 2000}, description="The reason, which the audit log keeps."),
     ] = None
+
+
+class FreeCodeInput(ReasonInput):
+    """A former code of a SKU that a new SKU may have."""
+
+    sku_code: Annotated[
+        _SkuCode, PydanticField(min_length=1, description="The code that the SKU had before it was renamed.")
+    ]

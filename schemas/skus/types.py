@@ -259,7 +259,6 @@ class SkuDetail(SkuFields, LegacySubstances):
             Instant | None,
             PydanticField(
                 description="When the SKU was archived; present only then.",
-                json_schema_extra={"x-stability": "preview"},
             ),
         ]
     ]

@@ -1,6 +1,7 @@
 """Declarations of conformity from draft to withdrawal: what REST and pages do to them.
 
     prepare     files a draft for one item, with its content in every language; nothing is issued
+    file_many   files one for each of many items that has none
     prepare_renewal  files a draft that will take the place of an earlier declaration
     issue       makes the draft a declaration, by accepting its entry of the review queue
     withdraw    ends a declaration for a stated reason; its record and PDF stay
@@ -8,9 +9,10 @@
 A draft is an entry of the review queue (`services.review`). Everything happens in the caller's transaction.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from hashlib import sha256
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
@@ -23,6 +25,7 @@ from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL, Message
 from schemas.refusals import NotThere, Refused
+from schemas.skus.types import SkuListItem
 from services.conformity import drafts, issuing
 from services.review import decide, entries
 from services.review.compare import conflict
@@ -106,6 +109,29 @@ def prepare_renewal(
 def file(conn: Connection, actor: Actor, prepared: Prepared, *, filing_key: bytes | None = None) -> Entry:
     """File a draft for review; once for a `filing_key`."""
     return entries.file(conn, actor, KIND, prepared.payload, sku_id=prepared.sku_id, filing_key=filing_key)
+
+
+MOST_DRAFTED: Final = 100
+"""The most items for which drafts are prepared in one go."""
+
+
+def file_many(
+    conn: Connection, actor: Actor, items: Sequence[SkuListItem], form_key: str, *, lang: str, rulesets: Rulesets
+) -> int:
+    """File a draft for each item that has neither a valid declaration nor a waiting draft; return how many.
+
+    For a `form_key` an item has one. Raises `Refused` for more than `MOST_DRAFTED` items, or none.
+    """
+    if not 0 < len(items) <= MOST_DRAFTED:
+        raise conflict(Message("Choose 1 to {most} items for which drafts are prepared.", most=MOST_DRAFTED))
+    filed = 0
+    for item in items:
+        sku_id = UUID(str(item["id"]))
+        if item["doc_status"] != "valid" and not review.doc_drafts(conn, sku_id=sku_id, limit=1)[1]:
+            prepared = prepare(conn, actor, sku_id, reference=None, lang=lang, rulesets=rulesets)
+            file(conn, actor, prepared, filing_key=sha256(f"{form_key}/{sku_id}".encode()).digest())
+            filed += 1
+    return filed
 
 
 def load_draft(conn: Connection, entry_id: UUID) -> Entry:

@@ -15,7 +15,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final, TypeAlias, TypedDict  # Any: JSON, and rows of frames, whose columns the query names
 
 import orjson
@@ -35,6 +35,7 @@ from pipelines.filings import Inputs, portfolios, uk_lines
 from schemas.json_values import JsonMapping, instant_text
 from schemas.refusals import Refused
 from warehouse import filings as filings_warehouse
+from warehouse.figures.snapshots import Snapshot
 from warehouse.filings import Standing
 from warehouse.operate.sessions import Connection
 from warehouse.skus import earlier as earlier_skus
@@ -53,10 +54,12 @@ COLUMNS: Final = (
     "import_line",
     "earlier_versions",
 )
-_FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "parts")
+_COUNTED: Final = ("sku_code", "units", "unit_grams", "grams")
+_FOUND: Final = (*_COUNTED, "parts")
 _PART: Final = ("position", "component_type", "material_family", "polymer_or_grade", "weight_g")
 SCOPED: Final = ("scope", "scope_why")
 """The last columns where a category is explained: in, ask or out, and the facts that are missing or that decide."""
+_NONE: Final = dict.fromkeys((*_COUNTED, *SCOPED), pl.String)
 
 
 def uk_figure(inputs: Inputs, statements: Statements, material: str) -> pl.DataFrame:
@@ -75,6 +78,23 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
 
     `scope` says whether the category covers it (in, out, ask), `scope_why` which fact excludes it or is missing.
     """
+    return with_parts(inputs.snapshot, counted(inputs, market, year, half, category_code))
+
+
+def with_parts(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of `counted` with the `parts` of their SKUs."""
+    codes = rows.lazy().select("sku_code")
+    of_rows = (
+        pl.scan_parquet(files).join(codes, on="sku_code", how="semi").collect()
+        for files in (snapshot.skus, snapshot.components, snapshot.volumes)
+    )
+    parts = _components(Portfolio(*of_rows))
+    return rows.join(parts, on="sku_code", how="left", maintain_order="left").select(*_FOUND, *SCOPED)
+
+
+@lru_cache(maxsize=4)
+def counted(inputs: Inputs, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
+    """Return the rows of `figure` without `parts`; a snapshot never changes, so that they serve for the next page."""
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
     of_year = replace(inputs.jurisdictions[market], year=year)
     frames = []
@@ -89,12 +109,12 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
             .group_by("sku")
             .agg(pl.col("grams").sum().alias("unit_grams"))
         )
-        counted = rolled.counting.filter(of_period).join(per_unit, on="sku", how="inner")
-        with_code = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+        placed = rolled.counting.filter(of_period).join(per_unit, on="sku", how="inner")
+        with_code = placed.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
         weighed = with_code.with_columns(times_units("unit_grams").alias("grams"))
         scoped = weighed.join(_scoped(ready.standings, of_category["scope_key"][0]), on="sku", how="left")
-        frames.append(scoped.join(_components(portfolio), on="sku_code", how="left").select(*_FOUND, *SCOPED))
-    return pl.concat(frames).sort("sku_code") if frames else pl.DataFrame(schema={"sku_code": pl.String})
+        frames.append(scoped.select(*_COUNTED, *SCOPED))
+    return pl.concat(frames or [pl.DataFrame(schema=_NONE)]).sort("sku_code")
 
 
 def with_origins(connection: Connection, rows: pl.DataFrame) -> Iterator[dict[str, object]]:

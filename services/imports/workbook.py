@@ -34,7 +34,7 @@ from pipelines.reading.sheet import MOST_ROWS
 from pipelines.reading.values import EMPTY_LIST, LIST_SEPARATOR
 from pipelines.reading.words import read_material
 from pipelines.writing.json_fields import LEGACY, PARTS, array_values
-from pipelines.writing.workbooks import Sheet, Workbook
+from pipelines.writing.workbooks import Sheet, Workbook, plain_workbook
 from schemas.fields import COMPONENT_FIELDS, NAME, SKU_CODE, SKU_FIELDS, Field
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
@@ -387,16 +387,9 @@ def change_file(conn: Connection, codes: Sequence[str], fields: Mapping[str, Any
     filename = f"change of {len(changed)} item{'s' if len(changed) > 1 else ''}"
     if not lines:
         return ChangeFile(csv_of(rows).encode(), f"{filename}.csv", mapping)
-    target = io.BytesIO()
-    sheets: list[tuple[str, Table, list[Cells]]] = [(_SKUS, "sku", rows), (_COMPONENTS, "component", lines)]
-    with Workbook(target, {"constant_memory": True}) as book:
-        for name, table, records in sheets:
-            places = _places(table, {column for record in records for column in record})
-            sheet = Sheet(book, name, list(places))
-            for record in records:
-                sheet.add(_line(places, record))
+    book = plain_workbook({_SKUS: rows, _COMPONENTS: lines})
     mapping |= {"sheet": _SKUS, "components": {"sheet": _COMPONENTS, **_mapping_of(lines, own_words)}}
-    return ChangeFile(target.getvalue(), f"{filename}.xlsx", mapping)
+    return ChangeFile(book, f"{filename}.xlsx", mapping)
 
 
 def _filled_graphs(

@@ -4,11 +4,14 @@ The new values come from a dry run of the same write that accepting does, so tha
 nothing is stored. Paths are the contract's: `components[0].substances.pfas.status`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
+
+import orjson
 
 from pipelines.writing import write
 from schemas.actors import Actor
@@ -17,7 +20,7 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json, message_of, stored_template
 from schemas.refusals import Refused
 from schemas.rules import AnnexVFlag
-from schemas.skus.types import Component, SkuDetail, SkuPatch, Substances, SupplierAnswer
+from schemas.skus.types import Component, SkuDetail, SkuPatch, SubstanceEntry, Substances, SupplierAnswer
 from services.review.entries import AskedPart, asked_parts
 from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
@@ -48,10 +51,13 @@ def writes_sku(entry: Entry) -> bool:
     return entry.kind in _WRITING_KINDS
 
 
-def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> SkuPatch:
+def build_record(
+    conn: Connection, entry: Entry, *, seen_version: int | None = None, kept: Collection[str] = ()
+) -> SkuPatch:
     """Return what an entry would write that `writes_sku`; its SKU is locked until the transaction ends.
 
-    `seen_version` is the SKU's version that the decision rests on. Raises `Refused` where the SKU has another one by
+    `seen_version` is the SKU's version that the decision rests on; `kept` are the parts of an answer that stay as the
+    record has them. Raises `Refused` where the SKU has another one by
     now, is archived, or no longer has the components that were answered for.
     """
     if entry.sku_id is None:
@@ -66,7 +72,8 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
         if of_lines := entry.payload.get("component_changes"):
             changes = {**changes, "components": change_lines(graph.lines, of_lines)}
         return {**changes, "sku_code": graph.sku_code}
-    return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, entry.payload["components"] or ())}
+    answers = [answer for answer in entry.payload["components"] or () if answer["component_id"] not in kept]
+    return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, answers)}
 
 
 def lock_present(conn: Connection, sku_id: UUID) -> Locked:
@@ -120,10 +127,11 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
     Raises `Refused` where one of them is not in the graph any more.
     """
     changes: list[dict[str, object]] = []
+    stored = {line["id"]: line.get("substances", {}) for line in lines}
     for answer in answers:
         values = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
         if (declared := answer.get("substances")) is not None:
-            values["substances"] = _with_source(declared)
+            values["substances"] = _with_source(declared, stored.get(answer["component_id"] or "", {}))
         changes.append({**values, "id": answer["component_id"]})
     removed = {answer["component_id"] for answer in answers} - {line["id"] for line in lines}
     sentence = Message(
@@ -134,13 +142,22 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
     return change_lines(lines, changes, gone=sentence)
 
 
-def _with_source(substances: Substances) -> Substances:
-    """Return a supplier's declarations; one without a source is the supplier's own attestation."""
+def _with_source(substances: Substances, stored: Substances) -> Substances:
+    """Return a supplier's declarations; one without a source is the supplier's own attestation.
+
+    One that says what an attestation or a test report said already leaves that as it is.
+    """
     return {
         name: {**entry, "source": entry.get("source") or "supplier_attestation"}
         for name, entry in substances.items()
-        if entry is not None
+        if entry is not None and not _is_proven(entry, stored.get(name))
     }
+
+
+def _is_proven(entry: SubstanceEntry, stored: SubstanceEntry | None) -> bool:
+    held: Mapping[str, object] = stored or {}
+    is_proof = held.get("source") in ("supplier_attestation", "test_report")
+    return is_proof and all(value is None or held.get(part) == value for part, value in entry.items())
 
 
 _NOT_COMPARED: Final = frozenset(
@@ -159,6 +176,9 @@ _NOT_COMPARED: Final = frozenset(
 )
 """Derived, or shown by themselves."""
 REFUSED: Final = Message("The record that this would leave is refused.")
+OTHER_PARTS: Final = Message(
+    "A part is not what it was when it was asked about. Compare the two, and say that you have before you accept."
+)
 
 
 class Change(NamedTuple):
@@ -198,7 +218,8 @@ class Comparison:
     change and then of the lines that it takes away (`removed`), in the order of the paths, `materials` what each is
     made of: polymer or grade, else its family; none of a decision from before they were kept. `asked` are the parts
     that the entry is about, as they were asked about and as they are before the change. `refusal` is why the entry
-    cannot be accepted, followed by what the write path found.
+    cannot be accepted, followed by what the write path found. `reasons` are the reviewer's, each with the id of a part
+    whose answer contradicted the record; of those, `kept` stayed as the record had them.
     """
 
     version: int | None
@@ -211,6 +232,8 @@ class Comparison:
     removed: tuple[Component, ...] = ()
     asked: tuple[AskedPart, ...] = ()
     materials: Sequence[str] = ()
+    reasons: tuple[tuple[str, str], ...] = ()
+    kept: Sequence[str] = ()
 
     @property
     def refused(self) -> str | None:
@@ -224,6 +247,8 @@ class Comparison:
             "parts": self.parts,
             "materials": list(self.materials),
             "asked": [part._asdict() for part in self.asked],
+            "reasons": list(self.reasons),
+            "kept": list(self.kept),
             **{name: graded and graded.as_dict() for name, graded in (("before", self.before), ("after", self.after))},
         }
 
@@ -234,7 +259,8 @@ class Comparison:
         changes = [Change(**change) for change in stored["changes"]]
         entry_parts = tuple(AskedPart(**part) for part in stored.get("asked") or ())
         materials = stored.get("materials", ())
-        return cls(None, changes, stored["parts"], before, after, [], asked=entry_parts, materials=materials)
+        comparison = cls(None, changes, stored["parts"], before, after, [], asked=entry_parts, materials=materials)
+        return replace(comparison, reasons=tuple(map(tuple, stored.get("reasons", ()))), kept=stored.get("kept", ()))
 
 
 def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> Comparison:
@@ -356,3 +382,78 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
                 yield from leaves(member, f"{path}[{place}]")
         case _:
             yield path, value
+
+
+class Dispute(NamedTuple):
+    """A part of an answer that contradicts the record: the part as it is, and each field that would become another."""
+
+    line: Component
+    changes: tuple[Change, ...]
+
+    @property
+    def key(self) -> str:
+        """Return the same text for alike parts with the same contradiction, whichever item they are of."""
+        part = {name: value for name, value in self.line.items() if name not in ("id", "position_in_sku")}
+        told = orjson.dumps([part, [change._asdict() for change in self.changes]], option=orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(told).hexdigest()[:16]
+
+
+class Judgement(NamedTuple):
+    """What is to be decided on a supplier's answer: its disputes, and what law, weights or the record say against it.
+
+    Without either it agrees with the record or fills empty fields.
+    """
+
+    entry: Entry
+    disputes: list[Dispute]
+    against: list[Issue]
+
+
+_SOURCES: Final = ("source", "basis", "below")
+"""Parts of a declaration that say who says it and how: another source is no contradiction."""
+
+
+def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets: Rulesets) -> list[Judgement]:
+    """Judge suppliers' answers, in a dry run of one write; of several about one SKU the first alone."""
+    first = {entry.sku_id: entry for entry in reversed(entries)}
+    judgements = {entry.id: Judgement(entry, [], []) for entry in entries if first[entry.sku_id] is entry}
+    records: dict[int, SkuPatch] = {}
+    weighed: set[int] = set()
+    for number, judgement in enumerate(judgements.values()):
+        entry = judgement.entry
+        try:
+            records[number] = build_record(conn, entry)
+        except Refused as refused:
+            judgement.against.extend(refused.issues)
+            continue
+        before = (entry.sku_id and store.of_id(conn, entry.sku_id)) or []
+        after = records[number]["components"] or ()
+        if any(part.differs for part in asked_parts(conn, entry, before)):
+            judgement.against.append(Issue("invalid_format", OTHER_PARTS))
+        judgement.disputes.extend(disputes(before, after))
+        if [line.get("weight_g") for line in before] != [line.get("weight_g") for line in after]:
+            weighed.add(number)
+    outcomes = write_records(conn, actor, records, rulesets=rulesets, dry_run=True)
+    for number, judgement in enumerate(judgements.values()):
+        if (outcome := outcomes.get(number)) is not None:
+            of_weight = [warning for warning in outcome.warnings if warning.field == "weight_grams"]
+            judgement.against.extend(outcome.errors or (of_weight if number in weighed else ()))
+    return list(judgements.values())
+
+
+def disputes(lines: Sequence[Component], after: Sequence[Component]) -> list[Dispute]:
+    """Return the parts with a recorded fact that would become another, in the order of the graph."""
+    by_id = {line["id"]: line for line in after}
+    judged = [
+        Dispute(line, tuple(_contradictions(cast(JsonMapping, line), cast(JsonMapping, by_id[line["id"]]))))
+        for line in lines
+        if line["id"] in by_id
+    ]
+    return [dispute for dispute in judged if dispute.changes]
+
+
+def _contradictions(before: JsonMapping, after: JsonMapping) -> Iterator[Change]:
+    then = dict(leaves(after))
+    for field, now in leaves(before):
+        if field.rpartition(".")[2] not in _SOURCES and now not in (None, "unknown") and then.get(field) != now:
+            yield Change(field, now, then.get(field))

@@ -4,9 +4,11 @@ Everything happens in the caller's transaction, which must not commit where one 
 decide at the same time the second finds the entry decided. Locks are taken in one order: request, entry, SKU.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from pipelines.writing import write
@@ -14,10 +16,10 @@ from schemas.actors import Actor
 from schemas.messages import Message, message_of
 from services.conformity import issuing
 from services.review import compare as compare_review
-from services.review.compare import REFUSED, Comparison, compare, comparison_of, conflict, load_current
+from services.review.compare import OTHER_PARTS, REFUSED, Comparison, compare, comparison_of, conflict, load_current
 from services.review.entries import accept_files, asked_parts, load_entry
 from services.skus.write import write_records
-from warehouse import review, suppliers
+from warehouse import enquiries, review, suppliers
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 from warehouse.review import Decision, Entry
@@ -30,9 +32,31 @@ _ALREADY_DECIDED: Final = {
     "accepted": Message("This entry was accepted already."),
     "rejected": Message("This entry was rejected already."),
 }
-_OTHER_PARTS: Final = Message(
-    "A part is not what it was when it was asked about. Compare the two, and say that you have before you accept."
-)
+
+
+class PartDecision(NamedTuple):
+    """A person's decision on a part whose answer contradicts the record: whether the answer is taken, and why."""
+
+    is_taken: bool
+    reason: str
+
+
+def accept_answer(
+    conn: Connection, actor: Actor, entry_id: UUID, decided: Mapping[str, PartDecision], *, rulesets: Rulesets
+) -> bool:
+    """Accept a supplier's answer that agrees with the record, or whose every dispute is decided by its key.
+
+    Return False, and change nothing, where it is not so as the record stands now. Raises `Refused` where another
+    person has decided.
+    """
+    entry = _lock_open(conn, entry_id)
+    [judgement] = compare_review.judge(conn, actor, [entry], rulesets=rulesets)
+    if judgement.against or any(dispute.key not in decided for dispute in judgement.disputes):
+        return False
+    decisions = {dispute.line["id"]: decided[dispute.key] for dispute in judgement.disputes}
+    reasons = "; ".join(dict.fromkeys(decision.reason for decision in decisions.values()))
+    accept(conn, actor, entry_id, rulesets=rulesets, reason=reasons or None, decisions=decisions)
+    return True
 
 
 def accept(
@@ -45,13 +69,15 @@ def accept(
     seen_version: int | None = None,
     parts_compared: bool = False,
     issued_with: Mapping[str, str] | None = None,
+    decisions: Mapping[str, PartDecision] = MappingProxyType({}),
 ) -> Entry:
     """Accept an open entry, do what it says, and return the entry after the decision.
 
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
     conformity with the fields of the issuing form (`issued_with`), files become technical files. The actor is the
     person; `seen_version` the version of the SKU that the person was shown; `parts_compared` says that the person
-    has compared the parts that were asked about and are others now. Raises `NotThere` and `Refused`: a `conflict`, or
+    has compared the parts that were asked about and are others now; `decisions` are on the parts of an answer that
+    contradict the record, by their id. Raises `NotThere` and `Refused`: a `conflict`, or
     as `issuing.issue`.
     """
     entry = _lock_open(conn, entry_id)
@@ -61,8 +87,16 @@ def accept(
         compare_review.lock_present(conn, entry.sku_id)
     if compare_review.writes_sku(entry):
         comparison = _write_sku(
-            conn, writer, entry, rulesets=rulesets, seen_version=seen_version, parts_compared=parts_compared
+            conn,
+            writer,
+            entry,
+            rulesets=rulesets,
+            seen_version=seen_version,
+            parts_compared=parts_compared,
+            kept=[part for part, decision in decisions.items() if not decision.is_taken],
         )
+        reasons = tuple((part, decision.reason) for part, decision in decisions.items())
+        comparison = replace(comparison, reasons=reasons)
     elif entry.kind == "doc_draft":
         issuing.issue(conn, writer, entry, issued_with or {}, rulesets=rulesets)
     accept_files(conn, writer, entry)
@@ -101,21 +135,28 @@ def _lock_open(conn: Connection, entry_id: UUID) -> Entry:
 
 
 def _write_sku(
-    conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets, seen_version: int | None, parts_compared: bool
+    conn: Connection,
+    actor: Actor,
+    entry: Entry,
+    *,
+    rulesets: Rulesets,
+    seen_version: int | None,
+    parts_compared: bool,
+    kept: Collection[str],
 ) -> Comparison:
     """Write what the entry says, and return what that changed."""
-    record = compare_review.build_record(conn, entry, seen_version=seen_version)
+    record = compare_review.build_record(conn, entry, seen_version=seen_version, kept=kept)
     before = load_current(conn, entry.sku_id, rulesets, actor.today)
     entry_parts = asked_parts(conn, entry, before["components"] if before else ())
     if any(part.differs for part in entry_parts) and not parts_compared:
-        raise conflict(_OTHER_PARTS)
+        raise conflict(OTHER_PARTS)
     try:
         [result] = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=False).values()
     except write.PlanLimitReached as reached:
         raise conflict(message_of(str(reached))) from None
     if result.outcome == "rejected":
         raise conflict(REFUSED, result.errors)
-    return comparison_of(before, result, entry, entry_parts)
+    return replace(comparison_of(before, result, entry, entry_parts), kept=tuple(kept))
 
 
 def _record_decision(
@@ -131,6 +172,8 @@ def _record_decision(
     if entry.request_id is not None:
         moved_to = "closed" if state == "accepted" else "open"
         suppliers.move_request(conn, entry.request_id, moved_to, at=actor.now)
+        if state == "rejected":
+            enquiries.reopen_rows(conn, entry.request_id, note)
     after = {"state": state} | ({"note": note} if note else {})
     ledger.enter(conn, actor, f"{entry.resource}.{state}", entry.id, before={"state": "open"}, after=after)
     return load_entry(conn, entry.id)

@@ -25,8 +25,7 @@ from schemas.json_values import JsonMapping
 from schemas.messages import Message
 from schemas.refusals import Refused, require
 from schemas.skus.types import Component, PartFacts
-from services import files as files_services
-from warehouse import review, suppliers
+from warehouse import files, review, suppliers
 from warehouse.audit import ledger
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
@@ -92,11 +91,34 @@ def attach(
     review.add_file(conn, file, belongs_to | {"created_at": actor.now})
 
 
+MOST_SHARED: Final = 100
+"""Files that a supplier may attach to the rows of one enquiry."""
+
+
+def attach_to_rows(conn: Connection, actor: Actor, file: File, *, enquiry_id: UUID, row_numbers: Sequence[int]) -> bool:
+    """Store the record of a file that is about all parts of these rows; False where it is attached to them already.
+
+    The caller has the enquiry locked. Raises `Refused`.
+    """
+    attached = review.of_enquiry(conn, enquiry_id)
+    same = (file.sha256, file.filename, file.type, list(row_numbers))
+    if same in [(other.sha256, other.filename, other.type, rows) for other, rows in attached]:
+        return False
+    if len(attached) >= MOST_SHARED:
+        sentence = Message(
+            "An enquiry takes at most {most} documents; answer with those that are there.", most=MOST_SHARED
+        )
+        raise Refused([Issue("too_long", sentence, "file")])
+    belongs_to = {"company_id": actor.company_id, "request_id": None, "entry_id": None, "created_at": actor.now}
+    review.add_file(conn, file, belongs_to | {"enquiry_id": enquiry_id, "row_numbers": list(row_numbers)})
+    return True
+
+
 def accept_files(conn: Connection, actor: Actor, entry: Entry) -> None:
     """Record the entry's files as technical files of its SKU, each with its entry in the ledger."""
-    for file in review.of_entry(conn, entry.id):
+    for file, component_ids in review.evidence_of(conn, entry.id):
         assert entry.sku_id is not None, "what comes with files is about a SKU"
-        files_services.record(conn, actor, entry.sku_id, file)
+        files.record(conn, actor, entry.sku_id, file, component_ids=component_ids)
 
 
 FACTS: Final = ("component_type", "material_family", "polymer_or_grade", "position_in_sku", "weight_g")

@@ -17,16 +17,17 @@ import orjson
 from compliance.annex_v import every_open_fact
 from pipelines.writing import json_fields, refuse
 from pipelines.writing.patch import Patch, Prepared, from_records
-from pipelines.writing.write import write_patch
+from pipelines.writing.write import former_code, write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import instant_text
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.refusals import NotThere, Refused
+from schemas.refusals import NotThere, Refused, require
 from schemas.skus.types import SkuDetail, SkuPatch, VolumeRow
 from schemas.vocabularies import Outcome
 from services.skus import detail
+from warehouse.audit import ledger
 from warehouse.catalogue import served_markets
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
@@ -84,13 +85,14 @@ def write_records(
     volumes: Mapping[int, str] = MappingProxyType({}),
     if_versions: Mapping[int, int] = MappingProxyType({}),
     keep_archived: bool = False,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[int, WriteOutcome]:
     """Write records of `schemas.skus.inputs.parse_sku` in the caller's transaction; return an outcome for each.
 
     Records and outcomes are keyed by the number of their row in the caller's body. A record with the code of an earlier
     one is rejected. `resource` is the name of the written record in the audit, `volumes` the units that some records
     bring with them (`patch_of`), `if_versions` the versions that some are made for: 0 for one that must not exist yet.
-    `keep_archived` is as for `write_patch`. Raises `PlanLimitReached`.
+    `keep_archived` and `renamed` are as for `write_patch`. Raises `PlanLimitReached`.
     """
     rules = rulesets.active(conn)
     outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
@@ -106,7 +108,14 @@ def write_records(
     )
     patch = patch.with_volumes(volumes)
     written = write_patch(
-        conn, actor, patch, rules=rules, dry_run=dry_run, resource=resource, keep_archived=keep_archived
+        conn,
+        actor,
+        patch,
+        rules=rules,
+        dry_run=dry_run,
+        resource=resource,
+        keep_archived=keep_archived,
+        renamed=renamed,
     )
     for fault in (*faults, *written.errors):
         outcomes[fault.row].errors.append(fault.issue)
@@ -177,6 +186,44 @@ def _fill(
             row["created_at"], row["updated_at"] = row.get("created_at") or now, now
         graded = detail.rulesets_of(conn, rulesets, row)
         outcome.detail = partial(detail.sku_detail, row, graded, today=now.date(), sku=sku)
+
+
+def keep_former_code(
+    conn: Connection, actor: Actor, sku_id: UUID, code: str, new_code: str, *, dry_run: bool = False
+) -> None:
+    """Keep the code of a SKU, which is locked, as a former one, before a write gives it another in this transaction.
+
+    Raise `Refused` where another SKU has the new code or had it before, and where the SKU is archived.
+    """
+    if queries.code_of(conn, sku_id) is None:
+        sentence = Message("The SKU is archived; bring it back first, then give it another sku_code.")
+        raise Refused([Issue("sku_archived", sentence, "sku_code")])
+    if queries.existing_codes(conn, [new_code]):
+        sentence = Message("Another SKU has the sku_code {code}.", code=quote(new_code))
+        raise Refused([Issue("sku_code_taken", sentence, "sku_code")], "sku_code_taken")
+    is_its_own = new_code in queries.former_codes_of(conn, sku_id)
+    if not is_its_own and (today := queries.codes_of_today(conn, [new_code])):
+        raise Refused([former_code(new_code, today[new_code])], "sku_code_former")
+    if not dry_run:
+        queries.free_code(conn, sku_id, new_code)
+        queries.keep_code(conn, actor.company_id, sku_id, code, actor.now)
+
+
+def free_code(conn: Connection, actor: Actor, sku_id: UUID, code: str, *, dry_run: bool = False) -> Outcome:
+    """Free a former code of a SKU, archived or not: a new SKU may have it. Unchanged where it is none of its own.
+
+    Raise `NotThere`.
+    """
+    require(queries.names_of(conn, [sku_id]).get(str(sku_id)))
+    before = queries.former_codes_of(conn, sku_id)
+    if code not in before:
+        return "unchanged"
+    if not dry_run:
+        queries.free_code(conn, sku_id, code)
+        after = [former for former in before if former != code]
+        entry = {"before": {"former_codes": before}, "after": {"former_codes": after}}
+        ledger.enter(conn, actor, "sku.code_freed", sku_id, **entry)
+    return "updated"
 
 
 class VolumesWritten(NamedTuple):

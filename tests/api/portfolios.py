@@ -76,7 +76,7 @@ def run(caller: Any, import_id: str) -> None:
             return typed_rows(Upload.from_bytes(file.read()))
 
     typed = rows_due(service.writes, service.objects, loaded, typed_rows(upload), typed_rows_of)
-    job = Job(service.writes, service.clock, service.rulesets, taken, loaded, upload, typed)
+    job = Job(service.writes, service.settings.data_dir, service.clock, service.rulesets, taken, loaded, upload, typed)
     write_rows(job, proceed=lambda: None)
 
 

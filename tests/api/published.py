@@ -56,7 +56,7 @@ class Published:
             yield f"{method} {template} answers {status}, which is not published."
             return
         for name, header in answer["headers"].items():
-            published = self.document["components"]["headers"].get(name, header)
+            published = self.document["components"]["headers"][name] if "$ref" in header else header
             if published.get("required") and name not in headers:
                 yield f"{method} {template} {status} lacks {name}."
         codes = answer.get("x-error-codes")

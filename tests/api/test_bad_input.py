@@ -103,9 +103,12 @@ def test_more_than_a_thousand_skus_are_refused_whole(caller):
     assert caller.get("/skus").json()["pagination"]["total"] == 0
 
 
-def test_of_a_key_that_stands_twice_the_last_counts(caller):
+def test_a_name_that_stands_twice_in_one_object_is_refused(caller):
     answer = caller.request("POST", "/skus", content=b'{"sku_code": "A", "name": "first", "name": "last"}')
-    assert (answer.status_code, answer.json()["data"]["name"]) == (201, "last")
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body")
+    assert [issue["code"] for issue in answer.json()["details"]] == ["invalid_format"]
+    assert "The name “name” stands twice" in answer.json()["details"][0]["message"]
+    assert caller.get("/skus").json()["data"] == []
 
 
 def test_faults_beyond_a_hundred_are_counted_in_a_body_and_in_each_row_of_a_batch(caller):

@@ -53,28 +53,6 @@ def test_many_items_are_asked_about_and_the_link_is_shown_once(caller, browser):
     assert "Withdrawn" in browser.get(path).text
 
 
-def test_what_was_answered_for_a_part_is_offered_for_the_same_part_elsewhere(caller, browser):
-    caller.post("/skus", {"sku_code": "SAME-1", "name": "Jar 1", "components": PARTS})
-    lid = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2}
-    caller.post("/skus", {"sku_code": "SAME-2", "name": "Jar 2", "components": [lid, PARTS[0]]})
-    link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", ask(browser, sku_codes="SAME-1 ; SAME-2").text)[
-        1
-    ]
-    supplier = Browser(caller.http, caller.address)
-    first, second = re.findall(r'href="(/supplier-data/[\w-]+)', supplier.get(link).text)
-    assert "Fill in that answer" not in supplier.get(second).text, "nothing was answered yet"
-    sent = supplier.post(first, hidden(supplier.get(first).text) | {"0.weight_g": "21.5", "consent": "yes"})
-    assert sent.status_code == 303
-    offered = supplier.get(second).text
-    assert "Jar 1" in offered
-    assert 'value="21.5"' not in offered
-    filled = supplier.get(f"{second}?fill=1").text
-    assert re.search(r'id="1.weight_g"[^>]*value="21.5"', filled), "the body is the second part here"
-    assert not re.search(r'id="0.weight_g"[^>]*value="21.5"', filled), "the cap is another part"
-    again = supplier.get(f"{first}?fill=1").text
-    assert "Fill in that answer" not in again, "it has an answer of its own"
-
-
 def test_what_cannot_be_asked_stands_at_its_input(caller, browser):
     caller.post("/skus", {"sku_code": "BARE", "name": "Without parts"})
     answer = ask(browser, "de", sku_codes="BARE, NONE", supplier_name="")

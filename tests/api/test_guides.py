@@ -15,7 +15,7 @@ def test_every_page_is_whole_and_every_link_leads_to_a_place(http):
         if path not in read:
             answer = http.get(path)
             assert answer.status_code == 200, path
-            read[path] = "" if path.endswith((".png", ".css", ".json")) else answer.text
+            read[path] = "" if path.endswith((".png", ".webp", ".css", ".json")) else answer.text
         return read[path]
 
     for address in (ADDRESS, f"{ADDRESS}?q=retry", *(f"{ADDRESS}/{name}" for name in NAMES)):

@@ -24,6 +24,10 @@ from tests.services.making import PDF
 BY_TOKEN = {
     "POST /api/supplier-data/{token}",
     "GET /supplier-enquiries/{token}",
+    "POST /supplier-enquiries/{token}",
+    "GET /supplier-enquiries/{token}/workbook",
+    "POST /supplier-enquiries/{token}/workbook",
+    "POST /supplier-enquiries/{token}/files",
     "GET /supplier-data/{token}",
     "POST /supplier-data/{token}",
     "GET /supplier-data/{token}/thanks",
@@ -39,6 +43,7 @@ OF_NO_RECORD = {
     "POST /items/new",
     "GET /items/change",
     "POST /items/change",
+    "POST /items/change/drafts",
     "GET /account",
     "GET /account/second-factor",
     "POST /account/second-factor",
@@ -46,9 +51,12 @@ OF_NO_RECORD = {
     "POST /account/leave",
     "POST /account/mails",
     "POST /company",
+    "POST /roles",
+    "POST /registers",
     "POST /people",
     "POST /webhooks",
     "POST /enquiries",
+    "POST /review/answers",
     "POST /keys/test",
 }
 """Routes of a signed-in person that name no record."""

@@ -7,6 +7,7 @@ import pytest
 from tests.api.portfolios import run, sent
 
 PART = {"code": "CAP-1", "name": "Cap", "component_type": "cap", "material_family": "plastic", "weight_g": 1.5}
+PART_LINE = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 24}
 VALID = {
     "brands": {"name": "Aqua", "owner_name": "Aqua Holding"},
     "sites": {"name": "Lyon", "roles": ["packing"], "country": "fr", "city": "Lyon"},
@@ -59,14 +60,63 @@ def test_what_is_wrong_is_named_and_nothing_is_added(caller, path, change, field
     assert caller.get(f"/{path}").json()["data"] == []
 
 
-@pytest.mark.promise("LIB-01")
-def test_what_is_there_keeps_its_values(caller):
-    made = caller.post("/components", PART).json()["data"]
-    [issue] = caller.post("/components", PART | {"weight_g": 2}).json()["details"]
-    assert (issue["field"], issue["code"]) == ("code", "invalid_format")
-    assert caller.get("/components").json()["data"] == [made]
-    sku = caller.made(sku_code="L-1", components=[{"component_type": "cap", "component_id": made["id"]}])
-    assert sku["components"][0]["weight_g"] == 1.5
+def test_a_write_of_what_is_there_changes_what_it_gives_and_no_sku(caller):
+    made = caller.post("/components", PART | {"colour": "dark"}).json()["data"]
+    line = {"component_type": "cap", "component_id": made["id"]}
+    skus = [caller.made(components=[line]), caller.made(components=[line | {"weight_g": 2}]), caller.made()]
+    changed = caller.post("/components", PART | {"weight_g": 2}).json()
+    assert (changed["outcome"], changed["data"]["weight_g"], changed["data"]["colour"]) == ("updated", 2, "dark")
+    assert changed["skus_differing"] == 1
+    path = f"/components/{made['id']}"
+    dry = caller.request("PATCH", path, json={"colour": "light"}, params={"dry_run": "true"}).json()
+    assert (dry["skus_differing"], caller.get(path).json()["data"]) == (2, changed["data"])
+    cleared = caller.request("PATCH", path, json={"colour": None, "weight_g": None}).json()
+    assert (cleared["skus_differing"], cleared["data"]["name"]) == (0, PART["name"])
+    assert [caller.get(f"/skus/{sku['id']}").json()["data"] for sku in skus] == skus
+    caller.post("/components", PART | {"code": "CAP-2"})
+    taken = caller.request("PATCH", path, json={"code": "CAP-2"})
+    assert (taken.status_code, taken.json()["error"]) == (409, "code_taken")
+    nobody = caller.request("PATCH", path, json={"supplier_id": str(uuid4())})
+    assert nobody.json()["details"][0]["code"] == "unknown_reference"
+
+
+@pytest.mark.parametrize(("path", "body"), [*VALID.items(), ("suppliers", {"name": "S", "country": "FR"})])
+def test_each_kind_is_read_and_changed_by_its_id(caller, join, path, body):
+    made = caller.post(f"/{path}", body)
+    address = f"/{path}/{made.json()['data']['id']}"
+    assert made.headers["Location"] == f"/api/v1{address}"
+    assert caller.get(address).json()["data"] == made.json()["data"]
+    assert [item["id"] for item in caller.get(f"/{path}").json()["data"]] == [made.json()["data"]["id"]]
+    changed = caller.request("PATCH", address, json={"name": "Other"}).json()
+    assert (changed["outcome"], changed["data"]["name"]) == ("updated", "Other")
+    kept = made.json()["data"].keys() - {"name", "updated_at"}
+    assert all(changed["data"][name] == made.json()["data"][name] for name in kept)
+    assert caller.request("PATCH", address, json={"name": None}).json()["details"][0]["code"] == "not_null"
+    for stranger in (join(), join(plan="starter")):
+        assert stranger.get(address).status_code == 404
+        assert stranger.request("PATCH", address, json={}).status_code == 404
+    types = [change["type"] for change in caller.get("/changes").json()["data"]]
+    assert sum(kind.endswith(".updated") for kind in types) == 1
+
+
+def test_a_program_alone_asks_and_answers_for_a_supplier(caller):
+    sku = caller.made(components=[PART_LINE, PART_LINE | {"component_type": "cap"}])
+    body = {"sku_code": sku["sku_code"], "component_ids": [sku["components"][1]["id"]], "supplier_name": "Glas"}
+    dry = caller.post("/supplier-requests", body, params={"dry_run": "true"}).json()
+    assert (dry["id"], dry["token"], caller.get("/supplier-requests").json()["data"]) == (None, None, [])
+    made = caller.post("/supplier-requests", body, headers={"Idempotency-Key": "q"})
+    assert made.status_code == 201
+    again = caller.post("/supplier-requests", body, headers={"Idempotency-Key": "q"}).json()
+    assert again == made.json() | {"token": None, "url": None}
+    asked = made.json()
+    assert (asked["component_ids"], asked["url"].rpartition("/")[2]) == (body["component_ids"], asked["token"])
+    answer = {"consent": True, "response": {"components": [{"component_id": asked["component_ids"][0], "weight_g": 3}]}}
+    sent = caller.http.post(f"/api/supplier-data/{asked['token']}", json=answer)
+    assert (sent.status_code, sent.json()["status"]) == (202, "awaiting_review")
+    [request] = caller.get("/supplier-requests").json()["data"]
+    assert (request["id"], request["state"]) == (asked["id"], "answered")
+    unknown = caller.post("/supplier-requests", {"sku_code": "nothing"})
+    assert unknown.status_code == 400
 
 
 @pytest.mark.promise("LST-27")

@@ -6,10 +6,12 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.filings import deadlines
 from schemas.imports.types import ImportAccepted
 from tests.api.people import Browser, added, hidden
-from tests.api.portfolios import BODY, run
+from tests.api.portfolios import BODY, counted, run, service_behind, weighed
 from tests.api.published import published
+from warehouse.figures import stored
 
 CAP = {"component_type": "cap", "material_family": "plastic", "weight_g": 2.5, "substances": {
     "pfas": {"status": "absent", "evidence": "a;b"}}}  # fmt: skip
@@ -124,6 +126,123 @@ def test_a_program_does_the_same(caller):
     undone = caller.post(f"/imports/{one.json()['id']}/undo", {}).json()
     assert undone["counts"]["restored"] == 2
     assert detail(caller, first["id"])["packaging_level"] is None
+
+
+def figures_of(caller, pool):
+    """Tonnes, verdicts and due days as the company's pages have them."""
+    counted(caller)
+    weighed(caller)
+    tonnes = {
+        (row["market"], row["year"], row["category_code"]): row["in_scope_tonnes"]
+        for row in caller.get("/figures/tonnes?limit=200").json()["data"]
+        if row["half"] == 0
+    }
+    verdicts = {
+        (row["market"], row["year"], row["obligation"], row["material"], row["threshold_tonnes"]): row["verdict"]
+        for row in caller.get("/figures/obligations?limit=200").json()["data"]
+    }
+    service = service_behind(caller)
+    found = stored.current(service.settings.data_dir, caller.company)
+    with pool.company(caller.company) as conn:
+        days = {(row.market, str(row.on)) for row in deadlines(conn, found, service.clock.today())}
+    return tonnes, verdicts, days
+
+
+def changes_of(before, after):
+    return {key: (before.get(key), after.get(key)) for key in before | after if before.get(key) != after.get(key)}
+
+
+def test_tonnes_and_duties_that_follow_are_shown_before_as_they_come_afterwards(caller, browser, pool):
+    """On the page and by REST, of the chosen items, beside those of the company that are not chosen."""
+    body = BODY | {"weight_g": 200}
+    for code, units in (("T-1", 1_000_000), ("T-2", 30_000), ("T-3", 100_000)):
+        made = caller.made(sku_code=code, name="Jar", packaging_level="sales", use_contexts=["food"], components=[body])
+        volumes = [{"market": market, "year": 2025, "half": 0, "units_placed": units} for market in ("DE", "FR")]
+        assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
+    before = figures_of(caller, pool)
+    chosen = [row["id"] for row in caller.get("/skus").json()["data"] if row["sku_code"] != "T-3"]
+    fields = {"packaging_level": "transport", "use_contexts": ["industrial"]}
+    dry = change(caller, {"fields": fields, "ids": chosen, "dry_run": True}).json()["id"]
+    run(caller, dry)
+    preview = caller.get(f"/imports/{dry}").json()["preview"]
+    page = unescape(browser.get(f"/imports/{dry}").text)
+    run(caller, change(caller, {"fields": fields, "ids": chosen}).json()["id"])
+    after = figures_of(caller, pool)
+    differences = [changes_of(*sides) for sides in list(zip(before, after, strict=True))[:2]]
+    assert differences[0]
+    assert differences[1], "20 tonnes are left of 226"
+    others = 20  # tonnes of the item that was not chosen, which its figure has before and after
+    told = {
+        (row["market"], row["year"], row["category_code"]): tuple(
+            row[side]["in_scope_tonnes"] + others for side in ("before", "after")
+        )
+        for row in preview["tonnes"]
+    }
+    assert told == differences[0]
+    assert {
+        (row["market"], row["year"], row["obligation"], row["material"], row["threshold_tonnes"]): (
+            row["before"],
+            row["after"],
+        )
+        for row in preview["duties"]
+    } == differences[1]
+    days = {(row["market"], row["due_on"]) for row in preview["days"] if not row["begins"]}
+    assert days == before[2] - after[2]
+    assert {(row["market"], row["due_on"]) for row in preview["days"] if row["begins"]} == after[2] - before[2]
+    for words in ("What would become of the tonnes", "206", "What would become of your duties", "Germany, 2025"):
+        assert words in page
+    listed = preview["days"] + preview["duties"]
+    assert page.count("<li>", page.index('id="duties"')) >= len(listed)
+
+
+def test_a_change_that_follows_nothing_in_tonnes_says_so(caller, browser, pool):
+    made = caller.made(sku_code="U-1", name="Jar", packaging_level="sales", components=[BODY])
+    volumes = [{"market": "DE", "year": 2025, "half": 0, "units_placed": 1_000}]
+    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
+    dry = change(caller, {"fields": {"pfas": "absent"}, "all": True, "dry_run": True}).json()["id"]
+    run(caller, dry)
+    assert "tonnes" not in caller.get(f"/imports/{dry}").json()["preview"], "no snapshot yet"
+    assert "are not known yet" in unescape(browser.get(f"/imports/{dry}").text)
+    counted(caller)
+    dry = change(caller, {"fields": {"pfas": "absent"}, "all": True, "dry_run": True}).json()["id"]
+    run(caller, dry)
+    preview = caller.get(f"/imports/{dry}").json()["preview"]
+    assert [preview[name] for name in ("tonnes", "duties", "days")] == [[], [], []]
+    assert preview["figures_as_of"]
+    page = unescape(browser.get(f"/imports/{dry}?lang=de").text)
+    assert "Die Tonnen dieser Artikel blieben gleich." in page
+    assert "Keine Pflicht würde beginnen oder enden." in page
+
+
+def test_declarations_of_chosen_items_are_drafted_in_one_go(caller, browser):
+    skus = [caller.made(sku_code=f"D-{at}", name="Box", material="paper") for at in range(4)]
+    other = caller.made(sku_code="D-9", name="Jar", material="glass")
+    has_one = caller.post(f"/skus/{skus[0]['id']}/doc-drafts", {}).json()["data"]
+    address = "/items/change?" + "&".join(f"id={sku['id']}" for sku in skus[:3])
+    page = unescape(browser.get(address).text)
+    [action] = [link for link in re.findall(r'action="([^"]+)"', page) if link.startswith("/items/change/drafts")]
+    form = hidden(page) | {"draft_lang": "de"}
+    for drafted in ("Drafts prepared: 2. Left out, as they have a draft", "Drafts prepared: 0. Left out"):
+        answer = browser.post(action, form)  # sent again, it finds the drafts
+        assert answer.status_code == 303, answer.text
+        assert drafted in unescape(browser.get(answer.headers["Location"]).text)
+    drafts = caller.get("/doc-drafts").json()["data"]
+    assert {draft["sku_code"] for draft in drafts} == {"D-0", "D-1", "D-2"}
+    assert {draft["lang"] for draft in drafts if draft["id"] != has_one["id"]} == {"de"}
+    answer = browser.post("/items/change/drafts?material=glass", form)
+    assert answer.status_code == 303
+    assert caller.get("/doc-drafts").json()["data"][0]["sku_id"] == other["id"]
+
+
+def test_drafts_are_of_some_chosen_items_and_not_too_many(caller, browser, monkeypatch):
+    skus = [caller.made(sku_code=f"M-{at}", name="Box") for at in range(3)]
+    monkeypatch.setattr("services.conformity.documents.MOST_DRAFTED", 2)
+    form = hidden(browser.get(f"/items/change?id={skus[0]['id']}").text)
+    assert "/items/change/drafts" not in browser.get("/items/change?all=1").text
+    for address in ("/items/change/drafts", "/items/change/drafts?all=1", "/items/change/drafts?id=nothing"):
+        refused = browser.post(address, form)
+        assert refused.status_code == 400
+    assert caller.get("/doc-drafts").json()["data"] == []
 
 
 def test_the_companys_own_words_do_not_change_what_is_set(caller):

@@ -93,7 +93,7 @@ def test_the_old_id_and_the_old_name_mean_the_one_that_stays(caller, kind):
     for record_id in (first, second):
         answer = caller.made(**using(kind, record_id))
         assert named(kind, answer) == {third}
-        changed = caller.put(f"/{kind}s/{record_id}", {"name": "Wiese", **KINDS[kind]})
+        changed = caller.request("PATCH", f"/{kind}s/{record_id}", json={"name": "Wiese", **KINDS[kind]})
         assert changed.json()["data"]["id"] == third
     assert named(kind, detail(caller, sku)) == {third}
     if kind != "site":
@@ -147,13 +147,13 @@ def test_a_viewer_merges_nothing(caller, pool):
 def test_the_one_that_stays_takes_the_name_of_the_one_that_went(caller, browser):
     gone, kept = made(caller, "brand", "Acme"), made(caller, "brand", "Acme (old)")
     assert merged(caller, "brand", gone, kept).status_code == 200
-    assert caller.put(f"/brands/{kept}", {"name": "Acme"}).json()["data"]["name"] == "Acme"
+    assert caller.request("PATCH", f"/brands/{kept}", json={"name": "Acme"}).json()["data"]["name"] == "Acme"
     assert list(uses(browser, "brand")) == ["Acme"]
     for at, name in enumerate(("Acme", "Acme (old)")):
         imported(caller, f"SKU;Name;brand_name\nN-{at};Jar;{name}\n")
         assert stored(caller)[f"N-{at}"]["brand_id"] == kept
     other = made(caller, "brand", "Other")
-    refused = caller.put(f"/brands/{other}", {"name": "acme (OLD)"})
+    refused = caller.request("PATCH", f"/brands/{other}", json={"name": "acme (OLD)"})
     assert "is there already" in refused.text
 
 

@@ -42,12 +42,19 @@ NOT_WALKED = {
         "/pages/live.js",
         "/items/export",
         "/portfolio/board.pdf",
+        "/registers/file.csv",
         "/imports/template.xlsx",
         "/imports/{id}/rejected.xlsx",
     ),
     *("/review/{id}/draft.pdf", "/review/{id}/files/{file_id}", "/items/{id}/files/{file_id}"),
     *("/declarations/{id}.pdf", "/declarations/kept/{id}/content", "/declarations/kept/{id}", "/documents/{id}"),
-    *("/enquiries/{id}", "/supplier-enquiries/{token}", "/supplier-data/{token}/thanks", "/password/{token}"),
+    *(
+        "/enquiries/{id}",
+        "/supplier-enquiries/{token}",
+        "/supplier-enquiries/{token}/workbook",
+        "/supplier-data/{token}/thanks",
+        "/password/{token}",
+    ),
     "/oauth/authorize",
 }
 """Redirects, files, and pages that the company of this test has no record for; their own tests show them."""

@@ -31,11 +31,11 @@ def test_an_unknown_path_is_not_found(http, path):
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
-        ("DELETE", "/api/v1/skus", "GET, POST"),
-        ("PATCH", "/api/v1/skus/0198b8a0-0000-7000-8000-000000000000", "GET, PUT"),
-        ("POST", "/api/v1/jurisdictions", "GET"),
-        ("PUT", "/healthz", "GET"),
-        ("POST", "/api/v1/openapi.json", "GET"),
+        ("DELETE", "/api/v1/skus", "GET, HEAD, POST"),
+        ("DELETE", "/api/v1/skus/0198b8a0-0000-7000-8000-000000000000", "GET, HEAD, PATCH, PUT"),
+        ("POST", "/api/v1/jurisdictions", "GET, HEAD"),
+        ("PUT", "/healthz", "GET, HEAD"),
+        ("POST", "/api/v1/openapi.json", "GET, HEAD"),
     ],
 )
 def test_another_method_names_those_there_are(http, method, path, allow):

@@ -31,10 +31,11 @@ def test_a_supplier_gets_a_mail_and_answers_at_its_link(company: Company, person
     wait_until(lambda: post.mails)
     [mail] = post.mails
     assert (mail["To"], mail["Reply-To"]) == (SUPPLIER, person.email)
-    found = re.search(r"(http://\S+/supplier-enquiries/\S+)", str(mail.get_content()))
+    found = re.search(r"(http://\S+/supplier-enquiries/\S+)", str(mail.get_body().get_content()))
     assert found is not None
     supplier = let_in(locale="fr-FR", viewport={"width": 360, "height": 800})
     supplier.goto(found[1])
+    supplier.locator("main > details > summary").last.click()
     supplier.locator("main li a").first.click()
     supplier.locator('[id="0.weight_g"]').fill("22,4")
     supplier.get_by_role("link", name="Pièce suivante").first.click()

@@ -182,6 +182,8 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]
     assert told["figures"] is None
     assert (told["coverage"]["deposit"], told["coverage"]["confidence"]) == ("N", "official_page")
+    assert (told["registers"]["is"], "LUCID" in told["registers"]["register"]) == ("undecided", True)
+    assert {"seat", "sells_directly_abroad"} <= set(told["registers"]["depends_on"])
     need = told["authorised_representative"]
     assert (need["required"], [question["field"] for question in need["asks"]]) == (
         "depends",

@@ -154,7 +154,7 @@ def test_a_supplier_is_listed_with_what_was_asked_answered_and_is_open(caller):
     good(asked.answer(asked.tokens()[0], weight_g=21))
     caller.made(sku_code="OTHER", components=PARTS)
     good(caller.post(PATH, {"supplier_name": "Zinnwerk", "sku_codes": ["OTHER"]}))
-    first, second = caller.data("/suppliers")
+    first, second = caller.data("/asked-suppliers")
     assert (first["supplier_name"], second["supplier_name"]) == ("Préformes", "Zinnwerk")
     assert first["counts"] | {"total": 2, "open": 1, "answered": 1} == first["counts"]
     assert (first["overdue"], second["last_answered_at"]) == (0, None)

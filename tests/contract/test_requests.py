@@ -26,6 +26,10 @@ STATUSES = {
     "version_conflict": {412},
     "not_conform": {409},
     "already_declared": {409},
+    "sku_code_taken": {409},
+    "sku_code_former": {409},
+    "name_taken": {409},
+    "code_taken": {409},
     "not_implemented": {501},
     "internal_error": {500, 503},  # 503 where it passes (decisions §13, Operation)
 }
@@ -71,7 +75,7 @@ def test_what_is_not_there_is_not_found(shop):
 def test_a_wrong_method_is_told_the_right_ones(shop):
     for method, path, right in (
         ("DELETE", "/skus", {"GET", "POST"}),
-        ("POST", f"/skus/{uuid4()}", {"GET", "PUT"}),
+        ("POST", f"/skus/{uuid4()}", {"GET", "PATCH", "PUT"}),
         ("GET", "/oauth/token", {"POST"}),
         ("PATCH", "/imports", {"GET", "POST"}),
         ("PUT", "/jurisdictions", {"GET"}),
@@ -81,6 +85,25 @@ def test_a_wrong_method_is_told_the_right_ones(shop):
         refused(answer, 405, "not_found")
         allowed = {word.strip() for word in answer.headers["Allow"].split(",")} - {"HEAD", "OPTIONS"}
         assert allowed == right, (method, path)
+
+
+@pytest.mark.promise("SKU-01")
+def test_what_was_made_is_where_the_answer_says(shop):
+    sku = shop.made(components=[{"component_type": "body", "material_family": "glass"}])
+    for path, body in (
+        ("/skus", {"sku_code": "L-1", "name": "L"}),
+        ("/brands", {"name": "L"}),
+        ("/suppliers", {"name": "L"}),
+        ("/exports", {"format": "csv"}),
+        ("/supplier-requests", {"sku_code": sku["sku_code"]}),
+        ("/skus/changes", {"ids": [sku["id"]], "fields": {"packaging_level": "sales"}}),
+        (f"/skus/{sku['id']}/doc-drafts", {}),
+    ):
+        made = shop.post(path, body)
+        assert made.status_code in (201, 202), made.text
+        assert shop.get(made.headers["Location"].removeprefix("/api/v1")).status_code == 200, path
+    updated = shop.post("/skus", {"sku_code": "L-1", "name": "M"})
+    assert (updated.status_code, "Location" in updated.headers) == (200, False)
 
 
 @pytest.mark.promise("CNV-04")

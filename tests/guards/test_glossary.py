@@ -23,6 +23,8 @@ SUBJECTS = [
     "audit",
     "accounts",
     "companies",
+    "roles",
+    "registers",
     "assistants",
     "operate",
 ]

@@ -15,6 +15,7 @@ NO_PAGE = {
     "/imports/template.xlsx",
     "/items/export",
     "/portfolio/board.pdf",
+    "/registers/file.csv",
 }
 """What is redirected for a signed-in person, needs an application, or is a file."""
 

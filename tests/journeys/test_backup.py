@@ -19,12 +19,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from services.files import key_of
 from tests.journeys.place import ROOT, Place
 from tests.ruling import BOTTLE
 from tests.services.making import PDF
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
+from warehouse.files import key_of
 from warehouse.operate.backup.restore import check
 from warehouse.operate.backup.take import BackupError, back_up, find_key
 from warehouse.operate.database import Database

@@ -236,5 +236,5 @@ def use(composed: Composed, receiver: Receiver, mailbox: Mailbox) -> None:
         assert asked.status_code == 201, asked.text
         wait_until(lambda: mailbox.mails, otherwise=composed.said)
         link = asked.json()["url"]
-        assert link in mailbox.mails[0].get_content(), "the worker's link is the API's"
+        assert link in mailbox.mails[0].get_body().get_content(), "the worker's link is the API's"
         assert client.get(f"{second}{urlsplit(link).path}").status_code == 200

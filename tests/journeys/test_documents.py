@@ -1,13 +1,14 @@
-"""Every command of the operators' documents, run as it is printed, in the order of the pages.
+"""Every command of the operators' documents, run as it is printed, in the order of the pages; the integrator's loops.
 
-`tests.documented` finds them, and lists those that are not run here. A word in capitals stands for a value of the
-reader's: `VALUES`, or what an earlier command answered.
+`tests.documented` finds the operators', and lists those that are not run here. A word in capitals stands for a value of
+the reader's: `VALUES`, or what an earlier command answered.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -56,8 +57,14 @@ class Reader:
         missing = {*_PLACEHOLDER.findall(text)} - {*self.values}
         assert not missing, f"{text}: no value for {missing}; add it to VALUES"
         line = _PLACEHOLDER.sub(lambda found: self.values[found[0]], text)
+        printed = self.shell(line)
+        self.ran.append(text)
+        return dict(re.findall(r"^(\w+): (.+)$", printed, re.MULTILINE))
+
+    def shell(self, script: str) -> str:
+        """Run lines as they are; what they printed."""
         done = subprocess.run(
-            ["bash", "-c", f"set -eu -o pipefail\n{line}"],
+            ["bash", "-c", f"set -eu -o pipefail\n{script}"],
             cwd=self.folder,
             env=self.variables,
             stdin=subprocess.DEVNULL,
@@ -66,9 +73,8 @@ class Reader:
             check=False,
             timeout=PATIENCE_SECONDS,
         )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        self.ran.append(text)
-        return dict(re.findall(r"^(\w+): (.+)$", done.stdout, re.MULTILINE))
+        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+        return done.stdout
 
     @contextmanager
     def serving(self, text: str) -> Iterator[str]:
@@ -186,3 +192,41 @@ def test_each_command_works_on_a_postgres_of_the_operators(reader: Reader, open_
         assert len([key for key in bucket.files if "/files/" in key]) == 1, "the company's file is gone"
         exported = [path.read_bytes() for path in (reader.folder / "exported").rglob("*") if path.is_file()]
         assert kept in exported
+
+
+@pytest.mark.timeout(1800)
+def test_the_four_loops_of_the_guide_work_as_they_are_printed(reader: Reader) -> None:
+    """The feed's cursor is taken before the load, as the guide says, so that the load is in the feed."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").partition("## One item")[0]
+    blocks = re.findall(r"```(?:console|python)\n(.*?)```", text, re.DOTALL)
+    setting, load, sync, cursor, page, webhook, receiver = blocks
+    shutil.copy(ROOT / "examples" / "portfolio.csv", reader.folder)
+    reader.variables["PCDS_WEBHOOKS_TO_LOOPBACK"] = "true"
+    with reader.serving("pcds serve --no-dagster-ui") as address:
+        demo = orjson.loads((reader.folder / "data" / "demo.json").read_bytes())
+        setting = setting.replace("http://127.0.0.1:8000", address).replace("svc_…", demo["api_key"])
+        answers = reader.shell("\n".join([setting, "echo", cursor, load, sync, "echo", page])).splitlines()
+        me, report, synced, feed = map(orjson.loads, answers)
+        assert (me["data"]["credential"]["client_id"], report["status"]) == (demo["client_id"], "completed")
+        assert [row["outcome"] for row in synced["results"]] == ["updated", "created"]
+        assert {"WTR-01", "WTR-99"} <= {change["record"]["sku_code"] for change in feed["data"] if change["sku_id"]}
+        port = free_port()
+        hook = webhook.replace("https://erp.example/hooks/packaging", f"http://127.0.0.1:{port}/")
+        secret = reader.shell("\n".join([setting, "echo", hook, 'echo "$SECRET"'])).splitlines()[-1]
+        log = reader.folder / "received"
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
+                [sys.executable, "-c", receiver.replace("9000", str(port))],
+                env=reader.variables | {"SECRET": secret},
+                stdout=output,
+            ) as process,
+        ):
+            try:
+                body = {"sku_code": "WTR-99", "name": "Water bottle 200 cl"}
+                httpx2.post(
+                    f"{address}/api/v1/skus", headers={"X-API-Key": demo["api_key"]}, json=body
+                ).raise_for_status()
+                wait_until(lambda: "sku.updated WTR-99" in log.read_text(encoding="utf-8"))
+            finally:
+                process.terminate()

@@ -43,7 +43,7 @@ def job_of(desk: Desk, claim: Claim) -> process.Job:
     sent = report.load(desk.pool, claim.company_id, claim.import_id)
     upload = Upload.from_bytes(desk.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
-    return process.Job(desk.pool, desk.clock, desk.rulesets, claim, sent, upload, typed)
+    return process.Job(desk.pool, desk.data_dir, desk.clock, desk.rulesets, claim, sent, upload, typed)
 
 
 def break_after(chunks: int) -> Any:

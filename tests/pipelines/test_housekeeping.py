@@ -17,12 +17,11 @@ from pipelines.defs.sensors import overdue_work
 from pipelines.engine.steps import Stopping
 from pipelines.engine.tags import FOLLOWED
 from schemas.actors import Actor
-from services.files import record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, of_job
 from warehouse.audit import chain
 from warehouse.audit.chain import still_stands
-from warehouse.files import File
+from warehouse.files import File, record
 from warehouse.operate.settings import Settings
 
 OLD = (operate.GRACE + timedelta(minutes=1)).total_seconds()

@@ -136,7 +136,7 @@ def test_a_run_that_lost_its_process_after_the_last_row_shows_what_was_made(desk
     sent = report.load(desk.pool, desk.company, import_id)
     upload = Upload.from_bytes(desk.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
-    job = process.Job(desk.pool, desk.clock, desk.rulesets, claim, sent, upload, typed)
+    job = process.Job(desk.pool, desk.data_dir, desk.clock, desk.rulesets, claim, sent, upload, typed)
     process.write_rows(job, proceed=lambda: None)
     resumed = desk.launch(import_id, run_id=str(run_id))
     assert made(resumed) == FIVE

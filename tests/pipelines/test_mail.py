@@ -120,7 +120,7 @@ def asker(desk: Desk, tmp_path: Path, post: Mailbox) -> Asker:
 
 
 def text(mail: EmailMessage) -> str:
-    return str(mail.get_content()).replace("\r\n", "\n")
+    return str(mail.get_body().get_content()).replace("\r\n", "\n")
 
 
 def test_the_supplier_is_asked_and_reminded_until_the_last_answer(desk: Desk, asker: Asker, post: Mailbox) -> None:

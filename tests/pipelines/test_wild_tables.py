@@ -52,7 +52,7 @@ def write(desk: Desk, import_id: UUID) -> int:
     work = load(desk.pool, desk.company, import_id)
     upload = Upload.from_bytes(desk.objects.get(work.table_key))
     typed = type_rows(upload, default_year=work.default_year, served_markets=SERVED)
-    job = process.Job(desk.pool, desk.clock, desk.rulesets, claim, work, upload, typed)
+    job = process.Job(desk.pool, desk.data_dir, desk.clock, desk.rulesets, claim, work, upload, typed)
     process.write_rows(job, chunk_rows=3, proceed=lambda: None)
     frames = {"values": (contracts.typed_rows(typed.values.columns), typed.values)}
     frames |= {"table": (contracts.parsed_table(upload.table.columns), upload.table)}

@@ -5,8 +5,7 @@ import time
 import orjson
 import pytest
 
-from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, first_hundred
-from schemas.issues import Issue, more
+from schemas.issues import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, Issue, first_hundred, more
 from schemas.refusals import Refused
 from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.suppliers import parse_submission

@@ -12,9 +12,9 @@ import pytest
 
 from schemas.operate import State
 from services import operate
-from services.files import key_of
 from tests import stores
 from tests.conftest import migrated
+from warehouse.files import key_of
 from warehouse.operate import keys, store
 from warehouse.operate.database import Database
 from warehouse.operate.objects import IDENTITY, Objects, prepare_identity, take_over

@@ -72,7 +72,7 @@ _OF_SKU: Final = """CASE
     WHEN chosen.version IS NOT NULL THEN chosen.resource_id::uuid
     WHEN chosen.action LIKE 'doc.%%' THEN (SELECT docs.sku_id FROM docs WHERE docs.id = chosen.resource_id::uuid)
     WHEN chosen.action LIKE 'technical_file.%%'
-        THEN (SELECT files.sku_id FROM technical_files AS files WHERE files.id = chosen.resource_id::uuid) END"""
+        THEN (SELECT (entry.after ->> 'sku_id')::uuid FROM audit_entries AS entry WHERE entry.id = chosen.id) END"""
 _CHANGE: Final = f"""
 SELECT chosen.transaction_id || '.' || chosen.id AS id, {sql("chosen.id", "t.hash")} AS cursor,
        t.at, chosen.action AS type, split_part(chosen.action, '.', 1) AS resource_type,

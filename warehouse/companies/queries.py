@@ -122,7 +122,8 @@ _OF_PLAN: Final = (
 )
 _LOCKING: Final = "FOR UPDATE OF counters"
 _ARCHIVED: Final = "EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
-_SKUS: Final = f"SELECT plans.sku_limit, counters.skus, {_ARCHIVED} {_OF_PLAN}"
+_FORMER: Final = "EXISTS (SELECT FROM former_codes)"
+_SKUS: Final = f"SELECT plans.sku_limit, counters.skus, {_ARCHIVED}, {_FORMER} {_OF_PLAN}"
 _STORAGE: Final = f"SELECT plans.storage_bytes {_OF_PLAN} {_LOCKING}"
 _STORED: Final = """
 SELECT (SELECT coalesce(sum(size_bytes), 0) FROM imports WHERE upload_removed_at IS NULL)
@@ -143,12 +144,14 @@ _EXPORTS_REMOVED: Final = "DELETE FROM exports WHERE id = ANY(%s)"
 class Skus(NamedTuple):
     """The plan's limit of SKUs, null for no limit, and the number of SKUs that the company has.
 
-    `has_archived` says whether it also has archived SKUs, which the number leaves out.
+    `has_archived` says whether it also has archived SKUs, which the number leaves out, `has_former` whether some SKU
+    was renamed and its former code not freed.
     """
 
     limit: int | None
     held: int
     has_archived: bool
+    has_former: bool
 
 
 class Replaceable(NamedTuple):
@@ -187,6 +190,35 @@ def stored_bytes(connection: Connection) -> int:
     """Return the bytes of the company's technical files, uploads and exports; other derived files are not counted."""
     (total,) = connection.execute(_STORED).fetchone() or (0,)
     return int(total)
+
+
+class Used(NamedTuple):
+    """A company with the limits of its plan, null for none, and what is used of them; bytes and counts."""
+
+    id: UUID
+    name: str
+    plan: str
+    is_sandbox: bool
+    sku_limit: int | None
+    skus: int
+    storage_limit: int | None
+    stored: int
+    open_exports: int
+    webhooks: int
+    audit_log: bool
+
+
+_USED: Final = f"""
+SELECT companies.id, companies.name, plan, sandbox_of IS NOT NULL, plans.sku_limit, counters.skus, plans.storage_bytes,
+       ({_STORED})::bigint, (SELECT count(*) FROM exports WHERE status IN ('queued', 'processing')),
+       (SELECT count(*) FROM webhooks), plans.audit_log {_OF_PLAN}"""
+
+
+def used(connection: Connection, company_id: UUID) -> Used:
+    """Return the session's company with its limits, and what is used of them."""
+    row = connection.execute(_USED, [company_id]).fetchone()
+    assert row is not None, "a session's company has a row and a counter"
+    return Used(*row)
 
 
 def replaceable(connection: Connection) -> list[Replaceable]:

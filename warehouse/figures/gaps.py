@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict, cast  # Any: the members of `Missing`
 from uuid import UUID
 
 from compliance import ruleset
@@ -89,18 +89,23 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
     `sku_code` the answer is about that SKU alone, gaps or none; an unknown one gives no item. `with_asked` adds what
     its grade asks for.
     """
-    missing_findings = [finding for finding in findings() if finding.on(now.today).kind == "missing"]
+    return cast(Missing, {**now.head(snapshot), **_missing(snapshot, now.today, sku_code, limit, offset)})
+
+
+@lru_cache(maxsize=64)
+def _missing(snapshot: Snapshot, today: date, sku_code: str | None, limit: int, offset: int) -> dict[str, Any]:
+    """Return what `missing` does, of a snapshot, which never changes: the portfolio's page asks each time."""
+    missing_findings = [finding for finding in findings() if finding.on(today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(missing_findings), "weighed": weight_sum_sql(missing_findings)}
     with reader(snapshot) as answers:
         prepare(answers)
-        answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
-        units_of = period(answers, None, now.today)
+        answers.rows(_JUDGED.format(**parts), market=None, today=today, sku_code=sku_code)
+        units_of = period(answers, None, today)
         groups = answers.records(_Group, _GROUPS)
         items = answers.records(_Judged, _ITEMS, sku_code=sku_code, limit=limit, offset=offset)
         unread = _unread(answers, [item["sku_code"] for item in items])
     total = sum(group["skus"] for group in groups if group["weight"] > 0 or sku_code is not None)
     return {
-        **now.head(snapshot),
         "period": units_of,
         "gaps": _worst_first(missing_findings, groups) if sku_code is None else [],
         "items": [
@@ -252,5 +257,5 @@ def missing_in_one(
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
         snapshot = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
-        gaps = missing(snapshot, now, limit=1)["items"]
-    return gaps[0] if gaps else None
+        items: list[IncompleteSku] = _missing.__wrapped__(snapshot, now.today, None, 1, 0)["items"]  # asked once
+    return items[0] if items else None

@@ -71,10 +71,9 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
     of which it is one in effect, a country with its subdivisions, as the list of SKUs that it links to; a jurisdiction
     is in scope where it is such a market.
     """
-    with reader(snapshot) as answers:
-        counted: dict[str, list[Row]] = {}
-        for what, *row in answers.rows(_COUNTS):
-            counted.setdefault(what, []).append(tuple(row))
+    counted: dict[str, list[Row]] = {}
+    for what, *row in _counts(snapshot):
+        counted.setdefault(what, []).append(tuple(row))
     by_grade = {row[0]: row for row in counted.get("grades", ())}
     return {
         **now.head(snapshot),
@@ -93,6 +92,12 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
         "head_figures": head_figures(snapshot, figures, now.today),
         "jurisdictions": _in_scope(counted, now),
     }
+
+
+@lru_cache(maxsize=64)
+def _counts(snapshot: Snapshot) -> list[Row]:
+    with reader(snapshot) as answers:
+        return answers.rows(_COUNTS)
 
 
 _HEAD: Final = f"""

@@ -293,7 +293,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
     """
     query = ROWS if ids is None else NAMED_ROWS
     for rows in parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}, _TYPES):
-        components = _components(rows)
+        components = components_of(rows)
         archived = rows.select("sku_code", "archived")
         volumes = volumes_of(rows).join(archived, on="sku_code", maintain_order="left").select(VOLUMES.names())
         placed = _in_effect(rows, volumes)
@@ -336,7 +336,7 @@ def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
     return graded.join(judged, on=GRADED_INPUTS, how="left", nulls_equal=True, maintain_order="left")["rules"]
 
 
-def _components(rows: pl.DataFrame) -> pl.DataFrame:
+def components_of(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the components with their places from 0; their additives, for the flags alone, are an extra column."""
     line, declared = pl.col("line").struct, pl.col("line").struct.field("substances").struct
     graphs = rows.filter(pl.col("components").is_not_null()).select(

@@ -16,7 +16,7 @@ from psycopg.types.json import Json
 from sqlalchemy import JSON, Boolean, Column, DateTime, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
 
 from schemas.imports.types import (
-    ForeseenGrades,
+    Foreseen,
     ImportListItem,
     ImportSource,
     ImportWarnings,
@@ -76,7 +76,7 @@ imports = Table(
         comment="whether rows of archived SKUs are rejected, not brought back",
     ),
     Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
-    Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
+    Column("preview", JSON, comment="Foreseen, of a dry run"),
     Column("taken_codes", JSON, comment="codes that no row of this file of corrections may have; null where none"),
     Column("warnings", JSON, comment="ImportWarnings; null where there are none"),
     Column("mapping", JSON, comment="the caller's, an earlier one merged with its answers"),
@@ -364,13 +364,13 @@ def store_warnings(conn: Connection, import_id: UUID, warnings: ImportWarnings, 
     conn.execute(_STORE_WARNINGS, [Json(warnings), Json(dict(templates)), import_id])
 
 
-def stored_preview(conn: Connection, import_id: UUID) -> ForeseenGrades | None:
+def stored_preview(conn: Connection, import_id: UUID) -> Foreseen | None:
     """Return what the chunks so far foresee; None before the first."""
     row = conn.execute("SELECT preview FROM imports WHERE id = %s", [import_id]).fetchone()
     return None if row is None else row[0]
 
 
-def store_preview(conn: Connection, import_id: UUID, foreseen: ForeseenGrades) -> None:
+def store_preview(conn: Connection, import_id: UUID, foreseen: Foreseen) -> None:
     """Store what an import foresees, in the transaction of a chunk."""
     conn.execute("UPDATE imports SET preview = %s WHERE id = %s", [Json(foreseen), import_id])
 

@@ -74,9 +74,34 @@ def is_archived(sku_id: str) -> str:
 
 
 def code_of(connection: Connection, sku_id: UUID) -> str | None:
-    """The code of the session's company's SKU; None where it has none of that id. A code never changes."""
+    """The code of the session's company's SKU; None where it has none of that id."""
     row = connection.execute("SELECT sku_code FROM skus WHERE id = %s", [sku_id]).fetchone()
     return None if row is None else str(row[0])
+
+
+def codes_of_today(connection: Connection, codes: Sequence[str]) -> dict[str, str]:
+    """Return those of these codes that renamed SKUs had before, each with the code that its SKU has now."""
+    query = f"""
+SELECT former.sku_code, sku.sku_code FROM former_codes AS former
+JOIN LATERAL {name_query("former.sku_id")} AS sku ON true WHERE former.sku_code = ANY(%s)"""
+    return dict(connection.execute(query, [list(codes)]).fetchall())
+
+
+def former_codes_of(connection: Connection, sku_id: UUID) -> list[str]:
+    """Return the codes that a SKU of the session's company had before and that nobody freed, sorted."""
+    query = "SELECT sku_code FROM former_codes WHERE sku_id = %s ORDER BY sku_code"
+    return [code for (code,) in connection.execute(query, [sku_id])]
+
+
+def keep_code(connection: Connection, company_id: UUID, sku_id: UUID, code: str, at: datetime) -> None:
+    """Keep a code that a SKU of the session's company has until now."""
+    connection.execute("INSERT INTO former_codes VALUES (%s, %s, %s, %s)", [company_id, code, sku_id, at])
+
+
+def free_code(connection: Connection, sku_id: UUID, code: str) -> bool:
+    """Free a former code of a SKU of the session's company; return whether it was one."""
+    query = "DELETE FROM former_codes WHERE sku_id = %s AND sku_code = %s"
+    return connection.execute(query, [sku_id, code]).rowcount > 0
 
 
 def names_of(connection: Connection, ids: Sequence[UUID]) -> dict[str, tuple[str, str]]:

@@ -143,6 +143,16 @@ archived_skus = SqlalchemyTable(
     Index("ix_archived_skus_now", "company_id", "sku_code", unique=True, postgresql_where=text("returned_at IS NULL")),
 )
 
+former_codes = SqlalchemyTable(
+    "former_codes",
+    metadata,
+    company(),
+    SqlalchemyColumn("sku_code", Text, nullable=False),
+    SqlalchemyColumn("sku_id", Uuid, nullable=False, comment="the SKU that had the code before it was renamed"),
+    instant("renamed_at"),
+    PrimaryKeyConstraint("company_id", "sku_code"),
+)
+
 STORED_COLUMNS: Final = tuple(column for column in skus.columns if column.computed is None)
 """What a row of `skus` and its versions in `sku_versions` both have: all columns but those that Postgres computes."""
 

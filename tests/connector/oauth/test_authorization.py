@@ -52,7 +52,7 @@ def test_discovery_answers_head_as_get(application, path):
 
 @pytest.mark.parametrize(
     ("path", "allow"),
-    [("/oauth/authorize", "GET, POST"), ("/oauth/token", "OPTIONS, POST"), ("/sign-in", "GET, POST"),
+    [("/oauth/authorize", "GET, HEAD, POST"), ("/oauth/token", "OPTIONS, POST"), ("/sign-in", "GET, HEAD, POST"),
      ("/.well-known/oauth-authorization-server", "GET, HEAD, OPTIONS")],
 )  # fmt: skip
 def test_another_method_is_told_all_there_are(application, path, allow):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
 from pipelines.writing import workbooks
-from pipelines.writing.workbooks import LONGEST_CELL, Sheet, Workbook
+from pipelines.writing.workbooks import LONGEST_CELL, Sheet, Workbook, plain_workbook
 from schemas.texts import NULL_WORDS, as_cell
 from tests.drawing import examples
 
@@ -41,12 +41,15 @@ def delimited(mark: str, rows: list[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-@pytest.mark.parametrize("door", ["csv", "pasted", "xlsx"])
+@pytest.mark.parametrize("door", ["csv", "pasted", "xlsx", "plain"])
 @examples(40)
 @given(texts=st.lists(TEXTS, min_size=8, max_size=8))
 def test_a_text_survives_the_way_out_and_back(door: str, texts: list[str]) -> None:
     rows = [HEAD, *([f"S-{at}", "Jar", as_cell(text)] for at, text in enumerate(texts))]
-    data = workbook(rows) if door == "xlsx" else delimited("\t" if door == "pasted" else ",", rows)
+    if door == "plain":
+        data = plain_workbook({"one & only": [dict(zip(HEAD, row, strict=True)) for row in rows[1:]]})
+    else:
+        data = workbook(rows) if door == "xlsx" else delimited("\t" if door == "pasted" else ",", rows)
     typed = type_rows(
         read_upload(data, f"list.{door}", today=date(2026, 11, 1)), default_year=2026, served_markets=frozenset({"FR"})
     )

@@ -9,10 +9,9 @@ import pytest
 from pipelines import operate
 from schemas.actors import Actor
 from schemas.refusals import Refused
-from services.files import key_of
 from services.review import entries
 from tests.services.review.conftest import PERSON
-from warehouse.files import File
+from warehouse.files import File, key_of
 from warehouse.operate.objects import Objects
 from warehouse.operate.settings import Settings
 

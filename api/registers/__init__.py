@@ -1,0 +1,1 @@
+"""Registrations and mandates of a company: the modules of `api` about them."""

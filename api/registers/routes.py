@@ -1,0 +1,218 @@
+"""What a company holds in registers over REST and on pages: what is missing in each market, and the marketplaces' file.
+
+Both are here so that a process loads one file less.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar  # Any: what a page shows
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import accepted_language, json_of
+from api.http.auth import Presented, admit
+from api.http.parameters import DryRun
+from api.http.requests import fingerprint, origin_of_actor
+from api.http.service import service_of
+from api.http.writing import JsonWrite
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
+from api.pages.forms import Form, SentForm, faults_with, market_code, version_of, write_of
+from api.pages.render import PANELS, language_of, link, page, redirect, said
+from api.pages.sessions import Administrator, Session, Viewer
+from compliance import registers as rules
+from schemas.actors import Actor
+from schemas.normalise import Unfit
+from schemas.refusals import Refused
+from schemas.registers import (
+    MOST,
+    CertificationInput,
+    MandateInput,
+    MarketRegisters,
+    RegistersInput,
+    RegistersResponse,
+    RegistersWriteResult,
+    RegistrationInput,
+)
+from schemas.skus.inputs import parse_body
+from schemas.words import market_named
+from services import registers
+from warehouse.operate.sessions import Connection
+
+T = TypeVar("T")
+router = APIRouter(prefix=V1, tags=["Registers"])
+pages_router = APIRouter()
+_CSV: Final = "text/csv; charset=utf-8"
+_DISPOSITION: Final = {"Content-Disposition": 'attachment; filename="registrations.csv"', "Cache-Control": "no-store"}
+_FIELDS: Final = {
+    "registrations": tuple(RegistrationInput.model_fields),
+    "representative": tuple(MandateInput.model_fields),
+    "certification": tuple(CertificationInput.model_fields),
+}
+
+
+@router.get(
+    "/registers",
+    **operation(
+        "Registrations and what is missing", answers={200: RegistersResponse}, errors=READ_ERRORS, preview=True
+    ),
+)
+async def get_registers(request: Request, presented: Presented) -> Response:
+    """What the company holds in the register of each market, and what is missing to sell there today.
+
+    The markets are those in effect and those where it holds something. A registration is needed where the company is
+    producer of some packaging (`GET /skus/{id}/roles`); where that is undecided, so is this, with the same questions.
+    """
+    return json_of({"data": await _read(request, presented, registers.read)})
+
+
+@router.get(
+    "/registers/file",
+    **operation("File for marketplaces", files=("text/csv",), errors=READ_ERRORS, preview=True),
+)
+async def get_registers_file(request: Request, presented: Presented) -> Response:
+    """What online platforms and fulfilment services ask of a producer (Article 45(4) and (7)), as CSV.
+
+    One row for each Member State in which the company is producer, or in which that is undecided. Of what it holds only
+    what is in force today is there, and the self-certification only while nothing is missing.
+    """
+    data = await _read(request, presented, registers.marketplace_file)
+    return Response(data, media_type=_CSV, headers=_DISPOSITION)
+
+
+@router.put(
+    "/registers",
+    **operation(
+        "Record registrations in one market",
+        body=body_of(RegistersInput),
+        answers={200: RegistersWriteResult},
+        errors=(*CHANGE_ERRORS, "version_conflict"),
+        preview=True,
+    ),
+)
+def put_registers(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Replaces what the company holds in one market: registrations, authorised representative, self-certification."""
+    write, body = received.admitted()
+
+    def put(conn: Connection) -> MarketRegisters:
+        fields = parse_body(RegistersInput, body).model_dump()
+        return registers.write(conn, write.actor, fields, version=fields.pop("if_version"), dry_run=dry_run)
+
+    return write.answer(
+        fingerprint(body), put, lambda record: json_of({"dry_run": dry_run, "data": record}), dry_run=dry_run
+    )
+
+
+async def _read(request: Request, presented: Presented, ask: Callable[[Connection, Actor], T]) -> T:
+    key = await admit(request, presented, "read")
+    service, lang = service_of(request), accepted_language(request)
+    origin = origin_of_actor(request, "api_key", str(key.client_id), key.name)
+    actor = Actor(key.company_id, origin, service.clock.now(), lang)
+
+    def read() -> T:
+        with service.writes.company(key.company_id) as conn:
+            return ask(conn, actor)
+
+    return await run_in_threadpool(read)
+
+
+@pages_router.get("/registers")
+def get_page(request: Request, session: Viewer) -> Response:
+    """Show how the company stands in each market, or with `market` what it holds in one, with the form."""
+    typed = request.query_params.get("market", "").strip()
+    if not typed:
+        return _page(request, session, None)
+    try:
+        return _page(request, session, rules.market_of(market_named(typed)))
+    except Unfit as unfit:
+        return _page(request, session, None, faults=[("market", said(unfit.message, language_of(request)))])
+
+
+@pages_router.get("/registers/file.csv")
+def get_file(request: Request, session: Viewer) -> Response:
+    """Download the file for marketplaces, in the language of the page."""
+    with service_of(request).writes.company(session.company_id) as conn:
+        data = registers.marketplace_file(conn, write_of(request, session).actor)
+    return Response(data, media_type=_CSV, headers=_DISPOSITION)
+
+
+@pages_router.post("/registers")
+def post_page(request: Request, session: Administrator, form: SentForm) -> Response:
+    """Store what the company holds in one market; empty lines of the form hold nothing."""
+    write, lang, body = write_of(request, session), language_of(request), _body_of(form)
+
+    def store(conn: Connection) -> MarketRegisters:
+        if faults := faults_with(body, lambda sent: parse_body(RegistersInput, sent)):
+            raise Refused(faults)
+        fields = parse_body(RegistersInput, body).model_dump()
+        del fields["if_version"]
+        return registers.write(conn, write.actor, fields, version=version_of(form.get("version")) or 0)
+
+    try:
+        stored = write.do(store)
+    except Refused as refused:
+        faults = [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]
+        market = None if "market" in dict(faults) else rules.market_of(body["market"])
+        return _page(request, session, market, faults=faults, sent=body if refused.code == "invalid_body" else None)
+    return redirect(link(request, "/registers", market=stored["market"], saved="yes"))
+
+
+def _body_of(form: Form) -> dict[str, Any]:
+    """Return the form as the body of the operation; the registrations that are filled in, in their order."""
+    lines = [_part(form, f"registrations[{place}].", "registrations") for place in range(MOST + 1)]
+    return {
+        "market": market_code(form.get("market", "").strip()),
+        "registrations": [line for line in lines if line],
+        "representative": _part(form, "representative.", "representative"),
+        "certification": _part(form, "certification.", "certification"),
+    }
+
+
+def _part(form: Form, prefix: str, part: str) -> dict[str, str] | None:
+    """Return the fields of a part that are filled in; None where none is."""
+    return {name: text for name in _FIELDS[part] if (text := form.get(prefix + name, "").strip())} or None
+
+
+def _page(
+    request: Request,
+    session: Session,
+    market: str | None,
+    *,
+    faults: list[tuple[str, str]] | None = None,
+    sent: dict[str, Any] | None = None,
+) -> Response:
+    actor = write_of(request, session).actor
+    with service_of(request).writes.company(session.company_id) as conn:
+        shown = [registers.read_market(conn, actor, market)] if market else registers.read(conn, actor)
+        files = registers.proof_choices(conn) if market else []
+    return page(
+        request,
+        "registers.html",
+        session=session,
+        faults=faults or (),
+        given=_given(sent or shown[0]) if market else Form(),
+        markets=shown,
+        market=shown[0] if market else None,
+        files=files,
+        most=MOST,
+        certification=rules.sentence("certification", actor.lang),
+        saved=request.query_params.get("saved") == "yes",
+    )
+
+
+def _given(held: Mapping[str, Any]) -> Form:
+    """Return what is held, or was sent, as the form shows it."""
+    parts = {f"registrations[{place}].": each for place, each in enumerate(held["registrations"])}
+    parts |= {f"{name}.": held[name] or {} for name in ("representative", "certification")}
+    return Form(
+        [(prefix + name, str(value)) for prefix, part in parts.items() for name, value in part.items() if value]
+    )
+
+
+def _panel(conn: Connection, actor: Actor, market: str) -> dict[str, Any]:
+    """Return what the page of a market shows of the registers."""
+    return {"market": registers.read_market(conn, actor, market)}
+
+
+PANELS["market"].append(("registers_panel.html", _panel))

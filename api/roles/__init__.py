@@ -1,0 +1,1 @@
+"""The roles of a company: the modules of `api` about them."""

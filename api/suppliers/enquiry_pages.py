@@ -1,0 +1,363 @@
+"""The page of an enquiry for its supplier: one table for all items, and the workbook with the same cells. No account.
+
+A row is asked once for all parts that are alike; the names of its inputs begin with its number, `3.weight_g`. A
+workbook is read into such a form, so that page and workbook meet the same checks: `read_rows`. What is saved can be
+continued by the same link, in any language.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from decimal import Decimal
+from functools import cache, partial
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.errors import REFUSALS
+from api.http.requests import FileForm, form_with_file
+from api.http.service import read_apart, service_of
+from api.pages.forms import NONE, TRUTHS, Form, faults_with, offset_of, texts_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page, redirect, said, text
+from api.pages.render import link as address
+from api.suppliers.routes import write_of_supplier
+from api.suppliers.supplier_pages import (
+    CountedEnquiry,
+    EnquiryOfLink,
+    SupplierForm,
+    admit_bytes,
+    design_questions,
+    file_faults,
+    first_questions,
+    parse_answer,
+    substance_questions,
+    take_document,
+    unavailable,
+)
+from compliance.ruleset import RuleSet
+from pipelines.readers.requests import Cells, cells_request
+from pipelines.reading.values import EMPTY_LIST, LIST_SEPARATOR, code_of_words
+from pipelines.suppliers import (
+    WORKBOOK_NAME,
+    WORKBOOK_TYPE,
+    part_title,
+    value_at,
+    workbook,
+    workbook_headers,
+)
+from schemas.fields import Field
+from schemas.issues import Issue
+from schemas.json_values import JsonObject
+from schemas.messages import LANGUAGES, Message, header, plain
+from schemas.refusals import NotThere, Refused
+from schemas.skus.types import SupplierAnswer
+from schemas.suppliers import CELLS, answer_of, parse_submission
+from schemas.texts import as_cell
+from schemas.vocabularies import CONTENTS, TAKEN
+from schemas.words import fold
+from services import suppliers as operations
+from services.review.entries import attach_to_rows
+from warehouse import enquiries, review, suppliers
+from warehouse.enquiries import Row, Saved
+from warehouse.files import File
+from warehouse.operate.sessions import Connection
+from warehouse.suppliers import Linked
+
+router = APIRouter(prefix="/supplier-enquiries/{token}")
+
+ROWS: Final = 20
+"""Rows of the table on a page."""
+_ITEMS: Final = 200
+"""Items whose own forms a page names."""
+_MOST_FAULTS: Final = 100
+"""Faults that a page names; a workbook may have thousands."""
+_CONFIRMED: Final = "confirmed"
+Fault = tuple[str, str]
+"""The name of an input, and a sentence."""
+
+
+@router.get("")
+def get_enquiry(request: Request, link: EnquiryOfLink) -> Response:
+    """Show the table; a token that is unknown, withdrawn or expired gets the same refusal."""
+    return _enquiry_page(request, link)
+
+
+@router.post("")
+def post_rows(request: Request, link: CountedEnquiry, form: SupplierForm) -> Response:
+    """Save the rows of the page, and with `send` hand over every item whose rows are all confirmed.
+
+    Rows with a fault are shown again as they were typed; the others are saved.
+    """
+    lang = language_of(request)
+    numbers = [int(number) for number in form.getlist("row") if number.isascii() and number.isdecimal()][:ROWS]
+    answers, faults = read_rows(form, numbers, lang, _rules(request, link))
+    beside: JsonObject = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
+    sending = form.get("do") == "send"
+    if sending and form.get("consent") != "yes":
+        faults.append(("consent", text("supplier.no_consent", lang)))
+    try:
+        beside = dict(parse_submission({"consent": True, "response": beside}))
+    except Refused as invalid:
+        faults += [((issue.field or "").removeprefix("response."), issue.message) for issue in invalid.issues]
+    saved = [Saved(number, answer, form.get(f"{number}.{_CONFIRMED}") == "yes") for number, answer in answers.items()]
+    write = write_of_supplier(request, link)
+
+    def keep(conn: Connection) -> int | None:
+        enquiries.save_rows(conn, link.id, saved, at=write.actor.now)
+        if form.get("do") == "confirm" and not faults:
+            operations.confirm_rows(conn, write.actor, link.id)
+        if not sending or faults:
+            return None
+        return operations.answer_rows(conn, write.actor, link.id, **beside)
+
+    try:
+        sent = write.do(keep)
+    except NotThere:
+        raise PageRefused(404, "supplier.gone") from None
+    if faults:
+        return _enquiry_page(request, link, form=form, faults=faults)
+    saved_only = 1 if sent is None else None
+    return redirect(_path(request, offset=offset_of(request) or None, saved=saved_only, sent=sent))
+
+
+@router.get("/workbook")
+def get_workbook(request: Request, link: EnquiryOfLink) -> Response:
+    """Return the table as a workbook, with what is filled in so far."""
+    with service_of(request).writes.company(link.company_id) as conn:
+        rows = enquiries.rows_of(conn, link.id)
+    headers = {"Content-Disposition": f'attachment; filename="{WORKBOOK_NAME}"', "Cache-Control": "no-store"}
+    return Response(workbook(rows, language_of(request)), media_type=WORKBOOK_TYPE, headers=headers)
+
+
+@router.post("/workbook")
+async def post_workbook(request: Request, link: CountedEnquiry) -> Response:
+    """Save the rows of a workbook as if they had been typed; rows with a fault are named, and not saved."""
+    lang = language_of(request)
+    try:
+        _, upload = await form_with_file(request, ("file",))
+        if upload is None or not upload.data:
+            raise Refused([Issue("required", Message("Choose the workbook first."), "file")])
+        cells = await read_apart(request, link.company_id, "supplier", cells_request(upload.data), field="file")
+        form, numbers = form_of_workbook(cells, lang)
+    except REFUSALS as fault:
+        issues = [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
+        faults = [("file", sentence) for sentence in issues]
+        return await run_in_threadpool(_enquiry_page, request, link, faults=faults)
+    return await run_in_threadpool(_save_workbook, request, link, form, numbers)
+
+
+@router.post("/files")
+async def post_certificate(request: Request, link: CountedEnquiry) -> Response:
+    """Attach a document to the parts of the chosen rows, or of all; it is recorded with each item that is accepted."""
+    form = FileForm(request, answering=True)
+    if fault := await take_document(request, link.company_id, form, partial(_attach, request, link, form)):
+        faults = file_faults(fault, form, language_of(request))
+        given = Form([*form.typed, *form.beside])
+        return unavailable(await run_in_threadpool(_enquiry_page, request, link, faults=faults, given=given), fault)
+    return redirect(_path(request, offset=offset_of(request) or None) + "#certificates")
+
+
+def _attach(request: Request, link: Linked, form: FileForm, file: File) -> bool:
+    write = write_of_supplier(request, link)
+    chosen = {value for name, value in form.beside if name == "of" and value.isascii() and value.isdecimal()}
+
+    def attach(conn: Connection) -> bool:
+        operations.load_enquiry(conn, link.id, write.actor.now, locking=True)
+        every = range(1, enquiries.progress_of(conn, link.id).rows + 1)
+        numbers = [number for number in every if not chosen or str(number) in chosen]
+        admit_bytes(write, conn, file)
+        return attach_to_rows(conn, write.actor, file, enquiry_id=link.id, row_numbers=numbers)
+
+    return write.do(attach)
+
+
+def _save_workbook(request: Request, link: Linked, form: Form, numbers: Sequence[int]) -> Response:
+    answers, faults = read_rows(form, numbers, language_of(request), _rules(request, link))
+    saved = [Saved(number, answer, form.get(f"{number}.{_CONFIRMED}") == "yes") for number, answer in answers.items()]
+    write = write_of_supplier(request, link)
+    write.do(lambda conn: enquiries.save_rows(conn, link.id, saved, at=write.actor.now))
+    if faults:
+        return _enquiry_page(request, link, faults=faults)
+    return redirect(_path(request, saved=1))
+
+
+def _rules(request: Request, link: Linked) -> RuleSet:
+    with service_of(request).writes.company(link.company_id) as conn:
+        return service_of(request).rulesets.active(conn)
+
+
+def read_rows(
+    form: Form, numbers: Sequence[int], lang: str, rules: RuleSet
+) -> tuple[dict[int, SupplierAnswer], list[Fault]]:
+    """Return the answer of each row that has no fault, and the faults of the others, each at its cell."""
+    answers: dict[int, SupplierAnswer] = {}
+    faults: list[Fault] = []
+    for number in numbers:
+        body = {"consent": True, "response": {"components": [parse_answer(form, number, lang)]}}
+        try:
+            if unread := faults_with(body, parse_submission):
+                raise Refused(unread)
+            answer = (parse_submission(body)["components"] or [])[0]
+            if against := operations.contradictions(answer, rules):
+                raise Refused(against)
+        except Refused as invalid:
+            for issue in invalid.issues:
+                path = (issue.field or "").removeprefix("response.components[0].").partition("[")[0]
+                faults.append((f"{number}.{path}", issue.message))
+        else:
+            answers[number] = answer
+    return answers, faults
+
+
+def form_of_rows(rows: Sequence[Row], lang: str) -> Form:
+    """Return the form of the rows: what was saved, else what is known, for the supplier to confirm."""
+    pairs: list[tuple[str, str]] = []
+    for row in rows:
+        answer = row.answer if row.answer is not None else answer_of(row.part)
+        for cell in CELLS:
+            texts = texts_of(value_at(answer, cell.path), lang)
+            pairs += [(f"{row.number}.{cell.path}", " ".join(line.splitlines())) for line in texts]
+        if row.is_confirmed:
+            pairs.append((f"{row.number}.{_CONFIRMED}", "yes"))
+    return Form(pairs)
+
+
+@cache
+def _titles() -> Mapping[str, str]:
+    """Return what each column is by its title in any language."""
+    return {fold(title): name for lang in LANGUAGES for title, name in workbook_headers(lang).items()}
+
+
+def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
+    """Return the form that says what a workbook says, and the numbers of its rows. Raise `Refused`.
+
+    Columns are known by their title and rows by their number, in whatever order they stand.
+    """
+    names = [_titles().get(fold(title or "")) for title in (cells.texts[0] if cells.texts else [])]
+    if "number" not in names:
+        sentence = Message("This is not the workbook of this page. Download it here, fill it in, and upload it again.")
+        raise Refused([Issue("invalid_format", sentence, "file")])
+    fields = {cell.path: cell.field for cell in CELLS}
+    pairs: list[tuple[str, str]] = []
+    numbers: dict[int, None] = {}
+    for texts, are_numbers in zip(cells.texts[1:], cells.numbers[1:], strict=True):
+        line = {
+            name: (filled, is_number)
+            for name, filled, is_number in zip(names, texts, are_numbers, strict=True)
+            if name and filled
+        }
+        typed, _ = line.get("number", ("", False))
+        number = int(float(typed)) if typed.replace(".", "", 1).isdecimal() and len(typed) < 10 else None
+        if number is None or number in numbers:
+            sentence = Message("Each line of the workbook has the number of its row, once: {cell}.", cell=typed or "–")
+            raise Refused([Issue("duplicate_row", sentence, "file")])
+        numbers[number] = None
+        if _CONFIRMED in line and code_of_words(line[_CONFIRMED][0], "truth") == "true":
+            pairs.append((f"{number}.{_CONFIRMED}", "yes"))
+        for path in fields.keys() & line.keys():
+            filled, is_number = line[path]
+            pairs += [(f"{number}.{path}", value) for value in _typed(filled, fields[path], lang, is_number=is_number)]
+    return Form(pairs), list(numbers)
+
+
+def _typed(filled: str, field: Field, lang: str, *, is_number: bool) -> list[str]:
+    """Return what a person would have typed or chosen for a cell; a word that is none stays, and is refused."""
+    if field.kind == "truth":
+        code = code_of_words(filled, "truth")
+        return [next((answer for answer, truth in TRUTHS.items() if code == str(truth).lower()), filled)]
+    if field.kind == "codes":
+        parts = [part.strip() for part in LIST_SEPARATOR.split(filled)]
+        codes = [code_of_words(part, field.vocabulary or "") or part for part in parts]
+        return [NONE] if filled == EMPTY_LIST else codes
+    if field.vocabulary:
+        return [code_of_words(filled, field.vocabulary) or filled]
+    if is_number:
+        return [plain(Decimal(filled), lang)]
+    return [filled[1:] if filled.startswith("'") and as_cell(filled[1:]) == filled else filled]
+
+
+def _enquiry_page(
+    request: Request,
+    link: Linked,
+    *,
+    form: Form | None = None,
+    given: Form | None = None,
+    faults: Sequence[Fault] = (),
+) -> Response:
+    lang, offset, now = language_of(request), offset_of(request), service_of(request).clock.now()
+    with service_of(request).writes.company(link.company_id) as conn:
+        enquiry = suppliers.find_enquiry(conn, link.id, now, limit=_ITEMS)
+        if enquiry is None:
+            raise PageRefused(404, "supplier.gone")
+        sender = suppliers.sender_of(conn, link.id)
+        enquiries.open_for_supplier(conn, link.id, at=now)
+        progress = enquiries.progress_of(conn, link.id)
+        rows = enquiries.rows_of(conn, link.id, limit=ROWS, offset=offset)
+        attached = review.of_enquiry(conn, link.id)
+    token, shown = request.path_params["token"], [_shown(row, lang) for row in rows]
+    labels = {cell.path: header("component", cell.name, lang) for cell in CELLS}
+    return page(
+        request,
+        "supplier_enquiry.html",
+        enquiry=enquiry,
+        company=sender.company_name,
+        rows=shown,
+        progress=progress,
+        offset=offset,
+        size=ROWS,
+        given=form or Form([*form_of_rows(rows, lang).multi_items(), *(given or Form()).multi_items()]),
+        attached=[
+            (file, CONTENTS[lang][file.type], f"1–{numbers[-1]}" if len(numbers) == progress.rows else numbers)
+            for file, numbers in attached
+        ],
+        types=CONTENTS[lang],
+        taken=TAKEN,
+        files_path=_path(request, "/files", offset=offset or None),
+        faults=[
+            (_on_page(name, rows), _sentence(name, said(fault, lang), labels, lang))
+            for name, fault in faults[:_MOST_FAULTS]
+        ],
+        own_path=_path(request, offset=offset or None),
+        workbook_path=_path(request, "/workbook"),
+        is_saved=request.query_params.get("saved") == "1",
+        sent=request.query_params.get("sent", ""),
+        listed=[
+            (item, None if item["state"] in ("accepted", "closed") else operations.item_token(token, item["id"]))
+            for item in enquiry["items"]
+        ],
+        last_day=(enquiry["expires_at"] - timedelta(days=1)).date(),
+        overdue=enquiry["due_on"] is not None and enquiry["due_on"] < now.date(),
+    )
+
+
+def _shown(row: Row, lang: str) -> JsonObject:
+    """Return a row with its questions."""
+    return {
+        **asdict(row),
+        "title": part_title(row.part, lang),
+        "first": first_questions(row.number, lang),
+        "declarations": substance_questions(row.number, lang),
+        "design": design_questions(row.number, lang),
+    }
+
+
+def _on_page(name: str, rows: Sequence[Row]) -> str:
+    """Return the name of a fault's input; empty where it is on another page of the table."""
+    number, is_of_row, _ = name.partition(".")
+    return name if not is_of_row or number in {str(row.number) for row in rows} else ""
+
+
+def _sentence(name: str, sentence: str, labels: Mapping[str, str], lang: str) -> str:
+    number, is_of_row, path = name.partition(".")
+    return (
+        text("enquiry.fault", lang, row=number, field=labels.get(path, path), why=sentence) if is_of_row else sentence
+    )
+
+
+def _path(request: Request, more: str = "", **parameters: object) -> str:
+    """Return the address of one of these pages in the language of this one."""
+    return address(request, f"/supplier-enquiries/{request.path_params['token']}{more}", **parameters)

@@ -1,0 +1,114 @@
+"""Stores the answers that decide roles, a row for the company and for each SKU that differs; reads what a SKU says."""
+
+from datetime import datetime
+from typing import Any, Final, NamedTuple  # Any: the JSON of a row
+from uuid import UUID
+
+import orjson
+from sqlalchemy import JSON, Column, Integer, Table, Uuid
+
+from warehouse.base import instant, metadata
+from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import DOC_STATUS
+
+role_answers = Table(
+    "role_answers",
+    metadata,
+    Column("company_id", Uuid, primary_key=True),
+    Column("record_id", Uuid, primary_key=True, comment="the SKU, or the company itself"),
+    Column("answers", JSON, nullable=False, comment="those of schemas.roles that are answered"),
+    Column("version", Integer, nullable=False, comment="1 at the first answer, one more at each change"),
+    instant("updated_at"),
+)
+
+_READ: Final = "SELECT answers::text, version, updated_at FROM role_answers WHERE record_id = %s"
+_WRITE: Final = """
+INSERT INTO role_answers (company_id, record_id, answers, version, updated_at)
+VALUES (%(company_id)s, %(record_id)s, %(answers)s::json, %(version)s + 1, %(at)s)
+ON CONFLICT (company_id, record_id) DO UPDATE
+SET (answers, version, updated_at) = (excluded.answers, excluded.version, excluded.updated_at)
+WHERE role_answers.version = %(version)s"""
+_SKU: Final = f"""
+SELECT json_build_object(
+    'sku_code', skus.sku_code, 'packaging_level', skus.packaging_level, 'markets', skus.markets,
+    'volumes', skus.volumes, 'doc_status', {DOC_STATUS}, 'countries', (
+        SELECT json_agg(DISTINCT kept.country) FROM json_array_elements(skus.components) AS part
+        JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
+        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)))::text
+FROM skus WHERE skus.id = %(id)s"""
+_MARKETS: Final = """
+SELECT unnest(markets) AS code FROM skus
+UNION SELECT split_part(period, '/', 1) FROM skus, json_each_text(volumes) AS placed(period, units)
+WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0 ORDER BY 1"""
+_ALIKE: Final = """
+WITH facts AS MATERIALIZED (
+    SELECT packaging_level, answers::text, markets, volumes,
+    CASE WHEN EXISTS (SELECT FROM suppliers WHERE country IS NOT NULL) THEN (
+        SELECT CASE count(DISTINCT coalesce(kept.country, '')) WHEN 1 THEN min(kept.country) END
+        FROM json_array_elements(components) AS part
+        JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
+        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) END AS country
+    FROM skus LEFT JOIN role_answers ON record_id = skus.id)
+SELECT market, packaging_level, country, answers, count(*) FROM facts, LATERAL (
+    SELECT unnest(markets) AS market
+    UNION SELECT split_part(period, '/', 1) FROM json_each_text(volumes) AS placed(period, units)
+    WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0) AS in_effect
+GROUP BY market, packaging_level, country, answers"""
+_DIFFER: Final = """
+SELECT skus.id::text, skus.sku_code, skus.name FROM role_answers JOIN skus ON skus.id = record_id
+ORDER BY skus.sku_code LIMIT %s"""
+
+
+class StoredAnswers(NamedTuple):
+    """The answers of a company or a SKU; version 0 before the first one."""
+
+    answers: dict[str, Any]
+    version: int
+    updated_at: datetime | None
+
+
+def read(conn: Connection, record_id: UUID) -> StoredAnswers:
+    """Return the answers of a SKU of the session's company, or of the company itself."""
+    row = conn.execute(_READ, [record_id]).fetchone()
+    return StoredAnswers({}, 0, None) if row is None else StoredAnswers(orjson.loads(row[0]), row[1], row[2])
+
+
+def write(
+    conn: Connection, company_id: UUID, record_id: UUID, answers: dict[str, Any], *, version: int, at: datetime
+) -> bool:
+    """Store answers in place of those of a version; return False where another version is stored by now."""
+    values = {"company_id": company_id, "record_id": record_id, "version": version, "at": at}
+    return conn.execute(_WRITE, {**values, "answers": orjson.dumps(answers).decode()}).rowcount == 1
+
+
+def find_sku(conn: Connection, sku_id: UUID, today: object) -> dict[str, Any] | None:
+    """Return what a SKU of the session's company says itself; None where there is none of that id."""
+    row = conn.execute(_SKU, {"id": sku_id, "today": today}).fetchone()
+    return None if row is None else orjson.loads(row[0])
+
+
+def markets(conn: Connection, first_year: int) -> list[str]:
+    """Return the markets in effect of the session's company; units count from a year on."""
+    return [code for (code,) in conn.execute(_MARKETS, [first_year]) if code]
+
+
+class Alike(NamedTuple):
+    """SKUs in a market whose records say the same: their number, and what `find_sku` returns of each."""
+
+    market: str
+    sku: dict[str, Any]
+    answers: dict[str, Any]
+    skus: int
+
+
+def alike(conn: Connection, first_year: int) -> list[Alike]:
+    """Return the SKUs of the session's company by market in effect and by what their records say."""
+    return [
+        Alike(market, {"packaging_level": level, "countries": [country]}, orjson.loads(answers or "{}"), count)
+        for market, level, country, answers, count in conn.execute(_ALIKE, [first_year])
+    ]
+
+
+def differing(conn: Connection, most: int) -> list[tuple[str, str, str]]:
+    """Return id, code and name of the SKUs that have answers of their own, by code."""
+    return list(conn.execute(_DIFFER, [most]))
