@@ -21,7 +21,7 @@ from schemas.json_values import Json, JsonMapping, JsonObject
 from schemas.messages import LANGUAGES, Message
 from schemas.refusals import Refused, require
 from schemas.skus.answers import READ_ONLY
-from schemas.skus.inputs import FreeCodeInput, SkuInput, SkuPatchInput, parse_body, parse_sku
+from schemas.skus.inputs import FreeCodeInput, SkuInput, SkuMergedInput, parse_body, parse_sku
 from schemas.skus.types import SkuDetail
 from services.skus import archive as archive_skus
 from services.skus import detail
@@ -50,7 +50,7 @@ def write_one(
     code = None if addressed is None else _code_of(conn, addressed, locking=merging)
     if addressed is not None and isinstance(body, Mapping):
         body = _as_sent(conn, write, body, addressed, merging=merging)
-    record = parse_sku(body, SkuPatchInput if merging else SkuInput)
+    record = parse_sku(body, SkuMergedInput if merging else SkuInput)
     renamed: dict[str, str] = {}
     if addressed is not None and code is not None:
         new_code, record["sku_code"] = record.get("sku_code", code), code

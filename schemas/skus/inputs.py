@@ -196,21 +196,19 @@ FreeText = Annotated[
 ]
 """A text in the caller's words."""
 
+_ENTRY: Final[dict[str, Any]] = {
+    "status": (one_of("substance_status"), ...),
+    "value": (Annotated[float, PydanticField(ge=0)] | None, None),
+    "unit": (one_of("substance_unit") | None, None),
+    "basis": (one_of("substance_basis") | None, None),
+    "source": (one_of("substances_source") | None, None),
+    "evidence": (FreeText | None, None),
+}
 SubstanceEntry: type[Strict] = create_model(
     "SubstanceEntry",
     __base__=Strict,
     __doc__="One declaration: a status, and where there is one the measured value behind it.",
-    **cast(
-        Any,
-        {
-            "status": (one_of("substance_status"), ...),
-            "value": (Annotated[float, PydanticField(ge=0)] | None, None),
-            "unit": (one_of("substance_unit") | None, None),
-            "basis": (one_of("substance_basis") | None, None),
-            "source": (one_of("substances_source") | None, None),
-            "evidence": (FreeText | None, None),
-        },
-    ),
+    **_ENTRY,
 )
 SubstancesInput: type[Strict] = create_model(
     "SubstancesInput",
@@ -218,16 +216,34 @@ SubstancesInput: type[Strict] = create_model(
     __doc__="Declarations by substance: one omitted is left untouched, null clears it.",
     **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceEntry | None, None))),
 )
+SubstanceChange: type[Strict] = create_model(
+    "SubstanceChange",
+    __base__=Strict,
+    __doc__="Changes of one declaration: an omitted member stays; a declaration that is not stored needs its status.",
+    **_ENTRY | {"status": (one_of("substance_status"), None)},
+)
+SubstancesPatch: type[Strict] = create_model(
+    "SubstancesPatch",
+    __base__=Strict,
+    __doc__="Changes of declarations by substance: one omitted is left untouched, null clears it.",
+    **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceChange | None, None))),
+)
 SkuComponentInput: type[Strict] = model_of(
     "SkuComponentInput", (LINE_ID, *COMPONENT_FIELDS), "One line of a component graph."
 )
 SkuInput: type[Strict] = model_of(
     "SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears."
 )
-SkuPatchInput: type[Strict] = model_of(
-    "SkuPatchInput",
+SkuMergedInput: type[Strict] = model_of(
+    "SkuMergedInput",
     tuple(replace(field, required=False) for field in SKU_FIELDS),
-    "Changes of a SKU as a merge patch (RFC 7396): an omitted field stays, null clears.",
+    "A merge patch of a SKU whose declarations of substances are merged with the stored ones.",
+)
+SkuPatchInput: type[Strict] = create_model(
+    "SkuPatchInput",
+    __base__=SkuMergedInput,
+    __doc__="Changes of a SKU as a merge patch (RFC 7396): an omitted field stays, null clears.",
+    **cast(Any, {"substances": (SubstancesPatch | None, SkuMergedInput.model_fields["substances"])}),
 )
 SkuRowInput: type[Strict] = model_of(
     "SkuRowInput",

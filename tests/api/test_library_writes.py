@@ -111,7 +111,9 @@ def test_a_program_alone_asks_and_answers_for_a_supplier(caller):
     asked = made.json()
     assert (asked["component_ids"], asked["url"].rpartition("/")[2]) == (body["component_ids"], asked["token"])
     answer = {"consent": True, "response": {"components": [{"component_id": asked["component_ids"][0], "weight_g": 3}]}}
-    sent = caller.http.post(f"/api/supplier-data/{asked['token']}", json=answer)
+    sent = caller.http.post(
+        f"/api/supplier-data/{asked['token']}", json=answer, headers={"X-Forwarded-For": caller.address}
+    )
     assert (sent.status_code, sent.json()["status"]) == (202, "awaiting_review")
     [request] = caller.get("/supplier-requests").json()["data"]
     assert (request["id"], request["state"]) == (asked["id"], "answered")

@@ -59,7 +59,7 @@ records = st.fixed_dictionaries(
 )
 
 
-@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(record=records, role=st.sampled_from(VOCABULARIES["ppwr_role"]), lang=st.sampled_from(["en", "fr", "de"]))
 def test_what_a_get_answers_is_written_back_unchanged_and_a_change_changes_that_alone(caller, record, role, lang):
     sku = caller.made(**record)

@@ -26,7 +26,7 @@ ENGLISH = re.compile(rf"\b({'|'.join(f'{word}|{word.capitalize()}' for word in W
 """Words of English sentences that are no words of French or German."""
 CODE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 SILENT = ("style", "script", "code", "textarea")
-"""Elements whose text is not for reading, or is what somebody typed."""
+"""Elements whose text is not for reading, or is what somebody typed; a name that is not translated is silent too."""
 
 
 def addresses(page: Any) -> set[str]:
@@ -72,9 +72,9 @@ class Told(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in SILENT:
-            self.silent.append(tag)
         given = dict(attrs)
+        if tag in SILENT or given.get("translate") == "no":
+            self.silent.append(tag)
         self.texts += [value for name in ("aria-label", "alt", "title", "placeholder") if (value := given.get(name))]
 
     def handle_endtag(self, tag: str) -> None:

@@ -23,6 +23,8 @@ NO_PAGES = {
     "/pages/live.js",
     "/items/export",
     "/portfolio/board.pdf",
+    "/registers/file.csv",
+    "/supplier-enquiries/{token}/workbook",
     "/items/{id}/files/{file_id}",
     "/imports/template.xlsx",
     "/imports/{id}/rejected.xlsx",
