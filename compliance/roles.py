@@ -47,6 +47,10 @@ class Decision(NamedTuple):
         return self.answer, self.relieved, self.sits
 
 
+_OUTSIDE: Final = Decision("none", ("outside",))
+"""The answer in markets to which the regulation does not apply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Roles:
     """What a company is for one packaging in one market."""
@@ -80,9 +84,13 @@ def _duties() -> tuple[Row, ...]:
 def decide(market: str, facts: Facts) -> Roles:
     """Return the roles in a market, a code of the catalogue, by the facts that are answered."""
     if not is_in_union(market):
-        outside = Decision("none", ("outside",))
-        return Roles(market, outside, outside)
-    return Roles(market, _try(_operator, market, facts), _try(partial(_producer, market), market, facts))
+        return Roles(market, _OUTSIDE, _OUTSIDE)
+    return Roles(market, _try(_operator, market, facts), decide_producer(market, facts))
+
+
+def decide_producer(market: str, facts: Facts) -> Decision:
+    """Return whether the company is the producer in a market, by Article 3(1)(15)."""
+    return _try(partial(_producer, market), market, facts) if is_in_union(market) else _OUTSIDE
 
 
 def _try(rule: Callable[[Facts], Decision], market: str, facts: Facts) -> Decision:

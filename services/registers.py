@@ -25,14 +25,14 @@ _NOTHING: Final = StoredRegisters({"registrations": [], "representative": None, 
 
 
 class Registers:
-    """What a company holds, and where it is producer, read once for all its markets."""
+    """What a company holds, and where it is producer, read once for all its markets or for one of them."""
 
-    def __init__(self, conn: Connection, actor: Actor) -> None:
+    def __init__(self, conn: Connection, actor: Actor, market: str = "") -> None:
         self._actor = actor
-        self._facts, producers = roles.producers(conn, actor.company_id)
+        self._facts, producers = roles.producers(conn, actor.company_id, market)
         self._producers = defaultdict[str, list[role_rules.Decision]](list)
-        for market, decision in producers:
-            self._producers[rules.market_of(market)].append(decision)
+        for place, decision in producers:
+            self._producers[rules.market_of(place)].append(decision)
         self.entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
         self.held = stored.read(conn)
         self.markets = sorted({*self._producers, *self.held})
@@ -58,7 +58,7 @@ class Registers:
 
     def standing(self, market: str, held: StoredRegisters, entry: Jurisdiction | None) -> Standing:
         """Return the judgement; where no SKU is in effect the company's own answers say what it is."""
-        producers = self._producers.get(market) or [role_rules.decide(market, self._facts).producer]
+        producers = self._producers.get(market) or [role_rules.decide_producer(market, self._facts)]
         return rules.judge(market, producers, held.held, entry.register_name if entry else None, self._actor.today)
 
 
@@ -70,7 +70,8 @@ def read(conn: Connection, actor: Actor) -> list[MarketRegisters]:
 
 def read_market(conn: Connection, actor: Actor, market: str) -> MarketRegisters:
     """Return how the company stands in one market, also where it has nothing there; of its part in the Union."""
-    return Registers(conn, actor).of(rules.market_of(market))
+    market = rules.market_of(market)
+    return Registers(conn, actor, market).of(market)
 
 
 def write(
@@ -82,7 +83,8 @@ def write(
     `version_conflict` where another version is stored than the one that was seen.
     """
     held = {name: fields[name] for name in _NOTHING.held}
-    registers, market = Registers(conn, actor), rules.market_of(fields["market"])
+    market = rules.market_of(fields["market"])
+    registers = Registers(conn, actor, market)
     if market not in registers.entries:
         sentence = Message("The catalogue has no register for {market}.", market=quote(market))
         raise Refused([Issue("unknown_market", sentence, "market")])

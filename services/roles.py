@@ -63,14 +63,19 @@ def write(
     return _record(conn, actor, sku_id, StoredAnswers(answers, before.version + 1, actor.now))
 
 
-def producers(conn: Connection, company_id: UUID) -> tuple[rules.Facts, list[tuple[str, rules.Decision]]]:
-    """Return the facts of the company itself, and for each market in effect the decisions on its SKUs there."""
+def producers(
+    conn: Connection, company_id: UUID, begin: str = ""
+) -> tuple[rules.Facts, list[tuple[str, rules.Decision]]]:
+    """Return the facts of the company itself, and for each market in effect the decisions on its SKUs there.
+
+    Only markets whose codes begin so are read: a country's parts have codes that begin with its own.
+    """
     profile = profiles.read(conn)
     facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
     facts |= _codes(stored.read(conn, company_id).answers)
     return facts, [
-        (each.market, rules.decide(each.market, {**facts, **_of_sku(each.sku), **_codes(each.answers)}).producer)
-        for each in stored.alike(conn, FIRST_YEAR_IN_EFFECT)
+        (each.market, rules.decide_producer(each.market, {**facts, **_of_sku(each.sku), **_codes(each.answers)}))
+        for each in stored.alike(conn, FIRST_YEAR_IN_EFFECT, begin)
         if each.market
     ]
 

@@ -49,11 +49,14 @@ WITH facts AS MATERIALIZED (
         JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
         JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) END AS country
     FROM skus LEFT JOIN role_answers ON record_id = skus.id)
-SELECT market, packaging_level, country, answers, count(*) FROM facts, LATERAL (
-    SELECT unnest(markets) AS market
-    UNION SELECT split_part(period, '/', 1) FROM json_each_text(volumes) AS placed(period, units)
-    WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0) AS in_effect
-GROUP BY market, packaging_level, country, answers"""
+SELECT market, packaging_level, country, answers FROM (
+    SELECT DISTINCT unnest(markets) AS market, packaging_level, country, answers FROM facts
+    UNION SELECT split_part(period, '/', 1), packaging_level, country, answers FROM (
+        SELECT DISTINCT period, packaging_level, country, answers
+        FROM facts, LATERAL json_each_text(volumes) AS placed(period, units)
+        WHERE starts_with(period, %(begin)s) AND units::float > 0) AS placed
+    WHERE split_part(period, '/', 2)::int >= %(first_year)s) AS in_effect
+WHERE starts_with(market, %(begin)s)"""
 _DIFFER: Final = """
 SELECT skus.id::text, skus.sku_code, skus.name FROM role_answers JOIN skus ON skus.id = record_id
 ORDER BY skus.sku_code LIMIT %s"""
@@ -93,19 +96,19 @@ def markets(conn: Connection, first_year: int) -> list[str]:
 
 
 class Alike(NamedTuple):
-    """SKUs in a market whose records say the same: their number, and what `find_sku` returns of each."""
+    """SKUs in a market whose records say the same: what `find_sku` returns of each, and their own answers."""
 
     market: str
     sku: dict[str, Any]
     answers: dict[str, Any]
-    skus: int
 
 
-def alike(conn: Connection, first_year: int) -> list[Alike]:
-    """Return the SKUs of the session's company by market in effect and by what their records say."""
+def alike(conn: Connection, first_year: int, begin: str = "") -> list[Alike]:
+    """Return what the records of the session's company say, by market in effect whose code begins so."""
+    rows = conn.execute(_ALIKE, {"first_year": first_year, "begin": begin})
     return [
-        Alike(market, {"packaging_level": level, "countries": [country]}, orjson.loads(answers or "{}"), count)
-        for market, level, country, answers, count in conn.execute(_ALIKE, [first_year])
+        Alike(market, {"packaging_level": level, "countries": [country]}, orjson.loads(answers or "{}"))
+        for market, level, country, answers in rows
     ]
 
 
