@@ -28,14 +28,11 @@ from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES, security
 from connector.service import Service
 from connector.tools import kit
-from schemas.accounts import includes
 from schemas.json_values import JsonMapping
 from warehouse import assistants
 from warehouse.accounts.keys import digest
 from warehouse.assistants import Admitted
 
-_DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
-"""Tools that file something for review; all others only read."""
 _PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, "
@@ -176,10 +173,6 @@ class Gate:
                 f"This needs the scope {needed}, which the connection lacks.",
                 {"WWW-Authenticate": self._challenge("insufficient_scope")},
             )
-        if needed == "write" and not includes(admitted.role, "editor"):
-            raise Refusal(
-                403, "forbidden", f"Your role is {admitted.role}; this needs the role editor. Ask your administrator."
-            )
         return admitted
 
     async def _admit(self, token: str, counted_as: str | None, request_id: object) -> Admitted:
@@ -211,6 +204,7 @@ class Gate:
             admitted.email,
             admitted.client_name,
             correlation_id,
+            admitted.role,
         )
         base = self._service.settings.base_url
         return AuthenticatedUser(
@@ -281,7 +275,7 @@ def _counted_as(message: Mapping[str, object]) -> str | None:
 def _drafts(message: Mapping[str, object]) -> bool:
     match message:
         case {"method": "tools/call", "params": {"name": str(name)}}:
-            return name in _DRAFTING
+            return name in kit.DRAFTING
     return False
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
+from schemas.accounts import Role, includes
 from schemas.actors import Origin
 
 
@@ -22,7 +23,10 @@ class Unauthenticated(Exception):  # noqa: N818  (an answer, not a fault)
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A person's connection. `user_name` is the name they sign in with, `client_name` the application's own name."""
+    """A person's connection. `user_name` is the name they sign in with, `client_name` the application's own name.
+
+    `role` is the person's at this request.
+    """
 
     company_id: UUID
     connection_id: UUID
@@ -30,6 +34,7 @@ class Principal:
     user_name: str
     client_name: str
     correlation_id: str
+    role: Role
 
     def claims(self) -> dict[str, object]:
         """Return the claims of an access token besides `iss`, for `AccessToken(claims=...)`."""
@@ -48,12 +53,19 @@ class Principal:
             claims["user_name"],
             claims["client_name"],
             claims["correlation_id"],
+            claims["role"],
         )
 
     @property
     def origin(self) -> Origin:
         """Return the origin that the audit ledger stores for a filing over this connection."""
         return Origin("connection", str(self.connection_id), self.client_name, self.correlation_id)
+
+
+def may_draft() -> bool:
+    """Return whether token and role of the message that is being answered let its person file something for review."""
+    token = get_access_token()
+    return token is not None and "write" in token.scopes and includes(Principal.from_token(token).role, "editor")
 
 
 def current_principal() -> Principal:

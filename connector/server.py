@@ -30,10 +30,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import service as service_connector
+from connector.principal import current_principal, may_draft
 from connector.service import Service
 from connector.tools import review
 from connector.tools.assistants import remember_question
@@ -41,8 +42,8 @@ from connector.tools.audit import HistoryTools
 from connector.tools.catalogue import FactTools
 from connector.tools.figures import FigureTools, PortfolioTools
 from connector.tools.imports import RowTools
+from connector.tools.kit import DRAFTING, refusal
 from connector.tools.kit import Tool as KitTool
-from connector.tools.kit import refusal
 from connector.tools.library import RecordTools
 from connector.tools.rules import RuleTools
 from connector.tools.skus import ItemTools, WhatIfTools
@@ -178,13 +179,28 @@ def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
             tool = server._tool_manager.get_tool(name)  # the library has no public access to one tool
             if tool is None:
                 raise MCPError(INVALID_PARAMS, "There is no such tool; tools/list shows those there are.")
+            if name in DRAFTING and not may_draft():
+                role = current_principal().role
+                text = f"forbidden: Your role is {role}; this needs the role editor. Ask your administrator."
+                return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
             if faults := _faults(tool, params.get("arguments") or {}):
                 text = f"invalid_body: {' '.join(faults)}"
                 return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
         result = await call_next(ctx)
+        if ctx.method == "tools/list" and not may_draft():
+            return _without_drafting(result)
         return _without_blanks(result) if ctx.method == "tools/call" else result
 
     return check
+
+
+def _without_drafting(result: HandlerResult) -> HandlerResult:
+    """Return the list of tools without those that this person cannot use with this connection."""
+    listed = (
+        result.model_dump(mode="json", by_alias=True, exclude_none=True) if isinstance(result, BaseModel) else result
+    )
+    assert isinstance(listed, dict), "a list of tools is an object"
+    return {**listed, "tools": [tool for tool in listed["tools"] if tool["name"] not in DRAFTING]}
 
 
 def _without_blanks(result: HandlerResult) -> HandlerResult:

@@ -106,20 +106,21 @@ class PortfolioTools(ToolSet):
     def compliance_overview(self) -> Portfolio:
         """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
-        Also every jurisdiction in scope with its EPR system, depth and verification date. Use it for how many items
-        have which grade, and how many are provisional; for one market use check_market_readiness.
+        Also every jurisdiction in scope with its EPR system, depth and verification date, and for whom you act:
+        company, plan, person, role. Use it for how many items have which grade; for one market use
+        check_market_readiness.
         """
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
         answer = overview.overview(snapshot, now, stored)
-        company_id = current_principal().company_id
-        with self._service.writes.company(company_id) as conn:
-            held = queries.skus(conn, company_id)
-        assert held is not None, "the session is of this company"
-        left = None if held.limit is None else max(held.limit - held.held, 0)  # null is no limit
-        plan = {"sku_limit": held.limit, "skus_held": held.held, "skus_left": left}
+        who = current_principal()
+        with self._service.writes.company(who.company_id) as conn:
+            used = queries.used(conn, who.company_id)
+        left = None if used.sku_limit is None else max(used.sku_limit - used.skus, 0)  # null is no limit
+        plan = {"sku_limit": used.sku_limit, "skus_held": used.skus, "skus_left": left}
+        you = {"company": used.name, "plan": used.plan, "person": who.user_name, "role": who.role}
         next_step = "Call check_market_readiness with the code of a market for what stands in the way there."
-        return _answer(now.head(snapshot), {**answer, "plan": plan}, next_step)
+        return _answer(now.head(snapshot), {"you": you, **answer, "plan": plan}, next_step)
 
     def check_market_readiness(
         self,

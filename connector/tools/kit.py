@@ -110,6 +110,10 @@ class Tool(NamedTuple):
     annotations: ToolAnnotations = READS
 
 
+DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
+"""Tools that file something for review; all others only read."""
+
+
 class ToolSet:
     """Tools of one subject: methods, by their names with their titles."""
 

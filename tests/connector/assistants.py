@@ -31,13 +31,17 @@ def anyio_backend() -> str:
 
 def principal(company: UUID) -> Principal:
     """A connection of somebody at the company."""
-    return Principal(company, uuid4(), uuid4(), "a.person@example.org", "An assistant", str(uuid4()))
+    return Principal(company, uuid4(), uuid4(), "a.person@example.org", "An assistant", str(uuid4()), "editor")
 
 
 def token_of(who: Principal) -> AccessToken:
     """The token as the gate makes it."""
     return AccessToken(
-        token="t", client_id=str(who.connection_id), scopes=["read"], subject=str(who.user_id), claims=who.claims()
+        token="t",
+        client_id=str(who.connection_id),
+        scopes=["read", "write"],
+        subject=str(who.user_id),
+        claims=who.claims(),
     )
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from connector.tools.kit import DRAFTING
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
@@ -205,14 +206,28 @@ def older(application, token, method, params=None, **headers):
     )
 
 
-@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("editor", 200), ("approver", 200)])
-def test_a_connection_files_for_review_where_the_role_of_its_person_may(place, pool, company, role, status):
+@pytest.mark.parametrize("role", ["viewer", "editor", "approver"])
+def test_a_connection_files_for_review_where_the_role_of_its_person_may(place, pool, company, role):
     application = at_home(place.http, place.address, added(pool, company, role))
     token = application.connected(scope="read write")["access_token"]
     assert application.call(token, "tools/call", CALL).status_code == 200
     drafting = {"name": "propose_sku_update", "arguments": {}}
     answer = application.call(token, "tools/call", drafting)
-    assert answer.status_code == status
-    if status == 403:
-        assert answer.json()["error"] == "forbidden"
-        assert "www-authenticate" not in answer.headers, "authorising again would not help"
+    told = answer.json()["result"]
+    assert (answer.status_code, told["isError"]) == (200, True)
+    assert told["content"][0]["text"].startswith("forbidden: Your role is viewer") == (role == "viewer")
+
+
+@pytest.mark.parametrize(
+    ("role", "scope", "may"),
+    [("viewer", "read write", False), ("editor", "read", False), ("editor", "read write", True)],
+)
+def test_only_tools_that_can_be_used_are_listed(place, pool, company, role, scope, may):  # noqa: PLR0917  (a table's columns)
+    application = at_home(place.http, place.address, added(pool, company, role))
+    token = application.connected(scope=scope)["access_token"]
+    listed = {tool["name"] for tool in application.call(token, "tools/list").json()["result"]["tools"]}
+    assert listed.isdisjoint(DRAFTING) != may
+    session = {"MCP-Protocol-Version": "2025-11-25"}
+    session["Mcp-Session-Id"] = opened(application, token).headers["mcp-session-id"]
+    text = older(application, token, "tools/list", **session).text
+    assert [f'"name":"{name}"' in text for name in DRAFTING] == [may] * len(DRAFTING)
