@@ -47,8 +47,6 @@ def test_the_reference_links_to_both() -> None:
     assert sorted(links) == sorted(f"/reference/clients/{name}" for name in TYPES)
 
 
-@pytest.mark.parametrize(
-    "name", ["built_from.sha256", "other.whl", "..%2Froutes.py", "pcds_client-0.0.1-py3-none-any.whl"]
-)
+@pytest.mark.parametrize("name", ["built_from.sha256", "other.whl", "..%2Froutes.py", "pcds-client-0.0.1.tgz"])
 def test_nothing_else_is_served(name: str) -> None:
     assert CLIENT.get(f"/reference/clients/{name}").status_code == 404
