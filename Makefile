@@ -80,7 +80,7 @@ lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's ru
 api-clients: setup-dev  ## Clients from three generators: generated, compiled, used (needs npm and Python registries once)
 	$(BIN)/python -m tools.generated_clients
 
-clients: setup-dev  ## The official clients as packages in build/clients/: a wheel, and npm's (needs npm and Python registries once)
+clients: setup-dev  ## The official clients that the service serves, into api/reference/clients/: at each change of the document (needs npm and Python registries once)
 	$(BIN)/python -m tools.build_clients
 
 collection: setup-dev  ## The collection for API clients such as Postman and Bruno, in build/

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Final
 
 import orjson
@@ -25,6 +26,8 @@ router.routes.extend(guides.router.routes)  # before the pages, of which `guides
 
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"
+_PACKAGES: Final = {".whl": "application/zip", ".tgz": "application/gzip"}
+"""Media types of the clients' packages by the end of their name."""
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -49,6 +52,16 @@ def get_collection(request: Request) -> Response:
     headers = {"Content-Disposition": 'attachment; filename="pcds-collection.json"', **HEADERS}
     body = orjson.dumps(collection(request.app.openapi()), option=orjson.OPT_INDENT_2)
     return cacheable(request, body, "application/json", seconds=KEPT_SECONDS, headers=headers)
+
+
+@router.get("/reference/clients/{name}")
+def get_client(request: Request, name: str) -> Response:
+    """An official client as a package to install, of the interface's version (decision 0102)."""
+    package = next((file for file in files("api.reference").joinpath("clients").iterdir() if file.name == name), None)
+    if package is None or (media_type := _PACKAGES.get(PurePath(name).suffix)) is None:
+        raise HttpRefusal("not_found")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', **HEADERS}
+    return cacheable(request, package.read_bytes(), media_type, seconds=KEPT_SECONDS, headers=headers)
 
 
 @router.get("/reference")

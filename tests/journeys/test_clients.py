@@ -43,6 +43,20 @@ def test_a_write_whose_answers_fail_happens_once(service: Service, tmp_path: Pat
     assert len(_get(service, "exports").json()["data"]) == exports + 1
 
 
+def test_loops_of_the_python_client_end_where_the_lists_do(service: Service, tmp_path: Path):
+    built_clients.python(tmp_path)
+    variables = {"PCDS_URL": service.address, "PCDS_KEY": service.key}
+    said = json.loads(built_clients.run_python(tmp_path, PROGRAMS / "loop.py", variables))
+    assert said == {
+        "last": "completed",
+        "pages": [2, 2, 1],
+        "by_place": [2, 2, 1],
+        "created": 5,
+        "refusal": [404, "not_found"],
+        "again": ["completed", [2, 2, 1]],
+    }
+
+
 def test_what_is_written_by_hand_holds_strict_types(tmp_path: Path):
     """It cannot be checked in its place, where the generated half is not."""
     built_clients.python(tmp_path)

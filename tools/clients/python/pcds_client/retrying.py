@@ -1,12 +1,14 @@
 """Sends a request again where the service asks for it or does not answer; gives each write an Idempotency-Key.
 
 With the same key at each attempt, a write of which the answer was lost is not done twice: the service sends the first
-answer again. An answer is read to its end here, so that one that breaks off counts as none.
+answer again. An answer is read to its end here, so that one that breaks off counts as none. A refusal is raised.
 """
 
 import asyncio
+import json
 import random
 import time
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -14,6 +16,18 @@ import httpx
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _AGAIN = frozenset({429, 500, 502, 503, 504})
 _LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
+
+
+class Refused(Exception):  # noqa: N818  (the service's own word)
+    """The service's refusal: `status`, the code `error`, the sentence `message`, and `details` with single faults."""
+
+    def __init__(self, status: int, headers: httpx.Headers, body: dict[str, Any]) -> None:
+        """Take the body as it came; one that is no JSON object is a proxy's, and has neither code nor sentence."""
+        self.status, self.headers = status, headers
+        self.error, self.message = str(body.get("error", "")), str(body.get("message", ""))
+        self.details: list[dict[str, Any]] = body.get("details") or []
+        self.correlation_id = headers.get("X-Correlation-Id", "")
+        super().__init__(f"{status} {self.error}: {self.message} ({self.correlation_id})")
 
 
 class Retrying(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -48,7 +62,7 @@ class Retrying(httpx.BaseTransport, httpx.AsyncBaseTransport):
             else:
                 seconds = self._seconds(response, attempt)
                 if seconds is None:
-                    return response
+                    return _accepted(response)
                 response.close()
             time.sleep(seconds or 0)
             attempt += 1
@@ -68,7 +82,7 @@ class Retrying(httpx.BaseTransport, httpx.AsyncBaseTransport):
             else:
                 seconds = self._seconds(response, attempt)
                 if seconds is None:
-                    return response
+                    return _accepted(response)
                 await response.aclose()
             await asyncio.sleep(seconds or 0)
             attempt += 1
@@ -88,6 +102,17 @@ class Retrying(httpx.BaseTransport, httpx.AsyncBaseTransport):
         asked = response.headers.get("Retry-After", "")
         seconds = float(asked) if asked.isdecimal() else _pause(attempt)
         return seconds if seconds <= self._longest_wait else None
+
+
+def _accepted(response: httpx.Response) -> httpx.Response:
+    """Return the answer, which was read; raise `Refused` where it is a refusal."""
+    if response.status_code < 400:
+        return response
+    try:
+        body = json.loads(response.content)
+    except ValueError:
+        body = None
+    raise Refused(response.status_code, response.headers, body if isinstance(body, dict) else {})
 
 
 def _mark(request: httpx.Request) -> None:
