@@ -70,6 +70,7 @@ OF_NOBODY = {
     "GET /reference",
     "GET /reference/{page}",
     "GET /reference/collection.json",
+    "GET /reference/clients/{name}",
     "GET /reference/guides",
     "GET /reference/guides/{name}",
     "GET /reference/guides/{folder}/{picture}",
