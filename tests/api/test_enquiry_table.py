@@ -45,7 +45,7 @@ class Asked:
         )
         for code in ("CAN-1", "CAN-2", "CAN-3"):
             body = {**CAN, "supplier_id": self.own, "weight_g": 14 if code == "CAN-3" else 12.5}
-            secret = {"component_type": "label", "material_family": "paper", "weight_g": 77, "supplier_id": other}
+            secret = {"component_type": "label", "material_family": "paper", "weight_g": 73.5, "supplier_id": other}
             sent = caller.post("/skus", {"sku_code": code, "name": f"Can {code}", "components": [body, LID, secret]})
             assert sent.status_code == 201, sent.text
         self.browser = Browser(caller.http, caller.address)
@@ -210,8 +210,8 @@ def test_what_is_no_workbook_of_the_page_is_refused_unread(asked):
 def test_a_link_shows_nothing_of_other_suppliers_parts_or_figures(asked):
     asked.caller.post("/skus", {"sku_code": "HIDDEN-1", "name": "Secret jar", "components": [LID]})
     cells = {str(cell) for line in asked.workbook() for cell in line}
-    for text in ("HIDDEN-1", "Secret jar", "Other Corp", "77"):
-        assert text not in re.sub(r"/supplier-\w+/[\w-]+", "", asked.page())
+    for text in ("HIDDEN-1", "Secret jar", "Other Corp", "73.5"):
+        assert text not in asked.page()
         assert text not in cells
     refused = asked.ask("Third party", "CAN-1")
     assert refused.status_code == 200, "the lid names nobody"
