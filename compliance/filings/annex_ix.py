@@ -243,15 +243,9 @@ def _units(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
         exceeds(pl.col(f"share{place}"), pl.col("total"), str(percent)).cast(pl.UInt32) * (1 << place)
         for place, (_, percent) in enumerate(shares)
     ]
-    groups = parts.group_by(*_UNIT, "kind", "group").agg(pl.col("grams").sum())
-    families = groups.group_by(*_UNIT, "kind").agg(pl.col("grams").sum().alias("of_kind"))
-    ranked = groups.join(families, on=(*_UNIT, "kind")).with_columns((pl.col("kind") == "other").alias("is_other"))
-    heaviest = ranked.sort(
-        *_UNIT, "is_other", "of_kind", "kind", "grams", "group", descending=[False] * 3 + [True, False, True, False]
-    ).unique(_UNIT, keep="first", maintain_order=True)
     is_open = (pl.col("unknown") > 0) & (pl.col("grams") * 2 <= pl.col("total"))
     of_family = pl.when(pl.col("of_kind") * 2 > pl.col("total")).then(pl.lit(_UNKNOWN) + pl.col("kind"))
-    return units.join(heaviest, on=_UNIT).select(
+    return units.join(_heaviest(parts), on=_UNIT).select(
         *_UNIT,
         pl.col("total").alias("grams"),
         pl.when("lacks_main")
@@ -266,6 +260,16 @@ def _units(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
         "lacks_main",
         "fields",
     )
+
+
+def _heaviest(parts: pl.DataFrame) -> pl.DataFrame:
+    """Return each unit's heaviest group in its heaviest family, as `predominant_group` does: with `of_kind` grams."""
+    groups = parts.group_by(*_UNIT, "kind", "group").agg(pl.col("grams").sum())
+    families = groups.group_by(*_UNIT, "kind").agg(pl.col("grams").sum().alias("of_kind"))
+    ranked = groups.join(families, on=(*_UNIT, "kind")).with_columns((pl.col("kind") == "other").alias("is_other"))
+    return ranked.sort(
+        *_UNIT, "is_other", "of_kind", "kind", "grams", "group", descending=[False] * 3 + [True, False, True, False]
+    ).unique(_UNIT, keep="first", maintain_order=True)
 
 
 @lru_cache(maxsize=8)
