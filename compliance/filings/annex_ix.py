@@ -173,7 +173,7 @@ def _with_facts(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
         schema=dict.fromkeys(("packaging_format", "form_of_pack", "key_of_pack"), pl.String),
     )
     known = parts.join(faces.hstack(facts), on=_FACE, how="left", nulls_equal=True)
-    known = known.join(of_text, on="packaging_format", how="left", nulls_equal=True)
+    known = known.join(of_text, on="packaging_format", how="left", nulls_equal=True).sort("sku", "position")
     is_film = pl.col("component_type").is_in(FILM_PARTS)
     of_part = pl.when(is_film).then(pl.lit("film")).otherwise(pl.lit("rigid"))
     return known.with_columns(
@@ -224,20 +224,13 @@ def _units(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
         when: is_layer & (pl.col("kind") != "paper") if when[0] == "non_paper_layers" else pl.col("group") == when[0]
         for when in _conditions(rules)
     }
-    units = (
-        parts.sort("sku", "position")
-        .group_by(_UNIT, maintain_order=True)
-        .agg(
-            pl.col("grams").sum().alias("total"),
-            pl.col("grams").filter(is_unknown).sum().alias("unknown"),
-            pl.col("form", "key").first(),
-            lacks_main.any().alias("lacks_main"),
-            missing.drop_nulls().unique(maintain_order=True).alias("fields"),
-            *(
-                pl.col("grams").filter(is_in).sum().alias(f"share{place}")
-                for place, is_in in enumerate(shares.values())
-            ),
-        )
+    units = parts.group_by(_UNIT, maintain_order=True).agg(
+        pl.col("grams").sum().alias("total"),
+        pl.col("grams").filter(is_unknown).sum().alias("unknown"),
+        pl.col("form", "key").first(),
+        lacks_main.any().alias("lacks_main"),
+        missing.drop_nulls().unique(maintain_order=True).alias("fields"),
+        *(pl.col("grams").filter(is_in).sum().alias(f"share{place}") for place, is_in in enumerate(shares.values())),
     )
     held = [
         exceeds(pl.col(f"share{place}"), pl.col("total"), str(percent)).cast(pl.UInt32) * (1 << place)
@@ -348,7 +341,8 @@ def _listed(lines: pl.DataFrame, skus: pl.DataFrame) -> pl.DataFrame:
     """Return the units without a category as a row per SKU, reason and numbers."""
     key = ("sku", "units", "reason", "category_no")
     return (
-        lines.group_by(key, maintain_order=True)
+        lines.sort(_UNIT)
+        .group_by(key, maintain_order=True)
         .agg(pl.col("fields").explode().drop_nulls().unique(maintain_order=True), pl.col("grams").sum())
         .join(skus.select("sku", "sku_code", "archived"), on="sku")
         .with_columns(pl.col("category_no").str.split("|").list.set_difference([""]).alias("category_codes"))
