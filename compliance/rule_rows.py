@@ -170,13 +170,15 @@ class WordFact:
 class StreamRow:
     """One row of `streams.csv`: a predominant group in a form goes to a sorting stream, or to none.
 
-    `when` is empty or (what is weighed, percent of the unit above which the row fits).
+    `when` is empty or (what is weighed, percent of the unit above which the row fits). `category_no` is the number in
+    Table 1 of Annex II, empty where it names none.
     """
 
     group: str
     form: str
     when: tuple[str, float] | None
     stream: str | None
+    category_no: str
     targets: frozenset[str]
     reason: str
 
