@@ -189,7 +189,7 @@ def _changed(value: object, change: Callable[[str], str]) -> object:
 
 
 def filled(value: object, lang: str) -> object:
-    """Return what fills a gap in a language: a message translated, a figure with the decimal mark, others as they are."""
+    """Return what fills a gap in a language: messages translated, figures with its decimal mark, others as they are."""
     match value:
         case Message():
             return translate(value, lang)

@@ -34,6 +34,7 @@ from schemas.json_values import JsonObject
 from schemas.messages import (
     LANGUAGES,
     Figure,
+    Message,
     day,
     filled,
     header,
@@ -123,12 +124,21 @@ _LISTS: Final = sorted(
 
 def said(message: str, lang: str) -> str:
     """Return a message for people in a language."""
-    of_template = message_of(message)
+    of_template = _listed(message_of(message))
     key = _FOR_PEOPLE.get(of_template.template)
     if key is None:
-        return in_words(translate(message, lang), lang)
+        return in_words(translate(of_template if isinstance(message, Message) else message, lang), lang)
     gaps = {name: _filled(name, value, lang) for name, value in of_template.parameters.items()}
     return in_words(text(key, lang, **gaps), lang)
+
+
+def _listed(message: Message) -> Message:
+    """Return a message with the codes that it quotes as a list, which `in_words` says in words."""
+    reason = message.parameters.get("reason")
+    if not isinstance(reason, Message) or "codes" not in reason.parameters:
+        return message
+    codes = ", ".join(re.findall(r"'(\w+)'", reason))
+    return Message("{value} is not one of: {codes}.", value=message.parameters["value"], codes=codes)
 
 
 def _filled(gap: str, value: object, lang: str) -> object:

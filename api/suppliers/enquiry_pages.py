@@ -277,7 +277,7 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
 def _code(filled: str, vocabulary: str) -> str | None:
     """Return the code of a word in any language of suppliers' pages.
 
-    The tables of imports are of Latin words, and read `不符合EuPIA` as `EuPIA`: a word of another script is none of them.
+    The tables of imports are of Latin words and read `不符合EuPIA` as `EuPIA`: words of other scripts are none of them.
     """
     if code := code_of_supplier_word(filled, vocabulary):
         return code

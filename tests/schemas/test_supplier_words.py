@@ -1,4 +1,4 @@
-"""The words of suppliers' pages: what they need is computed from the code, and a language without one is not offered."""
+"""The words of suppliers' pages: what they need is computed from the code; a language without one is not offered."""
 
 import ast
 import re
@@ -63,8 +63,10 @@ TO_PROGRAMS = {
     "This field is not part of the contract; leave it out.",
     "List should have at least {least} item after validation, not {given}.",
     "A technical file has no field {name}; it has file, {fields}.",
-    '{cell} can be {fraction} or {whole}, and no other number in the file decides; write more or fewer decimals, or say'
-    ' the decimal mark: mapping={{"decimal": ","}}.',
+    (
+        "{cell} can be {fraction} or {whole}, and no other number in the file decides; write more or fewer decimals, "
+        'or say the decimal mark: mapping={{"decimal": ","}}.'
+    ),
 }  # fmt: skip
 """Sentences of those modules that no form or workbook leads to."""
 
