@@ -21,12 +21,9 @@ from schemas.words import fold
 FOLDER: Final = RULES / "marks"
 CHANGE, DEPENDS, CLEAR, NOT_RECORDED, OUTSIDE = "change", "depends", "clear", "not_recorded", "outside"
 """States of a SKU under Article 12(9); a mark has the first two and the third."""
-LABELS: Final = ("material", "reusable", "recycled", "biobased", "deposit", "replaced")
 CLAIMS: Final = ("breach", "missing", "open", "met", "not_covered")
 """States of a claim, the worst first."""
 _EPR: Final = "epr"
-_OF_SCHEME: Final = {"triman_fr": "triman", "info_tri_fr": "info_tri", "harmonised_eu": "eu_label"}
-"""Marks that `sorting_label_scheme` of a SKU says."""
 Printed = Mapping[str, Any]
 """What is printed, of `schemas.marks.MarksInput`; its `marks` are None where nobody has said which there are."""
 
@@ -134,14 +131,14 @@ def timing(printed: Printed | None, today: date) -> str:
     return "in_time" if changes_on else "open"
 
 
-def labels(printed: Printed | None, facts: Facts) -> list[Label]:
-    """Return the labels of Article 12 that a pack of the Union needs, in the order of `LABELS`."""
-    return list(_labels(printed or {"marks": None, "claims": ()}, facts))
-
-
-def _labels(printed: Printed, facts: Facts) -> Iterator[Label]:
+def labels(printed: Printed | None, facts: Facts) -> Iterator[Label]:
+    """Yield the labels of Article 12 that a pack of the Union needs, in their order."""
+    printed = printed or {"marks": None, "claims": ()}
     kinds = {judge_mark(mark).kind for mark in printed["marks"] or ()}
-    kinds |= {table()[key]["kind"] for key in of_record(facts)}
+    if facts.sorting_label_scheme not in (None, "none"):
+        kinds.add("sorting")
+    if facts.material_marking_applied:
+        kinds.add("material")
     about = {claim["property"] for claim in printed["claims"]}
     deposit = True if "deposit" in kinds else facts.reuse_deposit_system
     container = standing_of(_face(facts))[FACTS.index("deposit_container")]
@@ -170,12 +167,6 @@ def _face(facts: Facts) -> Face:
     return Face(facts.packaging_level, facts.reusable, facts.reuse_deposit_system, key, facts.use_contexts)
 
 
-def of_record(facts: Facts) -> list[str]:
-    """Return the keys of the marks that the record of a SKU says beside what is recorded as printed."""
-    scheme = _OF_SCHEME.get(facts.sorting_label_scheme or "")
-    return [*([scheme] if scheme else []), *(["material_code"] if facts.material_marking_applied else [])]
-
-
 def judge_claim(claim: Printed) -> tuple[str, Sequence[str]]:
     """Return the state of an environmental claim by Article 14, and the keys of the sentences that say why."""
     if claim["property"] == "other":
@@ -186,11 +177,6 @@ def judge_claim(claim: Printed) -> tuple[str, Sequence[str]]:
     lacking = [name for name in ("about", "proof") if claim["proof_id" if name == "proof" else name] is None]
     state = "missing" if lacking else "open" if unanswered else "met"
     return state, [f"claim.{name}" for name in (*unanswered, *lacking)] or ["claim.met"]
-
-
-def name_of(key: str, lang: str) -> str:
-    """Return the name of a mark of the table in a language."""
-    return table()[key][lang]
 
 
 def said(key: str, lang: str) -> dict[str, str | None]:

@@ -137,9 +137,7 @@ LABELS = [
 @pytest.mark.parametrize("row", LABELS, ids=lambda row: row[0])
 def test_labels_that_come(row):
     _, what, facts, answers = row
-    found = labels(what, facts)
-    assert {label.label: label.answer for label in found} == answers
-    assert [label.label for label in found] == [name for name in marks.LABELS if name in answers]
+    assert {label.label: label.answer for label in labels(what, facts)} == answers
 
 
 def test_a_missing_fact_is_named():
