@@ -160,23 +160,21 @@ class CountedState(TypedDict):
 
     state: State
     skus: int
-    tonnes: Number
-    without_tonnes: int
+    tonnes: Number | None
+    without_tonnes: int | None
 
 
 class CountedLabel(PackLabel):
-    """SKUs that need a label, or may need it, for one reason, with their tonnes in the Union."""
+    """SKUs that need a label, or may need it, for one reason."""
 
     skus: int
-    tonnes: Number
-    without_tonnes: int
 
 
 class MarksSummary(TypedDict):
     """The portfolio by Articles 12(9), 12 and 14."""
 
     change_by: Day
-    year: int | None
+    year: int
     states: list[CountedState]
     labels: list[CountedLabel]
     claims: list[PackClaim]

@@ -26,6 +26,7 @@ from warehouse.operate.sessions import Connection
 
 _IN_UNION: Final = {"in": True, "out": False, "unknown": None}
 _MOST_CLAIMS: Final = 200
+_WEIGHED: Final = (rules.CHANGE, rules.DEPENDS)
 _ALL: Final = 2_147_483_647
 _EXAMPLES: Final = 3
 
@@ -139,38 +140,40 @@ def page(
         for place, in_union in _IN_UNION.items()
     }
     places = [country] if country else _union()
-    years = {"first_year": FIRST_YEAR_IN_EFFECT, "this_year": actor.today.year}
-    found = stored.skus(conn, states_of, states, places, **years, limit=limit, offset=offset)
-    counts, labels = defaultdict[str, list[Any]](list), defaultdict[rules.Label, list[Any]](list)
+    year = actor.today.year - 1
+    values = {"places": places, "first_year": FIRST_YEAR_IN_EFFECT, "year": f"/{year}/0", "weighed": [*_WEIGHED]}
+    found = stored.skus(conn, states_of, states, limit=limit, offset=offset, **values)
+    counts, labels = defaultdict[str, list[Any]](list), defaultdict[rules.Label, int](int)
     for group in found["groups"]:
-        state = states_of[group["printed"] or "", group["place"]]
-        counts[state].append(group)
-        if state != rules.OUTSIDE:
-            for label in rules.labels(prints[group["printed"] or ""], _facts(group["facts"])):
-                labels[label].append(group)
-    coming = [{**_label(label, actor.lang), **_sums(labels[label])} for label in labels]
+        counts[group["state"]].append(group)
+        if group["state"] != rules.OUTSIDE:
+            for label in rules.labels(prints[group["printed"]], _facts(group["facts"])):
+                labels[label] += group["skus"]
+    coming = [{**_label(label, actor.lang), "skus": skus} for label, skus in labels.items()]
     summary = {
         "change_by": rules.deadline(),
-        "year": found["year"],
-        "states": [{"state": state, **_sums(counts[state])} for state in STATES if state in counts],
+        "year": year,
+        "states": [_sums(state, counts[state]) for state in STATES if state in counts],
         "labels": sorted(coming, key=lambda row: (row["applies_from"] or "9", row["label"], row["sentence"])),
         "claims": _claims(stored.claimed(conn), actor.lang)[:_MOST_CLAIMS],
     }
-    skus = [_sku(row, prints[row["printed"] or ""] or NOTHING, actor) for row in found["rows"]]
+    skus = [_sku(row, prints[row["printed"]] or NOTHING, actor) for row in found["rows"]]
     pagination = {"limit": limit, "offset": offset, "total": found["total"]}
     return cast(MarksPage, {"data": skus, "pagination": pagination, "summary": summary})
 
 
-def _sums(groups: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    names = ("skus", "tonnes", "without_tonnes")
-    return {name: round(sum(group[name] or 0 for group in groups), 6) for name in names}
+def _sums(state: str, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    names = ("skus", "tonnes", "without_tonnes") if state in _WEIGHED else ("skus",)
+    sums = {name: round(sum(group[name] or 0 for group in groups), 6) for name in names}
+    return {"state": state, "tonnes": None, "without_tonnes": None, **sums}
 
 
 def _sku(row: dict[str, Any], printed: dict[str, Any], actor: Actor) -> MarkedSku:
     state, labels = row["state"], rules.labels(printed, _facts(row["facts"]))
     listed = {
-        **{name: row[name] for name in ("id", "sku_code", "name", "brand_name", "state", "tonnes")},
+        **{name: row[name] for name in ("id", "sku_code", "name", "brand_name", "state")},
         **{name: printed[name] for name in ("artwork_reference", "artwork_state", "changes_on")},
+        "tonnes": None if row["tonnes"] is None else round(row["tonnes"], 6),
         "timing": rules.timing(printed, actor.today) if state == rules.CHANGE else None,
         "marks": [mark["mark"] for mark in printed["marks"] or () if rules.judge_mark(mark).answer != rules.CLEAR],
         "labels": [] if state == rules.OUTSIDE else [f"{label.label}: {label.answer}" for label in labels],
@@ -204,7 +207,7 @@ def of_market(conn: Connection, actor: Actor, market: str) -> dict[str, object]:
     if not is_in_union(market):
         return {"is": rules.OUTSIDE}
     answer = page(conn, actor, [rules.CHANGE], limit=_EXAMPLES, country=country_of(market))
-    here = {row["state"]: f"{row['skus']} items, {row['tonnes']} t" for row in answer["summary"]["states"]}
+    here = {row["state"]: {"items": row["skus"], "tonnes": row["tonnes"]} for row in answer["summary"]["states"]}
     codes = [sku["sku_code"] for sku in answer["data"]]
     told = {"change_by": rules.deadline(), "year": answer["summary"]["year"], "must_change_first": codes}
-    return {**told, **{state: line for state, line in here.items() if state != rules.OUTSIDE}}
+    return {**told, **{state: sums for state, sums in here.items() if state != rules.OUTSIDE}}

@@ -1,6 +1,6 @@
 """Stores what is printed on packs, a row for a SKU or a brand, and sums the SKUs that it is about.
 
-A SKU that says nothing itself has what its brand says. Tonnes are those of the newest year with units in the places.
+A SKU that says nothing itself has what its brand says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,46 +39,41 @@ _BRAND: Final = """
 SELECT json_build_object('id', kept.id, 'brand_name', kept.name, 'place', 'in', 'facts', null, 'sku_code', null,
     'brand_id', kept.id)::text FROM brands JOIN brands AS kept ON kept.id = coalesce(brands.merged_into, brands.id)
 WHERE brands.id = %s"""
-_OF_SKU: Final = """
+_PACKED: Final = """
 WITH held AS MATERIALIZED (SELECT record_id, printed::text AS printed FROM marks WHERE printed IS NOT NULL),
-placed AS MATERIALIZED (
-    SELECT skus.id, split_part(period, '/', 2)::int AS year, sum(units::numeric) AS units
-    FROM skus, json_each_text(volumes) AS placed(period, units)
-    WHERE left(period, 2) = ANY(%(places)s) {only} GROUP BY 1, 2),
-newest AS (SELECT max(year) AS year FROM placed WHERE units > 0 AND year <= %(this_year)s),
-in_effect AS (SELECT DISTINCT id FROM placed WHERE units > 0 AND year >= %(first_year)s),
-of_sku AS MATERIALIZED (
-    SELECT skus.id::text, skus.sku_code, skus.name, kept.id::text AS brand_id, kept.name AS brand_name,
-        coalesce(own.printed, of_brand.printed) AS printed,
-        CASE WHEN in_effect.id IS NOT NULL
-            OR EXISTS (SELECT FROM unnest(markets) AS market WHERE left(market, 2) = ANY(%(places)s)) THEN 'in'
+packed AS (
+    SELECT skus.id, skus.sku_code, skus.name, kept.id AS brand_id, kept.name AS brand_name,
+        coalesce(own.printed, of_brand.printed, '') AS printed, volumes,
+        coalesce(weight_grams, components_weight_g) / 1000000 AS weight_t,
+        CASE WHEN EXISTS (SELECT FROM unnest(markets) AS market WHERE left(market, 2) = ANY(%(places)s)) OR EXISTS (
+            SELECT FROM json_each_text(volumes) AS placed(period, units) WHERE left(period, 2) = ANY(%(places)s)
+            AND split_part(period, '/', 2)::int >= %(first_year)s AND units::float > 0) THEN 'in'
         WHEN cardinality(markets) > 0 OR EXISTS (
-            SELECT FROM json_each_text(volumes) AS anywhere(period, units)
+            SELECT FROM json_each_text(volumes) AS placed(period, units)
             WHERE split_part(period, '/', 2)::int >= %(first_year)s AND units::float > 0) THEN 'out'
         ELSE 'unknown' END AS place,
-        round(latest.units * coalesce(weight_grams, components_weight_g)::numeric / 1000000, 6)::float AS tonnes,
         json_build_array(packaging_level, reusable, reuse_deposit_system, packaging_format,
-            coalesce(use_contexts, '{{}}'), sorting_label_scheme, material_marking_applied)::text AS facts
+            coalesce(use_contexts, '{}'), sorting_label_scheme, material_marking_applied)::text AS facts
     FROM skus LEFT JOIN brands ON brands.id = skus.brand_id
     LEFT JOIN brands AS kept ON kept.id = coalesce(brands.merged_into, brands.id)
-    LEFT JOIN held AS own ON own.record_id = skus.id LEFT JOIN held AS of_brand ON of_brand.record_id = kept.id
-    LEFT JOIN in_effect ON in_effect.id = skus.id
-    LEFT JOIN placed AS latest ON latest.id = skus.id AND latest.year = (SELECT year FROM newest)
-    WHERE true {only})
+    LEFT JOIN held AS own ON own.record_id = skus.id LEFT JOIN held AS of_brand ON of_brand.record_id = kept.id)
 """
-_ALL: Final = f"""{_OF_SKU.format(only="")},
+_ALL: Final = f"""{_PACKED},
 judged AS (SELECT * FROM unnest(%(texts)s::text[], %(at)s::text[], %(states)s::text[]) AS one(printed, place, state)),
-wanted AS MATERIALIZED (
-    SELECT of_sku.*, state FROM of_sku JOIN judged
-    ON judged.printed = coalesce(of_sku.printed, '') AND judged.place = of_sku.place AND state = ANY(%(wanted)s))
-SELECT json_build_object('year', (SELECT year FROM newest), 'total', (SELECT count(*) FROM wanted),
+of_sku AS MATERIALIZED (
+    SELECT id, sku_code, name, brand_name, printed, place, facts, state, CASE WHEN state = ANY(%(weighed)s) THEN (
+        SELECT sum(units::float) FROM json_each_text(volumes) AS placed(period, units)
+        WHERE right(period, 7) = %(year)s AND left(period, 2) = ANY(%(places)s)) * weight_t END AS tonnes
+    FROM packed JOIN judged USING (printed, place))
+SELECT json_build_object('total', (SELECT count(*) FROM of_sku WHERE state = ANY(%(wanted)s)),
     'rows', (SELECT json_agg(page) FROM (
-        SELECT * FROM wanted ORDER BY sku_code LIMIT %(limit)s OFFSET %(offset)s) AS page),
+        SELECT * FROM of_sku WHERE state = ANY(%(wanted)s)
+        ORDER BY sku_code LIMIT %(limit)s OFFSET %(offset)s) AS page),
     'groups', (SELECT json_agg(alike) FROM (
-        SELECT printed, place, facts, count(*) AS skus, sum(tonnes) AS tonnes,
+        SELECT printed, facts, state, count(*) AS skus, sum(tonnes) AS tonnes,
             count(*) - count(tonnes) AS without_tonnes
         FROM of_sku GROUP BY 1, 2, 3) AS alike))::text"""
-_ONE: Final = f"{_OF_SKU.format(only='AND skus.id = %(id)s')} SELECT row_to_json(of_sku)::text FROM of_sku"
+_ONE: Final = f"{_PACKED} SELECT (to_jsonb(packed) - 'volumes')::text FROM packed WHERE id = %(id)s"
 
 
 class StoredMarks(NamedTuple):
@@ -120,28 +115,20 @@ def find_brand(conn: Connection, brand_id: UUID) -> dict[str, Any] | None:
 
 def find_sku(conn: Connection, sku_id: UUID, places: Sequence[str], first_year: int) -> dict[str, Any] | None:
     """Return one SKU of the session's company; `places` are the countries whose rules are asked about."""
-    values = {"id": sku_id, "places": places, "first_year": first_year, "this_year": 0}
+    values = {"id": sku_id, "places": places, "first_year": first_year}
     row = conn.execute(_ONE, values).fetchone()
     return None if row is None else orjson.loads(row[0])
 
 
 def skus(
-    conn: Connection,
-    states: Mapping[tuple[str, str], str],
-    wanted: Sequence[str],
-    places: Sequence[str],
-    *,
-    first_year: int,
-    this_year: int,
-    limit: int,
-    offset: int,
+    conn: Connection, states: Mapping[tuple[str, str], str], wanted: Sequence[str], **values: object
 ) -> dict[str, Any]:
-    """Return a page of the SKUs of the wanted states by code, their total, all SKUs in groups, the year of the tonnes.
+    """Return a page of the SKUs of the wanted states by code, their total, and all SKUs in groups of equal ones.
 
-    `states` are those of each print (`texts`, and an empty one for none) in each place.
+    `states` are those of each print (`texts`, and an empty one for none) in each place. `values` are the others of
+    `_ALL`; tonnes are those of a `year` in the `places`, of SKUs in the `weighed` states.
     """
     prints, at = zip(*states, strict=True)
-    values = {"texts": list(prints), "at": list(at), "states": list(states.values()), "wanted": list(wanted)}
-    pages = {"places": places, "first_year": first_year, "this_year": this_year, "limit": limit, "offset": offset}
-    [(text,)] = conn.execute(_ALL, {**values, **pages}).fetchall()
+    judged = {"texts": list(prints), "at": list(at), "states": list(states.values()), "wanted": list(wanted)}
+    [(text,)] = conn.execute(_ALL, {**values, **judged}).fetchall()
     return {name: value or [] if name in ("rows", "groups") else value for name, value in orjson.loads(text).items()}
