@@ -205,6 +205,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/connections", "nav.connections", "viewer"),
     ("/roles", "nav.roles", "viewer"),
     ("/registers", "nav.registers", "viewer"),
+    ("/marks", "nav.marks", "viewer"),
     ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),

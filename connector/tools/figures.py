@@ -35,7 +35,7 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
-from services import registers
+from services import marks, registers
 from services.filings import files
 from warehouse import filings
 from warehouse.companies import profiles, queries
@@ -70,7 +70,7 @@ _OF_ITEMS: Final = (
     "indicative",
 )
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
-MEMBERS: Final = {"registers": registers.of_market}
+MEMBERS: Final = {"registers": registers.of_market, "marks": marks.of_market}
 """What other subjects say in the answer about a market."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""

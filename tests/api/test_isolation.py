@@ -211,6 +211,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller, of_recor
     ids = {
         "review": answer,
         "items": asked.sku_id,
+        "marks": asked.sku_id,
         "imports": imported,
         "connections": connection,
         "declarations": issued,
