@@ -39,7 +39,7 @@ MEMORY: Final = "1GiB"
 
 
 class Reader:
-    """Queries over the views `skus`, `components` and `volumes`."""
+    """Queries over the views `skus`, `components` and `volumes`; `every_…` have the rows of archived SKUs too."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -69,9 +69,10 @@ def reader(snapshot: Snapshot) -> Iterator[Reader]:
         connection.execute(f"SET allowed_paths = {_listed(path for paths in files.values() for path in paths)}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        for name, paths in files.items():  # in lists, gaps and counts no archived SKU is there, only in figures
+        for name, paths in files.items():  # in lists, gaps and counts no archived SKU is there, only in what was placed
             rows = f"SELECT * FROM read_parquet({_listed(paths)}) WHERE NOT {ARCHIVED}"
             connection.execute(f"CREATE VIEW {name} AS {rows}")
+            connection.execute(f"CREATE VIEW every_{name} AS SELECT * FROM read_parquet({_listed(paths)})")
         yield Reader(connection)
 
 
