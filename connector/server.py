@@ -76,14 +76,26 @@ def of_arguments(schema: Schema) -> Schema:
     """Return the schema of a tool's arguments: types, codes and bounds, and a sentence for each argument."""
     short: Schema = _by_reference(_shortened(schema))
     for part in short.get("$defs", {}).values():
-        for field in part.get("properties", {}).values():
+        fields = part.get("properties", {})
+        for name in [name for name, field in fields.items() if field.get("deprecated")]:
+            del fields[name]  # it is still taken; a model is told of what stands in its place
+        for field in fields.values():
             if not _needs_words(field):
                 field.pop("description", None)
-            elif field.get("deprecated"):
-                field["description"] = field["description"].partition(". ")[0] + "."
-                del field["deprecated"]  # the sentence names what to send instead
         part.pop("description", None)
-    return short
+    return {**short, "properties": {name: _without_null(part) for name, part in short.get("properties", {}).items()}}
+
+
+def _without_null(argument: Schema) -> Schema:
+    """Return the schema of an argument, which is left out where it has no value."""
+    match argument:
+        case {"anyOf": [{"$ref": str()} as own, {"type": "null"}]}:
+            return {**own, **{name: value for name, value in argument.items() if name != "anyOf"}}
+        case {"type": [str() as kind, "null"]}:
+            return {**argument, "type": kind}
+        case {"enum": [*codes, None]}:
+            return {**argument, "enum": codes}
+    return argument
 
 
 def of_answer(schema: Schema) -> Schema:
@@ -105,8 +117,8 @@ def _kind(part: Schema, schema: Schema) -> Schema:
 
 
 def _needs_words(field: Schema) -> bool:
-    """Return whether a field's name, type and codes leave something to say: texts, lists and replaced fields."""
-    return field.get("deprecated", False) or field.get("type") in (["array", "null"], "array")
+    """Return whether a field's name, type and codes leave something to say: lists do."""
+    return field.get("type") in (["array", "null"], "array")
 
 
 def _shortened(schema: Schema) -> Schema:
@@ -114,6 +126,8 @@ def _shortened(schema: Schema) -> Schema:
     short = {name: value for name, value in schema.items() if name not in _UNSAID and value not in _FROM_MACHINES}
     if short.get("minimum") == 0:
         del short["minimum"]  # what is below nothing no model sends
+    if short.get("additionalProperties") is True:
+        del short["additionalProperties"]  # an object is open unless it says otherwise
     for name in _MEMBERS:
         if name in short:
             short[name] = {member: _shortened(part) for member, part in short[name].items()}

@@ -32,7 +32,7 @@ from warehouse.review import Entry
 
 Confirmation = Annotated[
     str | None,
-    Field(description="Only after the user agreed: the code of the first call. Left out at first."),
+    Field(description="Once the user agreed: the code of the first call."),
 ]
 _MODERN: Final = "2026-07-28"
 """From this revision on a question is sent as an answer and needs no channel back."""

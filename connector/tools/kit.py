@@ -151,11 +151,9 @@ def _clamped(low: int, high: int | None) -> BeforeValidator:
 
 
 Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="1 to 200.")]
-FittingLimit = Annotated[
-    int | None, _clamped(1, MAX_LIMIT), Field(description="1 to 200; without it as many as fit a short answer.")
-]
+FittingLimit = Annotated[int | None, _clamped(1, MAX_LIMIT), Field(description="1 to 200; else as many as fit.")]
 Offset = Annotated[int, _clamped(0, None), Field(description="From `next_offset`.")]
-SkuCode = Annotated[str | None, Field(description="The item's code; or give `id`.", max_length=255)]
+SkuCode = Annotated[str | None, Field(description="Or give `id`.", max_length=255)]
 ItemId = Annotated[str | None, Field(description="The item's UUID.")]
 UNKNOWN_ITEM: Final = (
     "The company has no such packaging item. list_packaging_items shows those there are; send `sku_code` exactly as "

@@ -84,7 +84,7 @@ ComponentChanges = Annotated[
     list[ComponentChange] | None,  # type: ignore[valid-type]
     _AS_LINES,
     Field(
-        description="Parts: each its `id`, from get_packaging_item, and fields such as weight_g; the others stay.",
+        description="Parts by `id`, from get_packaging_item, with the fields to change.",
         max_length=MOST_LINES,
     ),
 ]
@@ -378,8 +378,8 @@ def _sku_update(service: Service) -> Callable[..., object]:
         changes: Annotated[
             SkuChanges | None,
             Field(
-                description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
-                "the whole graph: to change some use component_changes."
+                description="Only the fields to change; null clears, components replaces the whole graph: "
+                "to change some use component_changes."
             ),
         ] = None,
         component_changes: ComponentChanges = None,
@@ -415,7 +415,7 @@ def _supplier_document(service: Service) -> Callable[..., object]:
     async def submit_supplier_document(
         *,
         answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
-        document: Annotated[Document, Field(description="The document: its type, name, bytes and dates.")],
+        document: Annotated[Document, Field(description="The document.")],
         sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002
         confirmation: Confirmation = None,

@@ -1,6 +1,7 @@
 """Defines the tools of packaging items: the list, one item with the reasons of its grade, and trials without filing."""
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast  # Any: annotations made from vocabularies
@@ -8,7 +9,7 @@ from uuid import UUID
 
 import orjson
 from anyio import to_thread
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
 
 from compliance import ruleset
 from compliance.ruleset import unread
@@ -125,8 +126,8 @@ Gap: Any = Literal[GAPS]
 DocStatus: Any = Literal[tuple(VOCABULARIES["doc_status"])]
 
 Words = Annotated[str | None, Field(description="Words of code, name, GTIN, format, category, brand or supplier.")]
-InMarket = Annotated[str | None, Field(description="Jurisdiction: name or code, such as FR.")]
-OfGrade = Annotated[Grade | None, Field(description="Recyclability grade.")]
+InMarket = Annotated[str | None, Field(description="Name or code, such as FR.")]
+OfGrade = Annotated[Grade | None, Field(description="Grade.")]
 WithGap = Annotated[Gap | None, Field(description="What is not recorded.")]
 WithFlag = Annotated[str | None, Field(description="Code of a format ban, as in compliance_overview.")]
 OfSupplier = Annotated[str | None, Field(description="Name or id of a component's supplier.")]
@@ -134,6 +135,23 @@ OfMaterial = Annotated[str | None, Field(description="Material, polymer or grade
 UsesComponent = Annotated[str | None, Field(description="Code, name or id of a shared component.")]
 HasDoc = Annotated[DocStatus | None, Field(description="Cover by a declaration of conformity.")]
 
+
+class ListFilters(Strict):
+    """The filters of the list besides market, material and grade."""
+
+    search: Words = None
+    doc_status: HasDoc = None
+    gap: WithGap = None
+    flag: WithFlag = None
+    supplier: OfSupplier = None
+    component: UsesComponent = None
+
+
+OtherFilters = Annotated[
+    ListFilters | None,
+    WithJsonSchema({"type": ["object", "null"]}),
+    Field(description="Other filters of list_packaging_items: search, gap, …"),
+]
 _NEAREST: Final = 5
 
 
@@ -186,6 +204,16 @@ def asked_search(
         refers_to=ids or None,
     )
     return Asked(criteria, Finding(gap=gap, flag=flag, polymer=polymer))
+
+
+@contextmanager
+def refusing_filters() -> Iterator[None]:
+    """Turn the refusal of a filter of the list into the tool's."""
+    try:
+        yield
+    except Refused as refused:
+        [issue] = refused.issues
+        raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
 
 
 def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]:
@@ -317,11 +345,8 @@ class ItemTools:
         place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
         with service.writes.company(company_id) as conn:
             wanted = search(conn)
-        try:
+        with refusing_filters():
             answer = listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset)
-        except Refused as refused:
-            [issue] = refused.issues
-            raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in answer["data"]])
         page = Page.from_pagination(answer["pagination"], len(answer["data"]))
@@ -345,8 +370,7 @@ class ItemTools:
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, open and
-        assumed; compliance.schemes what others, such as the UK's RAM, would rate it. Use it for any question about a
-        single item; limit and offset page one of very many parts.
+        assumed; compliance.schemes what others, such as the UK's RAM, would rate it.
         """
         require_one(id, sku_code)
         today = self._service.clock.today()
@@ -378,9 +402,7 @@ class ItemTools:
         return answer
 
 
-Target = Annotated[
-    Literal["A", "B", "C"] | None, Field(description="The grade to reach: which facts or changes would make it so?")
-]
+Target = Annotated[Literal["A", "B", "C"] | None, Field(description="The grade to reach.")]
 _SOURCES: Final = ["The company's own packaging records in this service", "The active rule-set; grades are indicative"]
 _NEXT: Final = "Nothing was changed or filed. To file a change call propose_sku_update with it."
 _MOST_ITEMS: Final = 50
@@ -408,7 +430,7 @@ class WhatIfTools:
         component: UsesComponent = None,
         component_fields: Annotated[
             JsonObject | None,
-            Field(description="With `component`: fields to change in it, such as polymer_or_grade: HDPE."),
+            Field(description="Fields to change in `component`."),
         ] = None,
         limit: Limit = 20,
         offset: Offset = 0,

@@ -4,15 +4,20 @@ Units and tonnes are those of one calendar year, or of each for `period`, and of
 stays placed. Items are those that are held. Grams are those of an item's parts, of the item itself where it has none.
 """
 
+from collections.abc import Sequence
 from datetime import date
-from functools import lru_cache
-from typing import Final, NamedTuple, TypedDict
+from typing import Final, Literal, NamedTuple, TypeAlias, TypedDict
+from uuid import UUID
 
+from compliance.annex_v import dated_ban
 from compliance.readiness import findings
 from compliance.rollup.periods import HALF_YEARLY
-from warehouse.figures.reader import FACTS, Reader, in_market, mask, of_mask, prepare, reader
+from compliance.rule_rows import LOWERING_VERDICTS, RuleSet
+from warehouse import library
+from warehouse.figures.reader import FACTS, Now, Reader, in_market, keep, keep_texts, mask, of_mask, prepare, reader
 from warehouse.figures.reader import period as latest_period
 from warehouse.figures.snapshots import Snapshot
+from warehouse.operate.sessions import Connection
 
 OF_ITEM: Final = {
     "item": "skus.sku_code",
@@ -38,7 +43,7 @@ OF_MANY: Final = {
 OF_PLACE: Final = {"market": "placed.market", "period": "placed.year::VARCHAR"}
 """Properties of what was placed; a market counts the items of which it is one in effect or has units."""
 PROPERTIES: Final = (*OF_ITEM, *OF_PART, *OF_MANY, *OF_PLACE)
-MEASURES: Final = ("items", "units", "tonnes")
+Measure: TypeAlias = Literal["items", "units", "tonnes"]
 
 _PLACES: Final = 6
 _HALVES: Final = ", ".join(f"'{market}'" for market in sorted(HALF_YEARLY))
@@ -59,6 +64,7 @@ WITH of_years AS (
     FROM every_skus AS skus JOIN lines USING (sku_code) LEFT JOIN placed USING (sku_code)
     LEFT JOIN gaps USING (sku_code)
     WHERE ($material IS NULL OR lines.material = $material) AND ($grade IS NULL OR recyclability_grade = $grade)
+      AND {{polymer}} AND {{codes}}
       AND ($market IS NULL OR placed.units > 0 OR len(list_filter(markets_in_effect, lambda code:
            {in_market("code")})) > 0)
 ), of_place AS (
@@ -85,12 +91,18 @@ _NO_GAPS: Final = "CREATE TEMPORARY TABLE gaps (sku_code VARCHAR, keys VARCHAR[]
 
 
 class Filters(NamedTuple):
-    """What is summed up: of a market with its subdivisions, a year, a family of materials, a grade; None is all."""
+    """What is summed up, None is all: of a market with its subdivisions, a year, a family of materials, a grade.
+
+    `polymer` is the canonical code of a polymer, a paper grade or an alloy: like `material` it leaves the parts of it.
+    `codes` are the items of a list: those that are held alone.
+    """
 
     market: str | None = None
     year: int | None = None
     material: str | None = None
     grade: str | None = None
+    polymer: str | None = None
+    codes: Sequence[str] | None = None
 
 
 class Sum(TypedDict):
@@ -110,9 +122,10 @@ class Summary(NamedTuple):
     year: int | None
 
 
-@lru_cache(maxsize=64)
-def summarise(snapshot: Snapshot, today: date, by: str, measure: str, filters: Filters) -> Summary:
-    """Sum up by one of `PROPERTIES`, sorted by one of `MEASURES`.
+def summarise(
+    snapshot: Snapshot, rules: RuleSet, today: date, filters: Filters, *, by: str, measure: Measure
+) -> Summary:
+    """Sum up by one of `PROPERTIES`, sorted by a measure; reasons are the rules that lower a grade.
 
     Without a year the latest one counts that has units in the market and is not ahead.
     """
@@ -120,17 +133,57 @@ def summarise(snapshot: Snapshot, today: date, by: str, measure: str, filters: F
     with reader(snapshot) as answers:
         year = filters.year or (None if by == "period" else latest_period(answers, filters.market, today))
         _keep_gaps(answers, today, filters.market) if by == "gap" else answers.rows(_NO_GAPS)
-        values = {**filters._asdict(), "year": year}
+        values = {"market": filters.market, "year": year, "material": filters.material, "grade": filters.grade}
+        conditions = _keep_conditions(answers, filters)
         in_effect = _IN_EFFECT if by == "market" else ""
-        rows = answers.records(Sum, _ROWS.format(of=expression, in_effect=in_effect), **values)
-        [total] = answers.records(Sum, _ROWS.format(of="'all'", in_effect=""), **values) or [_NOTHING]
-    for row in (*rows, total):
+        rows = answers.records(Sum, _ROWS.format(of=expression, in_effect=in_effect, **conditions), **values)
+        total = answers.records(Sum, _ROWS.format(of="'all'", in_effect="", **conditions), **values)
+    for row in (*rows, *total):
         row["tonnes"] = round(row["tonnes"], _PLACES)
-    kept = [row for row in rows if row["items"] or row["units"]]
-    return Summary(tuple(sorted(kept, key=lambda row: (-row[measure], row["of"] or ""))), total, year)  # type: ignore[literal-required]
+    kept = [row for row in rows if (row["items"] or row["units"]) and (by != "reason" or _lowers(row["of"], rules))]
+    kept.sort(key=lambda row: (-row[measure], row["of"] or ""))
+    return Summary(tuple(kept), total[0] if total else Sum(of="all", items=0, units=0, tonnes=0.0), year)
 
 
-_NOTHING: Final = Sum(of="all", items=0, units=0, tonnes=0.0)
+def _keep_conditions(answers: Reader, filters: Filters) -> dict[str, str]:
+    """Return the conditions on polymer and codes; make the tables that they name."""
+    conditions = {"polymer": "true", "codes": "true"}
+    if filters.polymer is not None:
+        keep_texts(answers, "meant", lambda code: code == filters.polymer)
+        conditions["polymer"] = "lines.polymer IN (FROM meant)"
+    if filters.codes is not None:
+        keep(answers, "listed", filters.codes)
+        conditions["codes"] = "skus.sku_code IN (FROM listed)"
+    return conditions
+
+
+def _lowers(rule_id: str | None, rules: RuleSet) -> bool:
+    rule = rules.rules.get(rule_id or "")
+    return rule is not None and rule.verdict in LOWERING_VERDICTS
+
+
+_RESOURCES: Final = {"brand": "brand", "site": "site", "packing_site": "site", "supplier": "supplier"}
+_NAMES: Final = "SELECT sku_code, name FROM every_skus WHERE sku_code IN (FROM listed)"
+
+
+def names(
+    conn: Connection, snapshot: Snapshot, rules: RuleSet, now: Now, *, by: str, rows: Sequence[Sum]
+) -> dict[str, str]:
+    """Return the names of values of a property, or the sentences that they stand for; none of what says itself."""
+    codes = [row["of"] for row in rows if row["of"] is not None]
+    if by == "item":
+        with reader(snapshot) as answers:
+            keep(answers, "listed", codes)
+            return dict(answers.rows(_NAMES))
+    if by in _RESOURCES:
+        return library.names(conn, _RESOURCES[by], [UUID(code) for code in codes])
+    texts = {
+        "reason": {rule.rule_id: rule.feature for rule in rules.rules.values()},
+        "ban": {ban.code: dated_ban(ban.flag_text, ban.applies_from, now.today) for ban in reversed(rules.bans)},
+        "gap": {finding.key: finding.sentence for finding in findings()},
+        "market": {entry.code: entry.name for entry in now.jurisdictions.values()},
+    }.get(by, {})
+    return {code: texts[code] for code in codes if code in texts}
 
 
 def _keep_gaps(answers: Reader, today: date, market: str | None) -> None:
