@@ -220,10 +220,10 @@ class PortfolioTools(ToolSet):
         with self._service.writes.company(snapshot.company_id) as conn:
             rules = self._service.rulesets.active(conn)
             others = filters.model_dump() if filters else {}
-            asked = asked_search(conn, market=market, material=material, **others)
-        items, polymer = self._codes(asked.search, asked.finding), asked.finding.polymer
-        narrowed = Filters(asked.search.market, year, asked.search.material, grade, polymer, items)
-        summary = summaries.summarise(snapshot, rules, now.today, narrowed, by=by, measure=sort)
+            wanted = asked_search(conn, market=market, material=material, **others)
+        items, polymer = self._codes(wanted.search, wanted.finding), wanted.finding.polymer
+        conditions = Filters(wanted.search.market, year, wanted.search.material, grade, polymer, items)
+        summary = summaries.summarise(snapshot, rules, now.today, conditions, by=by, measure=sort)
         for size in _SIZES if limit is None else (limit,):
             rows = summary.rows[offset : offset + size]
             with self._service.writes.company(snapshot.company_id) as conn:
@@ -236,7 +236,7 @@ class PortfolioTools(ToolSet):
         return answer
 
     def _codes(self, search: Search, finding: Finding) -> list[str] | None:
-        """Return the codes of the items of a list; None where it is narrowed by nothing but market and material."""
+        """Return the codes of the items of a list; None where it is conditions by nothing but market and material."""
         search, finding = replace(search, market=None, material=None), replace(finding, polymer=None)
         if (search, finding) == (Search(), Finding()):
             return None

@@ -48,8 +48,8 @@ FREE = {
     ("what_if", "component_fields"),
     ("summarise_items", "filters"),
 }
-"""Objects that the list does not describe: columns of an import, what it asks, and fields that another tool's schema has already;
-the call refuses a name that is none of them.
+"""Objects that the list does not describe: columns of an import, what it asks, and fields that another tool's schema
+has already; the call refuses a name that is none of them.
 """
 WORDS_FOR_SEARCH = re.compile(r"^[A-Z][^.:;\n]{0,40}; [^.:;\n]{0,40}\.$", re.MULTILINE)
 """A line of words in two languages, for clients that search: descriptions are sentences for people (decision 0056)."""

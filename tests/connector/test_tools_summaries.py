@@ -23,7 +23,7 @@ GRAMS = {"WTR-02": 12, "PCH-04": 8, "CHP-17": 5, "PMP-01": 9, "HTL-08": 5}
 """Plastic of a unit of each item, by its parts."""
 
 
-async def summed(assistant: Assistant, by: str, **arguments: Any) -> dict[str, Any]:
+async def summary(assistant: Assistant, by: str, **arguments: Any) -> dict[str, Any]:
     answer = await assistant.call("summarise_items", by=by, **arguments)
     assert not answer.refused, answer.text
     assert len(answer.text) <= SHORT
@@ -32,7 +32,7 @@ async def summed(assistant: Assistant, by: str, **arguments: Any) -> dict[str, A
 
 async def test_which_five_items_bring_most_plastic_to_germany(assistant: Assistant, clock: StoppedClock):
     await filled(assistant, clock)
-    told = await summed(assistant, "item", market="Germany", material="plastic", limit=5)
+    told = await summary(assistant, "item", market="Germany", material="plastic", limit=5)
     units = {code: row[3] for code, rows in VOLUMES.items() for row in rows if row[:2] == ("DE", 2025)}
     tonnes = {code: round(GRAMS[code] * number / 1e6, 6) for code, number in units.items()}
     assert told["year"] == 2025
@@ -48,9 +48,9 @@ async def test_which_five_items_bring_most_plastic_to_germany(assistant: Assista
     }
     figures = await assistant.call("get_market_figures", market="DE", material="plastic")
     assert told["total"]["tonnes"] == figures.told["answer"]["total_tonnes"] == 68.59
-    second = await summed(assistant, "item", market="DE", material="plastic", limit=1, offset=1)
+    second = await summary(assistant, "item", market="DE", material="plastic", limit=1, offset=1)
     assert ([row["of"] for row in second["rows"]], second["page"]["next_offset"]) == (["CHP-17"], 2)
-    of_pet = await summed(assistant, "item", market="FR", material="PET")
+    of_pet = await summary(assistant, "item", market="FR", material="PET")
     assert [(row["of"], row["tonnes"]) for row in of_pet["rows"]][:2] == [("WTR-02", 20), ("PCH-04", 1)]
 
 
@@ -68,7 +68,7 @@ async def test_the_filters_of_the_list_leave_the_items_of_the_list(assistant: As
         listed = (await assistant.call("list_packaging_items", limit=200, **filters)).told
         own = {name: value for name, value in filters.items() if name in ("grade", "market")}
         others = {name: value for name, value in filters.items() if name not in own}
-        told = await summed(assistant, "item", sort="items", filters=others, **own)
+        told = await summary(assistant, "item", sort="items", filters=others, **own)
         assert listed["page"]["total"] > 0
         assert {row["of"] for row in told["rows"] if row["items"]} == {item["sku_code"] for item in listed["items"]}
         assert told["total"]["items"] == listed["page"]["total"]
@@ -84,7 +84,7 @@ async def test_the_worst_brand_is_named_with_its_tonnes(assistant: Assistant):
     published(assistant)
     listed = (await assistant.call("list_packaging_items", grade="not_recyclable")).told["page"]["total"]
     assert listed == 3
-    told = await summed(assistant, "brand", grade="not_recyclable")
+    told = await summary(assistant, "brand", grade="not_recyclable")
     assert [(row["name"], row["items"], row["tonnes"]) for row in told["rows"]] == [
         ("Bellevue", 1, 50),
         ("Aurora", 2, 38),
@@ -96,7 +96,7 @@ async def test_the_worst_brand_is_named_with_its_tonnes(assistant: Assistant):
 async def test_the_most_frequent_reasons_are_rules_in_words(assistant: Assistant, clock: StoppedClock):
     await filled(assistant, clock)
     service = assistant.service
-    told = await summed(assistant, "reason", grade="not_recyclable", sort="items")
+    told = await summary(assistant, "reason", grade="not_recyclable", sort="items")
     place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, assistant.company)
     assert told["rows"]
     for row in told["rows"]:
@@ -126,7 +126,7 @@ async def test_sums_of_long_names_are_cut_to_a_short_answer_that_says_where_it_g
     for number in range(11):
         assistant.made(sku_code=f"{number:02}-{'é' * 250}", name="漢" * 250, material="glass")
     published(assistant)
-    told = await summed(assistant, "item", sort="items")
+    told = await summary(assistant, "item", sort="items")
     assert len(told["rows"]) == told["page"]["next_offset"] < told["page"]["total"] == 11
     whole = (await assistant.call("summarise_items", by="item", sort="items", limit=200)).told["answer"]
     assert len(whole["rows"]) == 11
@@ -141,7 +141,7 @@ async def test_another_company_sees_nothing(assistant: Assistant, assistants: Ca
     assert (refused.refused, "No snapshot" in refused.text) == (True, True)
     published(assistant)
     for by in PROPERTIES:
-        told = await summed(assistant, by)
+        told = await summary(assistant, by)
         assert (told["rows"], told["total"]) == ([], {"items": 0, "units": 0, "tonnes": 0})
     answer = await assistant.call("summarise_items", by="item", filters={"search": made})
     assert made not in str(answer.told)
