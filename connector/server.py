@@ -51,7 +51,7 @@ from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject, Published
 from schemas.refusals import Refused
 from schemas.skus.inputs import issues_of
-from schemas.texts import refused_in
+from schemas.texts import one_line, refused_in
 from warehouse.operate import keys as keys_operate
 from warehouse.operate.settings import Settings
 from warehouse.operate.surroundings import PASSING, is_passing
@@ -203,7 +203,7 @@ def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
         result = await call_next(ctx)
         if ctx.method == "tools/list" and not may_draft():
             return _without_drafting(result)
-        return _without_blanks(result) if ctx.method == "tools/call" else result
+        return _as_read(result) if ctx.method == "tools/call" else result
 
     return check
 
@@ -217,14 +217,20 @@ def _without_drafting(result: HandlerResult) -> HandlerResult:
     return {**listed, "tools": [tool for tool in listed["tools"] if tool["name"] not in DRAFTING]}
 
 
-def _without_blanks(result: HandlerResult) -> HandlerResult:
-    """Return a tool's answer with its text as JSON without indents, which are two fifths of what a model would read."""
+def _as_read(result: HandlerResult) -> HandlerResult:
+    """Return a tool's answer as a model reads it: its text is JSON without indents, which are two fifths of it.
+
+    A record's text is inside of quotes that it cannot end; a refusal is one line. What breaks, turns or hides letters
+    is escaped in both, so that no record can look like the end of its value, or like a line of somebody else.
+    """
     if isinstance(result, CallToolResult):
         result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if not isinstance(result, dict) or result.get("structuredContent") is None:
+    if not isinstance(result, dict) or "content" not in result:  # a question has no content
         return result
-    text = orjson.dumps(result["structuredContent"]).decode()
-    return {**result, "content": [{"type": "text", "text": text}]}
+    if (answer := result.get("structuredContent")) is not None:
+        return {**result, "content": [{"type": "text", "text": one_line(orjson.dumps(answer).decode())}]}
+    parts = [{**part, "text": one_line(part["text"])} if "text" in part else part for part in result["content"]]
+    return {**result, "content": parts}
 
 
 def _faults(tool: Tool, arguments: object) -> list[str]:

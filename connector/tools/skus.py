@@ -231,10 +231,11 @@ def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]
         Named(id_, label) for id_, label, names in every if all(word in " ".join(names) for word in words)
     ]
     if not records:
-        nearest = "; ".join(label for _, label, _ in every[:_NEAREST]) or "none"
+        nearest = "; ".join(texts.in_quotes(label) for _, label, _ in every[:_NEAREST]) or "none"
         what = "supplier" if resource == "supplier" else "shared component"
         raise refusal(
-            "not_found", f"No {what} of the library has “{text}” in its code or name. The first are: {nearest}."
+            "not_found",
+            f"No {what} of the library has {texts.in_quotes(text)} in its code or name. The first are: {nearest}.",
         )
     return records
 
@@ -248,7 +249,9 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
     rules = ruleset.load()
     if (code := resolve_material(text, rules)) is None:
         nearest = ", ".join(nearest_materials(text, rules))
-        raise refusal("not_in_vocabulary", f"material: “{text}” is no known material; the nearest are: {nearest}.")
+        raise refusal(
+            "not_in_vocabulary", f"material: {texts.in_quotes(text)} is no known material; the nearest are: {nearest}."
+        )
     return None, code
 
 
