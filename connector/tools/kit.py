@@ -75,6 +75,20 @@ Values = Annotated[JsonObject, BeforeValidator(_plain)]
 """Typed values, which the answer's JSON has as texts and numbers: instants, days, ids and decimals."""
 
 
+def _stated(value: object) -> object:
+    """Return a JSON value without the members that are null, which say what leaving them out says."""
+    match value:
+        case Mapping():
+            return {name: _stated(member) for name, member in value.items() if member is not None}
+        case list():
+            return [_stated(member) for member in value]
+    return value
+
+
+Stated = Annotated[JsonObject, BeforeValidator(_stated)]
+"""A JSON object without members that are null, at any depth."""
+
+
 class Found(Answer):
     """An answer whose members depend on the question."""
 

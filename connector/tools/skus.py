@@ -9,7 +9,14 @@ from uuid import UUID
 
 import orjson
 from anyio import to_thread
-from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_serializer,
+)
 
 from compliance import ruleset
 from compliance.ruleset import unread
@@ -29,6 +36,7 @@ from connector.tools.kit import (
     Offset,
     Page,
     SkuCode,
+    Stated,
     Tool,
     item_id,
     market_code,
@@ -264,7 +272,7 @@ _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until th
 
 
 class Item(BaseModel):
-    """A packaging item in a list."""
+    """A packaging item in a list, without what is not recorded."""
 
     id: UUID
     sku_code: str
@@ -281,6 +289,10 @@ class Item(BaseModel):
     food_contact: bool | None
     updated_at: Instant
 
+    @model_serializer(mode="wrap")
+    def _recorded(self, serialise: SerializerFunctionWrapHandler) -> JsonObject:
+        return {name: value for name, value in serialise(self).items() if value is not None}
+
 
 class Items(Answer):
     """A page of packaging items, newest first."""
@@ -289,10 +301,21 @@ class Items(Answer):
     page: Page
 
 
+_REFERENCES: Final = {
+    "brand": ("brand_id",),
+    "site": ("manufacturing_site_id", "packing_site_id"),
+    "supplier": ("supplier_id",),
+    "library_component": ("component_id",),
+}
+"""The fields of an item and its components that have the id of a record, by its type."""
+
+
 class ItemDetail(Answer):
     """One packaging item as it is stored."""
 
-    item: Annotated[JsonObject, Field(description="All fields of REST's SkuDetailResponse.data, and `roles`.")]
+    item: Annotated[
+        Stated, Field(description="The fields of REST's SkuDetailResponse.data that are not null, `roles` and `names`.")
+    ]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
@@ -343,6 +366,16 @@ class ItemTools:
         )
         return await to_thread.run_sync(self._list, ask, limit, offset)
 
+    def _names(self, item: SkuDetail) -> dict[str, str]:
+        """Return the names of the records that an item and its components refer to, by id."""
+        records = [cast(JsonObject, item), *cast(list[JsonObject], item["components"])]
+        names = dict[str, str]()
+        with self._service.writes.company(current_principal().company_id) as conn:
+            for resource, fields in _REFERENCES.items():
+                ids = {UUID(str(record[field])) for record in records for field in fields if record.get(field)}
+                names |= library.names(conn, resource, ids)
+        return names
+
     def _list(self, search: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
         service, company_id = self._service, current_principal().company_id
         place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
@@ -387,6 +420,7 @@ class ItemTools:
         row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
         more = await to_thread.run_sync(kit.members, self._service, MEMBERS, UUID(str(item["id"])))
+        names = await to_thread.run_sync(self._names, item)
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
@@ -397,7 +431,7 @@ class ItemTools:
                 next_step=page.way_on(
                     "Call check_missing_data with this sku_code for what is missing, the worst first."
                 ),
-                item={**window, **more},
+                item={**window, **more, "names": names},
                 page=page,
             )
             if len(answer.model_dump_json()) <= SHORT:

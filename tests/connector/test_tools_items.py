@@ -184,3 +184,21 @@ async def test_a_refusal_and_a_question_name_records_on_one_line_in_quotes(assis
         assert not [letter for letter in UNSAFE if letter in text]
         assert text.count("“") == text.count("”")
     assert "name: “Jar" in question
+
+
+async def test_an_item_has_names_beside_ids_and_nothing_that_is_not_recorded(assistant: Assistant):
+    actor = Actor(assistant.company, Origin("operator", "t", "t", str(uuid4())), assistant.service.clock.now())
+    with assistant.service.writes.company(assistant.company) as conn:
+        records = {
+            kind: str(library.add(conn, actor, kind, {"name": f"A {kind}", **more}).record["id"])
+            for kind, more in (("brand", {}), ("site", {"roles": ["packing"]}), ("supplier", {}))
+        }
+    body = {"component_type": "body", "material_family": "glass", "supplier_id": records["supplier"]}
+    made = assistant.made(brand_id=records["brand"], packing_site_id=records["site"], components=[body])
+    item = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]
+    assert item["names"] == {record_id: f"A {kind}" for kind, record_id in records.items()}
+    assert item["brand_id"] == records["brand"]
+    assert "null" not in json.dumps(item)
+    [line] = (await assistant.call("list_packaging_items")).told["items"]
+    assert None not in line.values()
+    assert line.keys() >= {"id", "sku_code", "name", "doc_status", "recyclability_grade"}
