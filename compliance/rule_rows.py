@@ -73,6 +73,10 @@ class Material:
     specified: bool
 
 
+LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
+"""Verdicts of rules that lower a grade, the worst first: a person looks for these."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One row of `dfr_rules.csv`.
