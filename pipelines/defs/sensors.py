@@ -38,6 +38,7 @@ from warehouse.changes import webhooks
 from warehouse.companies.queries import slug_of
 from warehouse.imports.claims import open_imports
 from warehouse.operate.clock import Clock
+from warehouse.operate.settings import Settings
 
 _POLL_SECONDS: Final = 4
 """Less than the five seconds of the daemon's loop, which would otherwise miss every second tick."""
@@ -165,7 +166,7 @@ def watched_folders(
     waiting, companies, faults = dict[str, str](), set[UUID](), list[str]()
     seen, watched = json.loads(context.cursor or "{}"), folders.load(settings.data_dir)
     until = monotonic() + LOOK_SECONDS
-    looks = [folders.Aside(folder, partial(_looked, folder, seen, now.timestamp())) for folder in watched]
+    looks = [folders.Aside(folder, partial(_looked, folder, settings, seen, now.timestamp())) for folder in watched]
     for folder, aside in zip(watched, looks, strict=True):
         try:
             for left, files in aside.answers(max(until - monotonic(), 0)):
@@ -189,9 +190,10 @@ def watched_folders(
 
 
 def _looked(
-    folder: folders.Folder, seen: Mapping[str, str], now: float
+    folder: folders.Folder, settings: Settings, seen: Mapping[str, str], now: float
 ) -> Iterator[tuple[dict[str, str], list[folders.Taken]]]:
-    yield folders.take(folder, seen, now), list(folders.under_way(folder))
+    place = folders.place_of(folder, settings)
+    yield folders.take(place, seen, now), folders.under_way(place)
 
 
 def _regrade_requests(
