@@ -54,7 +54,7 @@ _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 _YEAR = re.compile(r"20\d\d|2100")
 _HALF = re.compile(r"(?:h|s|hj)([12])|([12])(?:h|s|hj)")
 _ORDINAL = re.compile(r"([12])(?:st|nd|er|eme|e|o|a|ere)?")
-_ABBREVIATED = re.compile(r"([^\W\d_]+)\.")
+_ABBREVIATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
 
