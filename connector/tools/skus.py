@@ -9,14 +9,7 @@ from uuid import UUID
 
 import orjson
 from anyio import to_thread
-from pydantic import (
-    BaseModel,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    WithJsonSchema,
-    model_serializer,
-)
+from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
 
 from compliance import ruleset
 from compliance.ruleset import unread
@@ -272,7 +265,7 @@ _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until th
 
 
 class Item(BaseModel):
-    """A packaging item in a list, without what is not recorded."""
+    """A packaging item in a list."""
 
     id: UUID
     sku_code: str
@@ -289,15 +282,11 @@ class Item(BaseModel):
     food_contact: bool | None
     updated_at: Instant
 
-    @model_serializer(mode="wrap")
-    def _recorded(self, serialise: SerializerFunctionWrapHandler) -> JsonObject:
-        return {name: value for name, value in serialise(self).items() if value is not None}
-
 
 class Items(Answer):
     """A page of packaging items, newest first."""
 
-    items: list[Item]
+    items: Annotated[list[JsonObject], Field(description="Each an `Item`, without what is not recorded.")]
     page: Page
 
 
@@ -395,7 +384,10 @@ class ItemTools:
             as_of=snapshot_at or service.clock.now(),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[Item(**item, grade_provisional=item["id"] in provisional) for item in items],
+            items=[
+                Item(**item, grade_provisional=item["id"] in provisional).model_dump(mode="json", exclude_none=True)
+                for item in items
+            ],
             page=page,
         )
 
