@@ -54,7 +54,7 @@ InState = Annotated[
     str | None,
     AfterValidator(validator(one_of, STATES)),
     WithJsonSchema({"type": "string", "enum": list(STATES)}),
-    Query(description="Only SKUs in this state; else those that must change, and those that depend."),
+    Query(description="Only SKUs in this state, such as those that must change; else all."),
 ]
 
 
@@ -68,7 +68,7 @@ async def list_marks(
     sorting instructions and material codes are none. Beside them the labels of Article 12 that come, and the claims of
     Article 14 with what they lack.
     """
-    states = [state] if state else _OPEN
+    states = [state] if state else STATES
     ask = partial(marks.page, states=states, limit=limit, offset=offset)
     return json_of(await read_as_actor(request, presented, ask))
 
