@@ -105,7 +105,7 @@ class File:
 
 
 def _german() -> bytes:
-    """Two lines of headers, units under one header for three markets, numbers of two readings, a weight under a short word."""
+    """Two lines of headers, units under one header for three markets, numbers of two readings, a weight shortened."""
     rows = [
         ["4711", "Honigglas 500 g", "Glas", "", "Primärverpackung", "212,5", "12.400", "3.100", "800"],
         ["4712", "Deckel TO 82", "Metall", "Weißblech", "Primärverpackung", "9,8", "12.400", "3.100", "800"],
