@@ -13,6 +13,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
+from api import marks as routes_marks
 from api.accounts import routes as routes_accounts
 from api.accounts import sign_in
 from api.audit import routes
@@ -130,6 +131,7 @@ _PUBLISHED: Final = (
     routes_skus.router,
     routes_roles.router,
     routes_registers.router,
+    routes_marks.router,
     routes_files.router,
     routes_imports.router,
     routes_exports.router,

@@ -73,6 +73,10 @@ class Material:
     specified: bool
 
 
+LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
+"""Verdicts of rules that lower a grade, the worst first: a person looks for these."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One row of `dfr_rules.csv`.
@@ -170,13 +174,15 @@ class WordFact:
 class StreamRow:
     """One row of `streams.csv`: a predominant group in a form goes to a sorting stream, or to none.
 
-    `when` is empty or (what is weighed, percent of the unit above which the row fits).
+    `when` is empty or (what is weighed, percent of the unit above which the row fits). `category_no` is the number in
+    Table 1 of Annex II, empty where it names none.
     """
 
     group: str
     form: str
     when: tuple[str, float] | None
     stream: str | None
+    category_no: str
     targets: frozenset[str]
     reason: str
 

@@ -51,7 +51,7 @@ from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject, Published
 from schemas.refusals import Refused
 from schemas.skus.inputs import issues_of
-from schemas.texts import refused_in
+from schemas.texts import one_line, refused_in
 from warehouse.operate import keys as keys_operate
 from warehouse.operate.settings import Settings
 from warehouse.operate.surroundings import PASSING, is_passing
@@ -76,14 +76,26 @@ def of_arguments(schema: Schema) -> Schema:
     """Return the schema of a tool's arguments: types, codes and bounds, and a sentence for each argument."""
     short: Schema = _by_reference(_shortened(schema))
     for part in short.get("$defs", {}).values():
-        for field in part.get("properties", {}).values():
+        fields = part.get("properties", {})
+        for name in [name for name, field in fields.items() if field.get("deprecated")]:
+            del fields[name]  # it is still taken; a model is told of what stands in its place
+        for field in fields.values():
             if not _needs_words(field):
                 field.pop("description", None)
-            elif field.get("deprecated"):
-                field["description"] = field["description"].partition(". ")[0] + "."
-                del field["deprecated"]  # the sentence names what to send instead
         part.pop("description", None)
-    return short
+    return {**short, "properties": {name: _without_null(part) for name, part in short.get("properties", {}).items()}}
+
+
+def _without_null(argument: Schema) -> Schema:
+    """Return the schema of an argument, which is left out where it has no value."""
+    match argument:
+        case {"anyOf": [{"$ref": str()} as own, {"type": "null"}]}:
+            return {**own, **{name: value for name, value in argument.items() if name != "anyOf"}}
+        case {"type": [str() as kind, "null"]}:
+            return {**argument, "type": kind}
+        case {"enum": [*codes, None]}:
+            return {**argument, "enum": codes}
+    return argument
 
 
 def of_answer(schema: Schema) -> Schema:
@@ -105,8 +117,8 @@ def _kind(part: Schema, schema: Schema) -> Schema:
 
 
 def _needs_words(field: Schema) -> bool:
-    """Return whether a field's name, type and codes leave something to say: texts, lists and replaced fields."""
-    return field.get("deprecated", False) or field.get("type") in (["array", "null"], "array")
+    """Return whether a field's name, type and codes leave something to say: lists do."""
+    return field.get("type") in (["array", "null"], "array")
 
 
 def _shortened(schema: Schema) -> Schema:
@@ -114,6 +126,8 @@ def _shortened(schema: Schema) -> Schema:
     short = {name: value for name, value in schema.items() if name not in _UNSAID and value not in _FROM_MACHINES}
     if short.get("minimum") == 0:
         del short["minimum"]  # what is below nothing no model sends
+    if short.get("additionalProperties") is True:
+        del short["additionalProperties"]  # an object is open unless it says otherwise
     for name in _MEMBERS:
         if name in short:
             short[name] = {member: _shortened(part) for member, part in short[name].items()}
@@ -189,7 +203,7 @@ def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
         result = await call_next(ctx)
         if ctx.method == "tools/list" and not may_draft():
             return _without_drafting(result)
-        return _without_blanks(result) if ctx.method == "tools/call" else result
+        return _as_read(result) if ctx.method == "tools/call" else result
 
     return check
 
@@ -203,14 +217,20 @@ def _without_drafting(result: HandlerResult) -> HandlerResult:
     return {**listed, "tools": [tool for tool in listed["tools"] if tool["name"] not in DRAFTING]}
 
 
-def _without_blanks(result: HandlerResult) -> HandlerResult:
-    """Return a tool's answer with its text as JSON without indents, which are two fifths of what a model would read."""
+def _as_read(result: HandlerResult) -> HandlerResult:
+    """Return a tool's answer as a model reads it: its text is JSON without indents, which are two fifths of it.
+
+    A record's text is inside of quotes that it cannot end; a refusal is one line. What breaks, turns or hides letters
+    is escaped in both, so that no record can look like the end of its value, or like a line of somebody else.
+    """
     if isinstance(result, CallToolResult):
         result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if not isinstance(result, dict) or result.get("structuredContent") is None:
+    if not isinstance(result, dict) or "content" not in result:  # a question has no content
         return result
-    text = orjson.dumps(result["structuredContent"]).decode()
-    return {**result, "content": [{"type": "text", "text": text}]}
+    if (answer := result.get("structuredContent")) is not None:
+        return {**result, "content": [{"type": "text", "text": one_line(orjson.dumps(answer).decode())}]}
+    parts = [{**part, "text": one_line(part["text"])} if "text" in part else part for part in result["content"]]
+    return {**result, "content": parts}
 
 
 def _faults(tool: Tool, arguments: object) -> list[str]:

@@ -14,7 +14,7 @@ from uuid import UUID
 import polars as pl
 
 from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
-from compliance.filings import document
+from compliance.filings import annex_ix, document
 from compliance.filings.document import Source, halves_there, of_latest_years, of_market, totals_by_period
 from compliance.filings.uk.rows import (
     UK_SKU_COLUMNS,
@@ -59,13 +59,22 @@ def not_declarable(reason: str) -> Refused:
     return Refused([Issue("not_declarable", message_of(reason))])
 
 
+def nothing_placed() -> Refused:
+    """Return the refusal of a market and period in which nothing was placed."""
+    return Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The snapshot and tables that a company declares from; `jurisdictions` by code."""
+    """The snapshot and tables that a company declares from; `jurisdictions` by code.
+
+    `reporter` is what its registers hold of the market, which the report of Article 44 states.
+    """
 
     snapshot: Snapshot
     catalogue: Catalogue
     rules: RuleSet
+    reporter: annex_ix.Reporter = annex_ix.NO_REPORTER
 
     @property
     def jurisdictions(self) -> dict[str, Jurisdiction]:
@@ -115,6 +124,25 @@ def uk_file(inputs: Inputs, statements: Statements) -> PackagingFile:
     period = submission(statements.producer, statements.year, statements.half)
     lines = (lines_of_half for _, lines_of_half in uk_lines(inputs, statements))
     return packaging_file(sum_blocks(lines), statements.producer, period)
+
+
+def union_report(inputs: Inputs, market: str, year: int) -> annex_ix.Report:
+    """Return the report of Article 44 of a Member State and year.
+
+    Raise `Refused` for another market, and where nothing was placed on it in the year.
+    """
+    if inputs.jurisdictions[market].region != "eu":
+        message = Message(
+            "Article 44 is about the Member States of the European Union; {market} is none.", market=market
+        )
+        raise Refused([Issue("not_declarable", message, "market")])
+    portfolios = blocks(inputs.snapshot, sku_columns=annex_ix.ANNEX_IX_COLUMNS)
+    counted = annex_ix.combine(
+        annex_ix.count(portfolio, market, year, inputs.jurisdictions, inputs.rules) for portfolio in portfolios
+    )
+    if not counted.units:
+        raise nothing_placed()
+    return annex_ix.report(counted, year, inputs.reporter, inputs.snapshot.as_of.date())
 
 
 def uk_lines(inputs: Inputs, statements: Statements) -> Iterator[tuple[Portfolio, Lines]]:

@@ -23,9 +23,11 @@ from schemas.pages import Pagination
 from schemas.refusals import Refused
 from schemas.skus.inputs import Strict, check_size, one_of, parse_body, uuid_text, validator, whole
 
-FORMATS: Final = ("json", "csv", "rpd")
-"""The forms of a declaration; `rpd` is the packaging data file of the United Kingdom."""
+FORMATS: Final = ("json", "csv", "rpd", "annex_ix")
+"""The forms of a declaration; `rpd` is the packaging data file of the United Kingdom, `annex_ix` the yearly report of
+Article 44 of Regulation (EU) 2025/40."""
 UK_FORMAT: Final = "rpd"
+UNION_FORMAT: Final = "annex_ix"
 RATINGS: Final = ("R", "A", "G", "R-M", "A-M", "G-M")
 """The ratings that the UK file may have."""
 MAX_STATEMENTS: Final = 20_000

@@ -13,6 +13,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Self  # Any: values of any kind, searched for messages
+from unicodedata import normalize
 
 import orjson
 from babel import Locale
@@ -22,18 +23,60 @@ from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol, get_group_symbol
 
 from schemas.fields import Field
-from schemas.vocabularies import table_rows
+from schemas.vocabularies import CONTENTS, TYPES, table_rows
 
 LANGUAGES: Final = ("en", "fr", "de")
 
 
+@cache
+def supplier_words() -> Mapping[str, Mapping[tuple[str, str], str]]:
+    """Return what suppliers' pages say in languages that only they have: language -> (kind, name) -> text.
+
+    A kind is `text` (a key of the pages), `message` (an English template), `word` (`vocabulary.code`), `header` or
+    `meaning` (a component's field). A language is a column; one with an empty cell is not offered.
+    """
+    rows = list(table_rows("supplier_words.csv"))
+    columns = {lang: {(row["kind"], row["name"]): row[lang] for row in rows} for lang in list(rows[0])[2:]}
+    return {lang: words for lang, words in columns.items() if all(words.values())}
+
+
+def supplier_languages() -> tuple[str, ...]:
+    """Return the languages of the pages, workbooks and mails of suppliers."""
+    return (*LANGUAGES, *supplier_words())
+
+
+@cache
+def _supplier_codes() -> Mapping[tuple[str, str], str]:
+    named = [
+        (name.split("."), text)
+        for words in supplier_words().values()
+        for (kind, name), text in words.items()
+        if kind == "word"
+    ]
+    return {(vocabulary, as_typed(text)): code for (vocabulary, code), text in named}
+
+
+def code_of_supplier_word(text: str, vocabulary: str) -> str | None:
+    """Return the code whose word a text is in a language that only suppliers' pages have."""
+    return _supplier_codes().get((vocabulary, as_typed(text)))
+
+
+def as_typed(text: str) -> str:
+    """Return a text as words and titles of any script are compared: without case, widths and runs of white space."""
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
 def header(table: str, field: str, lang: str) -> str:
     """Return the header of a field of the table `sku` or `component`."""
+    if lang not in LANGUAGES:
+        return supplier_words()[lang].get(("header", field), field)
     return _first("headers.csv", "table", "field", "header").get((table, field, lang), field)
 
 
 def word(vocabulary: str, code: str, lang: str) -> str:
     """Return the word for a code of a vocabulary."""
+    if lang not in LANGUAGES:
+        return supplier_words()[lang]["word", f"{vocabulary}.{code}"]
     key = (vocabulary, code, lang)
     return _first("words.csv", "vocabulary", "code", "word").get(key) or _display_words().get(key, code)
 
@@ -44,8 +87,15 @@ def format_word(text: str, lang: str) -> str:
     return _display_words().get(("packaging_format_key", key, lang), text)
 
 
+def contents(lang: str) -> Mapping[str, str]:
+    """Return what each type of technical file holds, in words."""
+    return CONTENTS[lang] if lang in LANGUAGES else {code: word("technical_file_type", code, lang) for code in TYPES}
+
+
 def meaning(table: str, field: Field, lang: str) -> str:
     """Return a field's meaning in a sentence: its own English one where `meanings.csv` has no translation."""
+    if lang not in LANGUAGES:
+        return supplier_words()[lang]["meaning", field.name]
     return _first("meanings.csv", "table", "field", "meaning").get((table, field.name, lang), field.meaning)
 
 
@@ -68,6 +118,7 @@ def _first(file: str, group: str, name: str, text: str) -> Mapping[tuple[str, st
 ORIGINAL: Final = LANGUAGES[0]
 """The language of the templates."""
 _LOCALES: Final = Path(__file__).parent / "locales"
+_ONLY_ENGLISH: Final = "In English: {sentence}"
 _TEMPLATE: Final = "$template"
 _FIGURE: Final = "$figure"
 _BEGINNING: Final = f'{{"{_TEMPLATE}"'
@@ -116,17 +167,19 @@ def message_of(text: str) -> Message:
 
 
 def translate(text: str, lang: str) -> str:
-    """Return a message in a language of `LANGUAGES`; a plain text is translated where it is a whole template.
+    """Return a message in a language; a plain text is translated where it is a whole template.
 
-    What the catalogue lacks stays English, such as a report that was stored with its text alone.
+    What the catalogue lacks stays English, such as a report that was stored with its text alone. In a language that
+    only suppliers' pages have, a message says so.
     """
     if lang == ORIGINAL:
         return text
     message = message_of(text)
     template = _templates(lang).get(message.template)
     if template is None:
-        return text
-    return template.format_map({name: _filled(value, lang) for name, value in message.parameters.items()})
+        is_silent = lang in LANGUAGES or not isinstance(text, Message)
+        return text if is_silent else _templates(lang)[_ONLY_ENGLISH].format(sentence=text)
+    return template.format_map({name: filled(value, lang) for name, value in message.parameters.items()})
 
 
 def _changed(value: object, change: Callable[[str], str]) -> object:
@@ -135,18 +188,21 @@ def _changed(value: object, change: Callable[[str], str]) -> object:
     return change(value) if isinstance(value, str) and not isinstance(value, Figure) else value
 
 
-def _filled(value: object, lang: str) -> object:
+def filled(value: object, lang: str) -> object:
+    """Return what fills a gap in a language: messages translated, figures with its decimal mark, others as they are."""
     match value:
         case Message():
             return translate(value, lang)
         case Figure():
-            return value.replace(".", ",")
+            return value.replace(".", decimal_mark(lang))
     return value
 
 
 @cache
 def _templates(lang: str) -> Mapping[str, str]:
     """Return the translations of a language by their templates."""
+    if lang not in LANGUAGES:
+        return {name: text for (kind, name), text in supplier_words()[lang].items() if kind == "message"}
     return {entry.id: str(entry.string) for entry in catalogue(lang) if entry.id and isinstance(entry.id, str)}
 
 

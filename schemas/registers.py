@@ -27,7 +27,7 @@ def _day(value: str) -> str:
 
 
 _OF_DAY = {"format": "date"}
-_Day = Annotated[str, AfterValidator(validator(_day)), PydanticField(json_schema_extra=_OF_DAY)]
+DayText = Annotated[str, AfterValidator(validator(_day)), PydanticField(json_schema_extra=_OF_DAY)]
 _Market = Annotated[str, AfterValidator(validator(normalise.market))]
 _ISO = Annotated[str, PydanticField(json_schema_extra=_OF_DAY)]
 
@@ -37,8 +37,8 @@ class RegistrationInput(Strict):
 
     register_name: Annotated[Name, PydanticField(description="The register, as the company calls it.")]
     number: Annotated[Code, PydanticField(description="The number that the register gave.")]
-    valid_from: Annotated[_Day, PydanticField(description="Its first day.")]
-    valid_to: Annotated[_Day | None, PydanticField(description="Its last day; null for no end.")] = None
+    valid_from: Annotated[DayText, PydanticField(description="Its first day.")]
+    valid_to: Annotated[DayText | None, PydanticField(description="Its last day; null for no end.")] = None
     proof_id: Annotated[Id | None, PydanticField(description="The technical file that proves it.")] = None
 
 
@@ -47,8 +47,8 @@ class MandateInput(Strict):
 
     name: Annotated[Name, PydanticField(description="Who represents the company.")]
     address: Annotated[Name | None, PydanticField(description="Postal or mail address.")] = None
-    mandate_from: Annotated[_Day, PydanticField(description="First day of the mandate.")]
-    mandate_to: Annotated[_Day | None, PydanticField(description="Its last day; null for no end.")] = None
+    mandate_from: Annotated[DayText, PydanticField(description="First day of the mandate.")]
+    mandate_to: Annotated[DayText | None, PydanticField(description="Its last day; null for no end.")] = None
     proof_id: Annotated[Id | None, PydanticField(description="The technical file that has the mandate.")] = None
 
 
@@ -56,7 +56,7 @@ class CertificationInput(Strict):
     """The self-certification of Article 45(4)(b), by a named person."""
 
     name: Annotated[Name, PydanticField(description="The person who certifies.")]
-    signed_on: Annotated[_Day, PydanticField(description="The day on which the person did; not in the future.")]
+    signed_on: Annotated[DayText, PydanticField(description="The day on which the person did; not in the future.")]
 
 
 class RegistersInput(Strict):

@@ -17,11 +17,10 @@ from typing_extensions import TypedDict
 
 from schemas import normalise
 from schemas.answers import Answer, Day, Identifier, Instant
-from schemas.conformity import Language
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, Field
 from schemas.issues import MAX_COMPONENTS
 from schemas.json_values import Published
-from schemas.messages import Message
+from schemas.messages import Message, supplier_languages
 from schemas.pages import Pagination
 from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, uuid_text, validator
 from schemas.skus.types import SupplierAnswer, SupplierResponse
@@ -220,6 +219,18 @@ _Day = Annotated[
 ]
 
 
+def _language(value: str) -> str:
+    if value not in supplier_languages():
+        sentence = Message(
+            "{value} is not one of: {codes}.", value=normalise.quote(value), codes=", ".join(supplier_languages())
+        )
+        raise normalise.Unfit("not_in_vocabulary", sentence)
+    return value
+
+
+_LANGUAGE: Final = WithJsonSchema({"type": "string", "enum": list(supplier_languages())})
+
+
 class SupplierEnquiryInput(Strict):
     """What a supplier is asked about, and until when."""
 
@@ -237,7 +248,9 @@ class SupplierEnquiryInput(Strict):
             "(`PCDS_SMTP_URL`): at once, three days before `due_on`, and the day after it while items are open.",
         ),
     ] = None
-    language: Annotated[Language, PydanticField(description="Of its mails.")] = "en"
+    language: Annotated[
+        str, AfterValidator(validator(_language)), _LANGUAGE, PydanticField(description="Of its mails and workbook.")
+    ] = "en"
     sku_codes: Annotated[
         list[_Code],
         PydanticField(
@@ -358,7 +371,7 @@ class SupplierEnquiry(TypedDict):
     id: Identifier
     supplier_name: str
     supplier_email: str | None
-    language: Annotated[Literal["en", "fr", "de"], PydanticField(description="Language of its mails.")]
+    language: Annotated[str, _LANGUAGE, PydanticField(description="Language of its mails.")]
     message: str | None
     due_on: Day | None
     expires_at: Instant

@@ -8,6 +8,7 @@ ends are refused. Invisible characters make one code look like another: they are
 of other texts, where copying leaves them and they mean nothing.
 """
 
+import json
 import re
 import unicodedata
 from typing import Final
@@ -96,6 +97,24 @@ def isolated(text: str) -> str:
     if text.isascii() or not any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in text):
         return text
     return f"\u2068{_INVISIBLE.sub('', text)}\u2069"
+
+
+_UNSEEN: Final = r"\u2028\u2029\u206a-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff"
+_HIDING: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f{INVISIBLE}{_UNSEEN}]")
+"""Characters that begin a line, change the direction of writing, or are not seen and read by programs all the same."""
+
+
+_QUOTES: Final = {ord(mark): json.dumps(mark)[1:-1] for mark in "“”"}
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, as it is seen: what breaks, turns or hides letters stands as in JSON."""
+    return _HIDING.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
+def in_quotes(text: object) -> str:
+    """Return a text in quotes that it cannot end: on one line, its own quotes as in JSON."""
+    return f"“{one_line(str(text)).translate(_QUOTES)}”"
 
 
 def _composed(text: str) -> str:

@@ -34,6 +34,7 @@ ACTIONS: Final[dict[str, str]] = {
     "import.undone": "The writes of an import were taken back, where nothing had touched their SKUs since.",
     "import_mapping.removed": "A mapping of columns that was kept under a name was removed.",
     "library_component.created": "A shared component was added to the library.",
+    "marks.updated": "What is printed on the pack of one SKU, or of a brand, was recorded.",
     "registers.updated": "What the company holds in the registers of one market was recorded.",
     "roles.updated": "The company answered what decides its role for its packaging, or for one SKU.",
     "library_component.updated": "A shared component was changed; SKUs keep the values that they took over.",

@@ -17,13 +17,14 @@ from schemas.pages import Page
 from services.companies import load_ledger, read
 from services.review.compare import leaves
 from services.skus import detail
+from warehouse import library
 from warehouse.audit import chain as chain_audit
 from warehouse.audit import ledger
-from warehouse.audit.ledger import Entry
+from warehouse.audit.ledger import Entry, ImportLine
 from warehouse.companies import removal
 from warehouse.companies.removal import Removed
 from warehouse.operate.sessions import Connection, Pool
-from warehouse.skus.queries import COLUMNS, StoredSku
+from warehouse.skus.queries import COLUMNS, StoredSku, names_of
 
 if TYPE_CHECKING:
     from warehouse.operate.backup.restore import Ended  # it migrates, with libraries that an API process does without
@@ -91,6 +92,7 @@ class Version:
     version: int
     at: datetime
     actor_type: str
+    actor_id: str | None
     actor_name: str | None
     reason: str | None
     before: dict[str, object] | None
@@ -102,7 +104,7 @@ def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Versio
     if not ledger.is_included(conn):
         return None
     return [
-        Version(*row[:5], *difference(row.version_before, row.version_after))
+        Version(*row[:6], *difference(row.version_before, row.version_after))
         for row in ledger.versions(conn, sku_id, limit=limit)
     ]
 
@@ -115,15 +117,55 @@ class Changed(NamedTuple):
     after: object
 
 
+class Record(NamedTuple):
+    """What a change is of: its type, and its code and name where it has them."""
+
+    type: str
+    code: str | None = None
+    name: str | None = None
+
+
 class Change(NamedTuple):
-    """One change of a record: who, when and why; `sku_code` is None where the record is no SKU."""
+    """One change of a record, or what an import wrote: who, when and why.
+
+    `person` is who is behind an application or a file. An import has its id and its entries by action in `counts`.
+    """
 
     at: datetime
     who: str | None
     action: str
-    sku_code: str | None
-    reason: str | None
-    fields: list[Changed]
+    record: Record
+    reason: str | None = None
+    fields: Sequence[Changed] = ()
+    actor_id: str | None = None
+    person: str | None = None
+    counts: Mapping[str, int] | None = None
+
+
+class Wanted(NamedTuple):
+    """Which changes are asked for; None is no condition. `field` is a part of a field's name.
+
+    `actor` is a name, an id or a type of the ledger's; both instants are inclusive.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    actor: str | None = None
+    field: str | None = None
+
+    def filters(self) -> dict[str, object]:
+        """Return the conditions on transactions, as the ledger names them."""
+        asked = {"since": self.since, "until": self.until, "actor": self.actor}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def has(self, version: Version) -> bool:
+        """Return whether a version is one of them."""
+        by = (version.actor_name, version.actor_id, version.actor_type)
+        return (
+            (self.since is None or version.at >= self.since)
+            and (self.until is None or version.at <= self.until)
+            and (self.actor is None or self.actor in by)
+        )
 
 
 LOOKED_AT: Final = 2_000
@@ -136,16 +178,18 @@ _MOST_VERSIONS: Final = 200
 class Changes(NamedTuple):
     """A page of changes, how many there are, and the instant back to which they were looked for.
 
-    `back_to` is None where every change of the time was looked at; else there may be more than the `total`.
+    `back_to` is None where every change of the time was looked at; else there may be more than the `total`. `counts`
+    are all entries of the time by action, where imports are one line.
     """
 
     page: list[Change]
     total: int
     back_to: datetime | None = None
+    counts: Mapping[str, int] | None = None
 
 
 def changes_of_sku(
-    conn: Connection, sku_id: UUID, sku_code: str, since: datetime | None, field: str | None, *, limit: int, offset: int
+    conn: Connection, sku_id: UUID, record: Record, wanted: Wanted, *, limit: int, offset: int
 ) -> Changes | None:
     """Return a page of the changes of one SKU, newest first, as `changes` does."""
     versions = history_of_sku(conn, sku_id, limit=_MOST_VERSIONS)
@@ -156,32 +200,43 @@ def changes_of_sku(
             version.at,
             version.actor_name or version.actor_type,
             "sku.created" if version.before is None else "sku.updated",
-            sku_code,
+            record,
             version.reason,
             list(_recent_fields(version.before, version.after)),
+            version.actor_id,
         )
         for version in versions
-        if since is None or version.at >= since
+        if wanted.has(version)
     ]
-    kept = _with_field(all_changes, field)
-    return Changes(kept[offset : offset + limit], len(kept))
+    kept = _with_field(all_changes, wanted.field)
+    return Changes(_with_persons(conn, kept[offset : offset + limit]), len(kept))
 
 
-def changes(conn: Connection, since: datetime | None, field: str | None, *, limit: int, offset: int) -> Changes | None:
+def changes(conn: Connection, wanted: Wanted, *, limit: int, offset: int) -> Changes | None:
     """Return a page of the changes, newest first; None where the plan has no audit log.
 
-    With `field` those of fields whose name contains it: each change has these fields alone, so that page and total are
-    of the same list.
+    An import is one line, unless its changes are asked for by `field` or `actor`. With `field` those of fields whose
+    name contains it: each change has these fields alone, so that page and total are of the same list.
     """
-    if field is None:
-        return _recent(conn, since, limit=limit, offset=offset)
+    if wanted.field is not None:
+        return _of_field(conn, wanted, limit, offset)
+    if wanted.actor is not None:
+        return _recent(conn, wanted, limit=limit, offset=offset)
+    if not ledger.is_included(conn):
+        return None
+    lines = ledger.lines(conn, limit, offset, wanted.filters())
+    page = [_imported(cast(ImportLine, line)) if "counts" in line else _change(conn, line) for line in lines.page]
+    return Changes(_with_persons(conn, page), lines.total, counts=lines.counts)
+
+
+def _of_field(conn: Connection, wanted: Wanted, limit: int, offset: int) -> Changes | None:
     kept: list[Change] = []
     back_to: datetime | None = None
     for looked_at in range(0, LOOKED_AT, _AT_ONCE):
-        recent = _recent(conn, since, limit=_AT_ONCE, offset=looked_at)
+        recent = _recent(conn, wanted, limit=_AT_ONCE, offset=looked_at)
         if recent is None:
             return None
-        kept += _with_field(recent.page, field)
+        kept += _with_field(recent.page, wanted.field)
         if looked_at + len(recent.page) >= recent.total:
             return Changes(kept[offset : offset + limit], len(kept))
         back_to = recent.page[-1].at
@@ -199,21 +254,61 @@ def _with_field(changes: Sequence[Change], field: str | None) -> list[Change]:
     return [change for change in narrowed if change.fields]
 
 
-def _recent(conn: Connection, since: datetime | None, *, limit: int, offset: int) -> Changes | None:
-    filters = {} if since is None else {"since": since}
-    page: Any = ledger.page(limit, offset, filters).read(conn)
+def _with_persons(conn: Connection, page: Sequence[Change]) -> list[Change]:
+    """Return the changes with the person behind an application or a file."""
+    ids = {change.actor_id for change in page if change.actor_id is not None and _is_uuid(change.actor_id)}
+    persons = ledger.persons(conn, ids) if ids else {}
+    return [change._replace(person=persons.get(change.actor_id or "")) for change in page]
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _recent(conn: Connection, wanted: Wanted, *, limit: int, offset: int) -> Changes | None:
+    page: Any = ledger.page(limit, offset, wanted.filters()).read(conn)
     if not page["included"]:
         return None
-    return Changes([_change(entry) for entry in page["data"]], page["pagination"]["total"])
+    changes = [_change(conn, entry) for entry in page["data"]]
+    return Changes(_with_persons(conn, changes), page["pagination"]["total"])
 
 
-def _change(entry: Entry) -> Change:
-    before, after, code = entry["before"], entry["after"], None
+def _imported(line: ImportLine) -> Change:
+    record = Record("import", name=line["filename"])
+    return Change(line["at"], line["filename"], "import", record, actor_id=line["import_id"], counts=line["counts"])
+
+
+def _change(conn: Connection, entry: Entry) -> Change:
+    before, after = entry["before"], entry["after"]
     if entry["version_after"] is not None:
         before, after = difference(entry["version_before"], entry["version_after"])
-        code = str(dict(zip(COLUMNS, entry["version_after"], strict=True))["sku_code"])
-    who = entry["actor_name"] or entry["actor_type"]
-    return Change(entry["at"], who, entry["action"], code, entry["reason"], list(_recent_fields(before, after or {})))
+    who, fields = entry["actor_name"] or entry["actor_type"], list(_recent_fields(before, after or {}))
+    return Change(entry["at"], who, entry["action"], _record(conn, entry), entry["reason"], fields, entry["actor_id"])
+
+
+_CODES: Final = ("sku_code", "code", "reference")
+_NAMES: Final = ("name", "filename", "supplier_name", "email")
+
+
+def _record(conn: Connection, entry: Entry) -> Record:
+    """Return what an entry is about, by the code and name that it holds, else by the record as it stands now."""
+    kind = entry["action"].partition(".")[0]
+    if (version := entry["version_after"]) is not None:
+        held = dict(zip(COLUMNS, version, strict=True))
+        return Record(kind, str(held["sku_code"]), str(held["name"]))
+    values = {**(entry["before"] or {}), **(entry["after"] or {})}
+    code = next((str(values[name]) for name in _CODES if values.get(name)), None)
+    name = next((str(values[name]) for name in _NAMES if values.get(name)), None)
+    if code is None and _is_uuid(sku_id := str(values.get("sku_id"))):
+        code, of_sku = names_of(conn, [UUID(sku_id)]).get(sku_id, (None, None))
+        name = name or of_sku
+    if name is None and kind in library.TABLES:
+        name = library.names(conn, kind, [UUID(entry["resource_id"])]).get(entry["resource_id"])
+    return Record(kind, code, name)
 
 
 def _recent_fields(before: Mapping[str, object] | None, after: Mapping[str, object]) -> Iterator[Changed]:

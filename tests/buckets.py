@@ -1,7 +1,7 @@
 """A bucket of an S3-compatible store, in this process: what `obstore` asks of one for files that are put in one piece.
 
-What belongs here: listing, reading, writing, removing. What does not: credentials, which are not looked at, parts of
-large files, versions.
+What belongs here: listing, reading, writing, copying, removing, and a key that is refused. What does not: signatures,
+which are not looked at, parts of large files, versions.
 """
 
 import re
@@ -9,10 +9,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+_WRITTEN: Final = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -22,6 +26,10 @@ class Bucket:
     name: str = "packaging"
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
+    times: dict[str, datetime] = field(default_factory=dict)
+    """When a file was written, where that is not `_WRITTEN`."""
+    refused: set[str] = field(default_factory=set)
+    """The methods that the credentials have no right to."""
 
     @property
     def variables(self) -> dict[str, str]:
@@ -36,6 +44,10 @@ class Bucket:
             "PCDS_OBJECTS_BY_HTTP": "true",
         }
 
+    def time(self, key: str) -> datetime:
+        """When a file was written, in UTC."""
+        return self.times.get(key, _WRITTEN)
+
     def listed(self, asked: dict[str, list[str]]) -> bytes:
         """ListObjectsV2 of a prefix, with what lies deeper as common prefixes where a delimiter is given."""
         prefix, delimiter = asked.get("prefix", [""])[0], asked.get("delimiter", [""])[0]
@@ -46,7 +58,7 @@ class Bucket:
             elif key.startswith(prefix):
                 found.append(
                     f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size><ETag>{_tag(data)}</ETag>"
-                    "<LastModified>2026-11-21T00:00:00.000Z</LastModified></Contents>"
+                    f"<LastModified>{self.time(key):%Y-%m-%dT%H:%M:%S.000Z}</LastModified></Contents>"
                 )
         found += [f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>" for each in deeper]
         return f"<ListBucketResult><IsTruncated>false</IsTruncated>{''.join(found)}</ListBucketResult>".encode()
@@ -65,7 +77,11 @@ def opened() -> Iterator[Bucket]:
             parts = urlsplit(self.path)
             key = unquote(parts.path.removeprefix(f"/{bucket.name}").removeprefix("/"))
             asked = parse_qs(parts.query, keep_blank_values=True)
-            if self.headers.get("If-None-Match") == "*" and key in bucket.files:
+            if (source := self.headers.get("x-amz-copy-source")) is not None:
+                body = bucket.files.get(unquote(source).partition("/")[2], b"")
+            if self.command in bucket.refused:
+                status, answer = 403, b"<Error><Code>AccessDenied</Code></Error>"
+            elif self.headers.get("If-None-Match") == "*" and key in bucket.files:
                 status, answer = 412, b""
             else:
                 status, answer = answered(bucket, self.command, key, asked, body)
@@ -76,7 +92,7 @@ def opened() -> Iterator[Bucket]:
             if status == 206 and piece is not None:
                 self.send_header("Content-Range", f"bytes {piece[1]}-{int(piece[1]) + len(answer) - 1}/{whole}")
             self.send_header("ETag", _tag(bucket.files.get(key, b"")))
-            self.send_header("Last-Modified", "Sat, 21 Nov 2026 00:00:00 GMT")
+            self.send_header("Last-Modified", f"{bucket.time(key):%a, %d %b %Y %H:%M:%S GMT}")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             if self.command != "HEAD":
@@ -107,7 +123,7 @@ def answered(bucket: Bucket, method: str, key: str, asked: dict[str, list[str]],
             return 200, f"<DeleteResult>{names}</DeleteResult>".encode()
         case "PUT":
             bucket.files[key] = body
-            return 200, b""
+            return 200, f"<CopyObjectResult><ETag>{_tag(body)}</ETag></CopyObjectResult>".encode()
         case "DELETE":
             bucket.files.pop(key, None)
             return 204, b""

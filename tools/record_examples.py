@@ -186,6 +186,12 @@ def _skus(recorder: _Recorder, service: Service) -> str:
     held = {"market": "FR", "registrations": [number], "representative": mandate, "certification": signed}
     recorder.call("put_registers", "PUT", "/api/v1/registers", json=held)
     recorder.call("get_registers", "GET", "/api/v1/registers")
+    printed = [{"mark": "Green Dot"}, {"mark": "Triman"}, {"mark": "PAP 21"}, {"mark": "Sun over a pine"}]
+    claim = {"text": "Made of 30 % recycled glass", "property": "recycled_content", "about": "unit"}
+    artwork = {"artwork_reference": "AW-1207", "artwork_state": "in_design", "changes_on": "2027-01-11"}
+    recorder.call("put_marks", "PUT", f"/api/v1/marks/{made}", json={"marks": printed, "claims": [claim], **artwork})
+    recorder.call("get_marks", "GET", f"/api/v1/marks/{made}")
+    recorder.call("list_marks", "GET", "/api/v1/marks")
     recorder.call(
         "put_volumes",
         "PUT",

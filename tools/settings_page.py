@@ -29,7 +29,7 @@ holds it equal.
 """
 _OTHERS: Final = """
 Read by libraries: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION` and `AWS_ENDPOINT_URL` where
-`PCDS_OBJECTS_URL` names an S3-compatible store; `PROMETHEUS_MULTIPROC_DIR`, which `pcds serve` sets
+`PCDS_OBJECTS_URL` or a watched folder names an S3-compatible store; `PROMETHEUS_MULTIPROC_DIR`, which `pcds serve` sets
 ([operations](operations.md)). Programs that use the API read `PCDS_KEY`; `PCDS_SUPERVISOR` marks processes of `pcds
 serve`: do not set it.
 """

@@ -124,7 +124,7 @@ _ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
 _BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
 _FILES: Final = "SELECT format, content, uncounted FROM kept_declarations WHERE id = %s::uuid"
 _LATEST: Final = """
-SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
+SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations WHERE format <> 'annex_ix'
 ORDER BY market, year, half, created_at DESC, id DESC"""
 _FIRST: Final = f"""
 SELECT {_ROW} FROM kept_declarations
@@ -241,7 +241,7 @@ def statements_of(conn: Connection, declaration_id: UUID | None) -> tuple[list[J
 
 
 def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
-    """Return the newest declaration of each market, year and half."""
+    """Return the newest declaration of each market, year and half; the report of Article 44 meets no other duty."""
     return {(market, year, half): filing for market, year, half, filing in conn.execute(_LATEST)}
 
 

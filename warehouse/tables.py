@@ -38,6 +38,7 @@ from warehouse.filings import kept_declarations
 from warehouse.imports.queries import import_errors, imports
 from warehouse.imports.words import import_mappings, own_words
 from warehouse.library import brands, library_components, sites, suppliers
+from warehouse.marks import marks
 from warehouse.operate.launches import launches
 from warehouse.operate.staff import staff, staff_sessions
 from warehouse.registers import registers
@@ -53,6 +54,7 @@ COMPANY_TABLES: Final = (
     company_profiles,
     role_answers,
     registers,
+    marks,
     api_keys,
     bearer_tokens,
     request_windows,
@@ -141,6 +143,7 @@ __all__ = [
     "key_probes",
     "launches",
     "library_components",
+    "marks",
     "metadata",
     "oauth_clients",
     "own_words",

@@ -26,11 +26,11 @@ from api.pages.forms import offset_of, write_of
 from api.pages.refusals import PageRefused, is_for_people
 from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Session, Viewer
-from api.skus.words import LOWERING_VERDICTS
 from compliance.annex_v import translated_reason
 from compliance.catalogue import KINDS, coverages
 from compliance.grading.trace import rule_text
 from compliance.representatives import representative
+from compliance.rule_rows import LOWERING_VERDICTS
 from compliance.ruleset import RuleSet
 from compliance.tables import word as confidence_word
 from pipelines.figures import loaded_catalogue

@@ -33,10 +33,8 @@ from services.filings import files
 from services.filings.files import (
     FORMS,
     DeclarationRequest,
-    by_category,
     left_out_files,
     propose_ratings,
-    uk_file,
     with_explanation,
 )
 from warehouse.figures import snapshots
@@ -102,7 +100,9 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     half: Annotated[
         int | None, typer.Option("--half", min=1, max=2, help="1 or 2, for GB; without it the year.")
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="rpd (the UK file), csv or json.")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="rpd (the UK file), annex_ix (Article 44), csv or json.")
+    ] = "csv",
     organisation_id: Annotated[
         str | None, typer.Option("--organisation-id", help=f"Six digits, {_OF_UK_FILE}.")
     ] = None,
@@ -135,7 +135,9 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
             data = load_declaration_data(operator, company, Settings.load(data_dir=data_dir))
             wanted = replace(wanted, market=filings.declared_market(data, market, wanted.half))
             stated = Statements(producer, year, wanted.half, files.ratings(ratings_file), files.drinks(drinks_file))
-            output = uk_file(data, wanted, stated) if form == "rpd" else by_category(data, wanted)
+            with operator.company(company) as connection:
+                data = replace(data, reporter=files.reporter_of(connection, wanted.market))
+            output = files.bundle(data, wanted, stated if form == "rpd" else None)
             with operator.company(company) as connection:
                 output = with_explanation(data, wanted, output, stated, connection)
         files.write(output.files)

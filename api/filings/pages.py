@@ -25,7 +25,7 @@ from api.pages.forms import Form, SentForm, market_code, offset_of, path_id, unr
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from pipelines.filings import NEXT_DAYS, calendar, deadlines
-from schemas.filings import FORMATS, RATINGS, UK_FORMAT, Declaration, DeclarationInput, parse_declaration
+from schemas.filings import FORMATS, RATINGS, UK_FORMAT, UNION_FORMAT, Declaration, DeclarationInput, parse_declaration
 from schemas.json_values import JsonObject
 from schemas.messages import word
 from schemas.refusals import NotThere, Refused
@@ -185,7 +185,7 @@ def _checked_page(
 def get_kept(request: Request, session: Viewer) -> Response:
     """Show one kept declaration. Raise `NotThere` where the company has none of this id."""
     declaration = _kept(request, session, path_id(request))
-    beside = [part for part in PARTS if part == "declaration" or declaration["format"] == "csv"]
+    beside = [part for part in PARTS if part == "declaration" or declaration["format"] in {"csv", UNION_FORMAT}]
     if declaration["format"] == UK_FORMAT:
         beside = ["declaration", "uncounted"]
     fact = partial(fact_in_words, lang=language_of(request))

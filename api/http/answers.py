@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -98,8 +98,8 @@ def preferences(header: str) -> Iterator[tuple[str, float]]:
         yield name.strip().lower(), float(quality[1]) if quality else 0.0 if weights else 1.0
 
 
-def preferred_language(header: str) -> str:
-    """Return the language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it names none of ours.
+def preferred_language(header: str, languages: Sequence[str] = LANGUAGES) -> str:
+    """Return the language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it names none of these.
 
     A range such as `fr-CH` counts as its language (RFC 4647 §3.4).
     """
@@ -108,7 +108,7 @@ def preferred_language(header: str) -> str:
         language = tag.partition("-")[0]
         weights[language] = max(weight, weights.get(language, 0))
     rest = weights.get("*", 0)
-    best = max((*weights, *LANGUAGES), key=lambda lang: weights.get(lang, rest) if lang in LANGUAGES else -1)
+    best = max((*weights, *languages), key=lambda lang: weights.get(lang, rest) if lang in languages else -1)
     return best if weights.get(best, rest) > 0 else ORIGINAL
 
 
@@ -128,10 +128,10 @@ def takes_gzip(sent: Iterable[str]) -> bool:
     return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
 
 
-def accepted_language(request: Request) -> str:
-    """Return the language of the answer to a request."""
+def accepted_language(request: Request, languages: Sequence[str] = LANGUAGES) -> str:
+    """Return the language of the answer to a request, one of these."""
     headers = request.headers.getlist("accept-language")
-    return preferred_language(",".join(headers)) if headers else ORIGINAL
+    return preferred_language(",".join(headers), languages) if headers else ORIGINAL
 
 
 def in_language(answer: Response, lang: str, templates: Mapping[str, str] = MappingProxyType({})) -> Response:

@@ -6,16 +6,20 @@ their query (`api.http.auth`); writes call this module before they look at the b
 """
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeVar  # Any: rows and parameters, whose types the statement says
 
 from fastapi import Depends
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from api.http.answers import accepted_language
 from api.http.errors import Forbidden, RateLimited, Unauthenticated
 from api.http.parameters import READS, refuse_unknown_parameters
+from api.http.requests import origin_of_actor
 from api.http.service import service_of
+from schemas.actors import Actor
 from schemas.pages import Page
 from schemas.vocabularies import VOCABULARIES
 from warehouse.accounts import keys
@@ -30,7 +34,7 @@ from warehouse.accounts.keys import (
     digest,
     with_caller,
 )
-from warehouse.operate.sessions import AsyncConnection, AsyncCursor
+from warehouse.operate.sessions import AsyncConnection, AsyncCursor, Connection
 from warehouse.pages import Listing, names_of
 
 T = TypeVar("T")
@@ -214,3 +218,18 @@ async def read(request: Request, credential: Credential, query: str, parameters:
     """
     _, rows = await _rows(request, credential, query, parameters)
     return rows[0][CALLER_COLUMNS:]
+
+
+async def read_as_actor(request: Request, credential: Credential, ask: Callable[[Connection, Actor], T]) -> T:
+    """Return what an operation answers in a session of the key's company, in a thread; raise as `accept_key`."""
+    key = await admit(request, credential, "read")
+    service, lang = service_of(request), accepted_language(request)
+    actor = Actor(
+        key.company_id, origin_of_actor(request, "api_key", str(key.client_id), key.name), service.clock.now(), lang
+    )
+
+    def read_in_thread() -> T:
+        with service.writes.company(key.company_id) as conn:
+            return ask(conn, actor)
+
+    return await run_in_threadpool(read_in_thread)

@@ -4,7 +4,6 @@ The command calls the service like any caller, with a key, and needs no data dir
 writes the report as a file to correct.
 """
 
-import os
 import shlex
 import sys
 import time
@@ -348,7 +347,9 @@ def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -
 
 folders_app = typer.Typer(help="Folders whose files become imports of a company.", no_args_is_help=True)
 
-FolderPath = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder, as every worker reaches it.")]
+FolderPath = Annotated[
+    str, typer.Argument(metavar="FOLDER", help="The folder, as every worker reaches it, or s3://bucket/prefix.")
+]
 
 
 @command(folders_app, "list")
@@ -369,19 +370,24 @@ def add_folder(
     language: Annotated[str, typer.Option("--language", help="Of the mails and texts: en, fr or de.")] = ORIGINAL,
 ) -> JsonObject:
     """Watch a folder: each new file becomes an import, read by its mapping, and moves to `done` or `failed`."""
-    path, place = folder.resolve(), Settings.load(data_dir=data_dir).data_dir
+    settings = Settings.load(data_dir=data_dir)
     check_choices(LANGUAGES, [language])
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         if mapping is not None and words.recall(connection, company, mapping) is None:
             raise Refusal(f"The company keeps no mapping under the name {mapping}.")
-    if not path.is_dir() or not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise Refusal(f"{path} is no folder that this account may read and write.")
     try:
-        new = Folder(company, path, mapping, None if mail is None else email_address(mail), language)
-    except Unfit as unfit:
+        new = Folder(company, _path(folder), mapping, None if mail is None else email_address(mail), language)
+        watched = [*folders.load(settings.data_dir), new]
+        folders.check(new, settings)
+    except (Unfit, OSError) as unfit:
         raise Refusal(str(unfit)) from None
-    folders.save(place, [*folders.load(place), new])
+    folders.save(settings.data_dir, watched)
     return _shown(new)
+
+
+def _path(folder: str) -> Path | str:
+    path = folders.path_of(folder)
+    return path.resolve() if isinstance(path, Path) else path
 
 
 @command(folders_app, "remove")
@@ -390,7 +396,7 @@ def remove_folder(data_dir: Path | None, *, folder: FolderPath) -> JsonObject:
     place = Settings.load(data_dir=data_dir).data_dir
     with as_operator(data_dir):
         watched = {other.path: other for other in folders.load(place)}
-    if (gone := watched.pop(folder.resolve(), None)) is None:
+    if (gone := watched.pop(_path(folder), None)) is None:
         raise Refusal(f"{folder} is not watched; `pcds folder list` shows those that are.")
     folders.save(place, [*watched.values()])
     return _shown(gone)

@@ -42,6 +42,8 @@ from warehouse.operate.settings import Settings, SettingsError
 from warehouse.operate.surroundings import is_passing
 
 _TICK_SECONDS: Final = 0.25
+_POSTGRES_SECONDS: Final = 1.0
+"""How often the embedded Postgres is looked for: each look reads its files."""
 _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
 _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is restarted at once; one that did not waits longer each time."""
@@ -236,7 +238,7 @@ class _Supervisor:
 
     def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket) -> None:
         self._settings, self._children, self._listener, self._ready = settings, children, listener, False
-        self._alone_until = 0.0
+        self._alone_until = self._postgres_looked = 0.0
         self._keeper: subprocess.Popen[bytes] | None = None
         self._mark = leftovers.Mark.own()
         self._environment = self._fresh_environment()
@@ -302,6 +304,9 @@ class _Supervisor:
         return self._alone_until == 0.0
 
     def _keep_postgres(self) -> None:
+        if (now := time.monotonic()) < self._postgres_looked + _POSTGRES_SECONDS:
+            return
+        self._postgres_looked = now
         try:
             revived = revive(self._settings)
         except ServerError as error:  # for example a full disk; the children wait for the database by themselves

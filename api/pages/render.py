@@ -31,7 +31,22 @@ from schemas.accounts import Role, includes
 from schemas.actors import Actor
 from schemas.fields import COMPONENT, SKU
 from schemas.json_values import JsonObject
-from schemas.messages import LANGUAGES, day, header, instant, is_one, message_of, number, translate, word
+from schemas.messages import (
+    LANGUAGES,
+    Figure,
+    Message,
+    day,
+    filled,
+    header,
+    instant,
+    is_one,
+    message_of,
+    number,
+    supplier_languages,
+    supplier_words,
+    translate,
+    word,
+)
 from schemas.vocabularies import MEDIA_TYPES, VOCABULARIES
 from warehouse.operate.sessions import Connection
 
@@ -48,7 +63,12 @@ def rows() -> Iterator[dict[str, str]]:
 
 @cache
 def _texts() -> Mapping[str, Mapping[str, str]]:
-    return {row["key"]: row for row in rows()}
+    texts = {row["key"]: row for row in rows()}
+    for lang, words in supplier_words().items():
+        for (kind, name), of_language in words.items():
+            if kind == "text":
+                texts[name][lang] = of_language
+    return texts
 
 
 def text(key: str, lang: str, **gaps: object) -> str:
@@ -104,17 +124,28 @@ _LISTS: Final = sorted(
 
 def said(message: str, lang: str) -> str:
     """Return a message for people in a language."""
-    of_template = message_of(message)
+    of_template = _listed(message_of(message))
     key = _FOR_PEOPLE.get(of_template.template)
     if key is None:
-        return in_words(translate(message, lang), lang)
+        return in_words(translate(of_template if isinstance(message, Message) else message, lang), lang)
     gaps = {name: _filled(name, value, lang) for name, value in of_template.parameters.items()}
     return in_words(text(key, lang, **gaps), lang)
+
+
+def _listed(message: Message) -> Message:
+    """Return a message with the codes that it quotes as a list, which `in_words` says in words."""
+    reason = message.parameters.get("reason")
+    if not isinstance(reason, Message) or "codes" not in reason.parameters:
+        return message
+    codes = ", ".join(re.findall(r"'(\w+)'", reason))
+    return Message("{value} is not one of: {codes}.", value=message.parameters["value"], codes=codes)
 
 
 def _filled(gap: str, value: object, lang: str) -> object:
     if gap in _GAPS:
         return _GAPS[gap](value, lang)
+    if isinstance(value, Figure):
+        return filled(value, lang)
     return translate(value, lang) if isinstance(value, str) else value
 
 
@@ -174,6 +205,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/connections", "nav.connections", "viewer"),
     ("/roles", "nav.roles", "viewer"),
     ("/registers", "nav.registers", "viewer"),
+    ("/marks", "nav.marks", "viewer"),
     ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
@@ -207,10 +239,15 @@ def headers(form_action: str = "'self'", *, waits: bool = False) -> dict[str, st
     }
 
 
+def languages_of(path: str) -> tuple[str, ...]:
+    """Return the languages of the page at a path: those of suppliers have more."""
+    return supplier_languages() if path.startswith(("/supplier-data/", "/supplier-enquiries/")) else LANGUAGES
+
+
 def language_of(request: Request) -> str:
     """Return the language of a page: that of `lang`, else the browser's preferred one."""
-    wanted = request.query_params.get("lang")
-    return wanted if wanted in LANGUAGES else accepted_language(request)
+    wanted, languages = request.query_params.get("lang"), languages_of(request.url.path)
+    return wanted if wanted in languages else accepted_language(request, languages)
 
 
 def page(
@@ -244,7 +281,9 @@ def page(
         "script": SCRIPT if waits else None,
         "path": request.url.path,
         "navigation": NAVIGATION,
-        "language_links": [(code, in_language(request, code)) for code in LANGUAGES],
+        "language_links": [
+            (code, text("language", code), in_language(request, code)) for code in languages_of(request.url.path)
+        ],
         "number": partial(number, lang=lang),
         "day": partial(day, lang=lang),
         "link": partial(link, request),
@@ -265,9 +304,10 @@ def redirect(address: str, headers: Mapping[str, str] | None = None) -> Response
 def link(request: Request, path: str, **parameters: object) -> str:
     """Return a page's address, with the parameters that are not None, in the language that the current address asks.
 
-    A list is a parameter that is named once for each of its values.
+    A list is a parameter that is named once for each of its values. A page without the language chooses its own.
     """
-    wanted = {"lang": request.query_params.get("lang"), **parameters}
+    lang = request.query_params.get("lang")
+    wanted = {"lang": lang if lang in languages_of(path) else None, **parameters}
     query = urlencode({name: value for name, value in wanted.items() if value not in (None, "")}, doseq=True)
     return f"{path}?{query}" if query else path
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api import marks
 from api.accounts import pages as pages_accounts
 from api.accounts import sign_in
 from api.assistants import pages as pages_assistants
@@ -47,6 +48,7 @@ for pages in (
     pages_figures.router,
     roles.pages_router,
     registers.pages_router,
+    marks.pages_router,
     pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,

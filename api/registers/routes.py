@@ -3,18 +3,17 @@
 Both are here so that a process loads one file less.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar  # Any: what a page shows
+from collections.abc import Mapping
+from typing import Any, Final  # Any: what a page shows
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, json_of
-from api.http.auth import Presented, admit
+from api.http.answers import json_of
+from api.http.auth import Presented, read_as_actor
 from api.http.parameters import DryRun
-from api.http.requests import fingerprint, origin_of_actor
+from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
@@ -40,7 +39,6 @@ from schemas.words import market_named
 from services import registers
 from warehouse.operate.sessions import Connection
 
-T = TypeVar("T")
 router = APIRouter(prefix=V1, tags=["Registers"])
 pages_router = APIRouter()
 _CSV: Final = "text/csv; charset=utf-8"
@@ -64,7 +62,7 @@ async def get_registers(request: Request, presented: Presented) -> Response:
     The markets are those in effect and those where it holds something. A registration is needed where the company is
     producer of some packaging (`GET /skus/{id}/roles`); where that is undecided, so is this, with the same questions.
     """
-    return json_of({"data": await _read(request, presented, registers.read)})
+    return json_of({"data": await read_as_actor(request, presented, registers.read)})
 
 
 @router.get(
@@ -77,7 +75,7 @@ async def get_registers_file(request: Request, presented: Presented) -> Response
     One row for each Member State in which the company is producer, or in which that is undecided. Of what it holds only
     what is in force today is there, and the self-certification only while nothing is missing.
     """
-    data = await _read(request, presented, registers.marketplace_file)
+    data = await read_as_actor(request, presented, registers.marketplace_file)
     return Response(data, media_type=_CSV, headers=_DISPOSITION)
 
 
@@ -102,19 +100,6 @@ def put_registers(received: JsonWrite, dry_run: DryRun) -> Response:
     return write.answer(
         fingerprint(body), put, lambda record: json_of({"dry_run": dry_run, "data": record}), dry_run=dry_run
     )
-
-
-async def _read(request: Request, presented: Presented, ask: Callable[[Connection, Actor], T]) -> T:
-    key = await admit(request, presented, "read")
-    service, lang = service_of(request), accepted_language(request)
-    origin = origin_of_actor(request, "api_key", str(key.client_id), key.name)
-    actor = Actor(key.company_id, origin, service.clock.now(), lang)
-
-    def read() -> T:
-        with service.writes.company(key.company_id) as conn:
-            return ask(conn, actor)
-
-    return await run_in_threadpool(read)
 
 
 @pages_router.get("/registers")

@@ -3,18 +3,18 @@
 Both are here so that a process loads one file less.
 """
 
+from functools import partial
 from typing import Any, Final  # Any: what a page shows
 from uuid import UUID
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import accepted_language, json_of
-from api.http.auth import Presented, admit
+from api.http.answers import json_of
+from api.http.auth import Presented, read_as_actor
 from api.http.parameters import DryRun, RecordId
-from api.http.requests import fingerprint, origin_of_actor
+from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
@@ -101,16 +101,7 @@ def put_sku_roles(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Res
 
 
 async def _answered(request: Request, presented: Presented, sku_id: UUID | None) -> Response:
-    key = await admit(request, presented, "read")
-    service, lang = service_of(request), accepted_language(request)
-    origin = origin_of_actor(request, "api_key", str(key.client_id), key.name)
-    actor = Actor(key.company_id, origin, service.clock.now(), lang)
-
-    def read() -> RolesRecord:
-        with service.writes.company(key.company_id) as conn:
-            return roles.read(conn, actor, sku_id)
-
-    return json_of({"data": await run_in_threadpool(read)})
+    return json_of({"data": await read_as_actor(request, presented, partial(roles.read, sku_id=sku_id))})
 
 
 def _put(received: JsonWrite, sku_id: UUID | None, *, dry_run: bool) -> Response:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from api.audit import words
 from api.pages.render import text
 from api.skus.form import anchor_of
+from compliance.rule_rows import LOWERING_VERDICTS
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
 from schemas.json_values import JsonMapping
 from schemas.messages import format_word, number, word
@@ -39,8 +40,6 @@ _NAMED_HERE: Final = frozenset(
 """What a record has beside the fields of the table `sku`; their names are in the texts of the pages."""
 _CODES: Final = {"recyclability_grade": "grade", "weight_source": "weight_source"}
 """Fields whose codes have words in the texts of the pages, with the keys of the words."""
-LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
-"""Verdicts of rules that a person looks for first."""
 
 
 Shown: TypeAlias = dict[str, object]

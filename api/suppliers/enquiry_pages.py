@@ -11,6 +11,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import cache, partial
 from typing import Final
+from unicodedata import normalize
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -52,13 +53,20 @@ from pipelines.suppliers import (
 from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
-from schemas.messages import LANGUAGES, Message, header, plain
+from schemas.messages import (
+    Message,
+    as_typed,
+    code_of_supplier_word,
+    contents,
+    header,
+    plain,
+    supplier_languages,
+)
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import SupplierAnswer
 from schemas.suppliers import CELLS, answer_of, parse_submission
 from schemas.texts import as_cell
-from schemas.vocabularies import CONTENTS, TAKEN
-from schemas.words import fold
+from schemas.vocabularies import TAKEN
 from services import suppliers as operations
 from services.review.entries import attach_to_rows
 from warehouse import enquiries, review, suppliers
@@ -76,6 +84,8 @@ _ITEMS: Final = 200
 _MOST_FAULTS: Final = 100
 """Faults that a page names; a workbook may have thousands."""
 _CONFIRMED: Final = "confirmed"
+_AFTER_LATIN: Final = "\u2e80"
+"""The first character of the scripts of East Asia."""
 Fault = tuple[str, str]
 """The name of an input, and a sentence."""
 
@@ -229,7 +239,7 @@ def form_of_rows(rows: Sequence[Row], lang: str) -> Form:
 @cache
 def _titles() -> Mapping[str, str]:
     """Return what each column is by its title in any language."""
-    return {fold(title): name for lang in LANGUAGES for title, name in workbook_headers(lang).items()}
+    return {as_typed(title): name for lang in supplier_languages() for title, name in workbook_headers(lang).items()}
 
 
 def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
@@ -237,7 +247,7 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
 
     Columns are known by their title and rows by their number, in whatever order they stand.
     """
-    names = [_titles().get(fold(title or "")) for title in (cells.texts[0] if cells.texts else [])]
+    names = [_titles().get(as_typed(title or "")) for title in (cells.texts[0] if cells.texts else [])]
     if "number" not in names:
         sentence = Message("This is not the workbook of this page. Download it here, fill it in, and upload it again.")
         raise Refused([Issue("invalid_format", sentence, "file")])
@@ -256,7 +266,7 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
             sentence = Message("Each line of the workbook has the number of its row, once: {cell}.", cell=typed or "–")
             raise Refused([Issue("duplicate_row", sentence, "file")])
         numbers[number] = None
-        if _CONFIRMED in line and code_of_words(line[_CONFIRMED][0], "truth") == "true":
+        if _CONFIRMED in line and _code(line[_CONFIRMED][0], "truth") == "true":
             pairs.append((f"{number}.{_CONFIRMED}", "yes"))
         for path in fields.keys() & line.keys():
             filled, is_number = line[path]
@@ -264,17 +274,27 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
     return Form(pairs), list(numbers)
 
 
+def _code(filled: str, vocabulary: str) -> str | None:
+    """Return the code of a word in any language of suppliers' pages.
+
+    The tables of imports are of Latin words and read `不符合EuPIA` as `EuPIA`: words of other scripts are none of them.
+    """
+    if code := code_of_supplier_word(filled, vocabulary):
+        return code
+    return code_of_words(filled, vocabulary) if max(filled, default="") < _AFTER_LATIN else None
+
+
 def _typed(filled: str, field: Field, lang: str, *, is_number: bool) -> list[str]:
     """Return what a person would have typed or chosen for a cell; a word that is none stays, and is refused."""
     if field.kind == "truth":
-        code = code_of_words(filled, "truth")
+        code = _code(filled, "truth")
         return [next((answer for answer, truth in TRUTHS.items() if code == str(truth).lower()), filled)]
     if field.kind == "codes":
-        parts = [part.strip() for part in LIST_SEPARATOR.split(filled)]
-        codes = [code_of_words(part, field.vocabulary or "") or part for part in parts]
+        parts = [part.strip() for part in LIST_SEPARATOR.split(normalize("NFKC", filled).replace("、", ";"))]
+        codes = [_code(part, field.vocabulary or "") or part for part in parts]
         return [NONE] if filled == EMPTY_LIST else codes
     if field.vocabulary:
-        return [code_of_words(filled, field.vocabulary) or filled]
+        return [_code(filled, field.vocabulary) or filled]
     if is_number:
         return [plain(Decimal(filled), lang)]
     return [filled[1:] if filled.startswith("'") and as_cell(filled[1:]) == filled else filled]
@@ -299,7 +319,7 @@ def _enquiry_page(
         rows = enquiries.rows_of(conn, link.id, limit=ROWS, offset=offset)
         attached = review.of_enquiry(conn, link.id)
     token, shown = request.path_params["token"], [_shown(row, lang) for row in rows]
-    labels = {cell.path: header("component", cell.name, lang) for cell in CELLS}
+    labels, types = {cell.path: header("component", cell.name, lang) for cell in CELLS}, contents(lang)
     return page(
         request,
         "supplier_enquiry.html",
@@ -311,10 +331,10 @@ def _enquiry_page(
         size=ROWS,
         given=form or Form([*form_of_rows(rows, lang).multi_items(), *(given or Form()).multi_items()]),
         attached=[
-            (file, CONTENTS[lang][file.type], f"1–{numbers[-1]}" if len(numbers) == progress.rows else numbers)
+            (file, types[file.type], f"1–{numbers[-1]}" if len(numbers) == progress.rows else numbers)
             for file, numbers in attached
         ],
-        types=CONTENTS[lang],
+        types=types,
         taken=TAKEN,
         files_path=_path(request, "/files", offset=offset or None),
         faults=[

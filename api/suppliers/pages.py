@@ -21,6 +21,7 @@ from api.pages.sessions import Editor, Session, Viewer
 from schemas import texts
 from schemas.actors import Actor
 from schemas.json_values import JsonObject
+from schemas.messages import supplier_languages
 from schemas.refusals import Refused
 from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
@@ -244,7 +245,7 @@ def _list_page(
         offset=offset,
         size=ENQUIRIES_PAGE_SIZE,
         mailing=service_of(request).settings.smtp_url is not None,
-        languages_of_mails=languages(language_of(request)),
+        languages_of_mails=languages(language_of(request), supplier_languages()),
         given=form or _asked_for(request),
         faults=faults,
     )

@@ -40,6 +40,7 @@ from api.pages.forms import (
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect, said, text
 from api.suppliers.routes import admit_supplier, file_answer, write_of_supplier
+from compliance.grading.trace import translated_question
 from compliance.ruleset import RuleSet
 from pipelines.writing import write as writing
 from schemas.fields import COMPONENT, Field
@@ -47,11 +48,11 @@ from schemas.figures import Questions
 from schemas.files import name_as
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
-from schemas.messages import Message, header, meaning, word
+from schemas.messages import Message, contents, header, meaning, word
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
 from schemas.suppliers import DESIGN, FIRST, SUBSTANCE_PARTS, parse_submission
-from schemas.vocabularies import CONTENTS, SUBSTANCES, TAKEN, VOCABULARIES
+from schemas.vocabularies import SUBSTANCES, TAKEN, VOCABULARIES
 from services import suppliers as operations
 from services.review.entries import attach
 from warehouse import review, suppliers
@@ -273,7 +274,7 @@ def _form_page(
             (name, f"{labels[name]}: {said(sentence, lang)}" if name in labels else said(sentence, lang))
             for name, sentence in faults
         ],
-        types=CONTENTS[lang],
+        types=contents(lang),
         taken=TAKEN,
         form_path=_path(request),
         files_path=_path(request, "/files"),
@@ -322,7 +323,9 @@ class ComponentQuestions(NamedTuple):
     def for_line(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
         """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
         by_name = {name: rules.question(name, line["component_type"]) for name in (*FIRST, *DESIGN)}
-        questions = {name: str(getattr(question, lang)) for name, question in by_name.items() if question}
+        questions = {
+            name: translated_question(question.en, [rules], lang) for name, question in by_name.items() if question
+        }
         of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
 

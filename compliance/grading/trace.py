@@ -163,7 +163,7 @@ def _component(part: GradeComponent, rule_sets: Sequence[RuleSet], lang: str) ->
 @lru_cache(maxsize=16)
 def _questions(rules: RuleSet, lang: str) -> Mapping[str, str]:
     """Return the questions of a rule-set in the language, by their English."""
-    return MappingProxyType({row.en: getattr(row, lang) for row in rules.questions.values()})
+    return MappingProxyType({row.en: getattr(row, lang, "") for row in rules.questions.values()})
 
 
 def warnings(record: Sku, rules: RuleSet) -> list[Issue]:

@@ -256,7 +256,8 @@ def _grams(weight: float | None) -> float | None:
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """The parts whose material makes a pack a composite of paper and another material."""
 _NEVER_SEPARATE: Final = frozenset({"body", "ink", "adhesive", "varnish", "coating", "tie_layer"})
-_FILM_PARTS: Final = frozenset({"label", "sleeve", "liner", "seal"})
+FILM_PARTS: Final = frozenset({"label", "sleeve", "liner", "seal"})
+"""Parts that are films where they come off."""
 _LIGHTWEIGHT_GROUPS: Final = frozenset({"WOOD", "CORK", "TEXTILE", "CERAMIC", "RUBBER", "WAX"})
 
 
@@ -343,19 +344,20 @@ def lightweight_exemption(record: Sku, group: str | None) -> Message | None:
 
 def units(weighed: Sequence[Weighed], pack_format: Format | None) -> list[Unit]:
     """Return the body's unit first, then one for each part that comes off as a separate component (step 4a, d)."""
-    separate = [w for w in weighed if _comes_off(w.part)]
-    together = [w for w in weighed if not _comes_off(w.part)] if separate else weighed
+    separate = [w for w in weighed if comes_off(w.part)]
+    together = [w for w in weighed if not comes_off(w.part)] if separate else weighed
     first = Unit.from_members(together, pack_format.form if pack_format else None, separate=False)
     return [
         first,
         *(
-            Unit.from_members([w], "film" if w.part.component_type in _FILM_PARTS else "rigid", separate=True)
+            Unit.from_members([w], "film" if w.part.component_type in FILM_PARTS else "rigid", separate=True)
             for w in separate
         ),
     ]
 
 
-def _comes_off(part: Part) -> bool:
+def comes_off(part: Part) -> bool:
+    """Return whether a part is a separate component, a unit of its own."""
     return part.separable and part.component_type not in _NEVER_SEPARATE
 
 

@@ -80,9 +80,7 @@ class Parts(NamedTuple):
 
 def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
     """Return the parts of numbered SKUs (`skus` is the portfolio's with a column `sku`)."""
-    graph = _graph(portfolio.components, skus)
-    own = skus.join(graph.select("sku").unique(), on="sku", how="anti")
-    every = pl.concat([graph, _own_bodies(own)])
+    own, every = part_rows(portfolio, skus)
     is_rider = pl.col("component_type").is_in(WEIGHTLESS) | (
         (pl.col("component_type") == "coating") & pl.col("family").eq_missing(pl.lit("other"))
     )
@@ -119,6 +117,17 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
         ),
         own=own.select("sku"),
     )
+
+
+def part_rows(portfolio: Portfolio, skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the numbered SKUs without components, and every part: the components, and the body that such a SKU is.
+
+    A part has `sku`, `position`, `component_type`, `family`, `text`, `packaging_format`, exact `grams`, `separable`,
+    `is_own`.
+    """
+    graph = _graph(portfolio.components, skus)
+    own = skus.join(graph.select("sku").unique(), on="sku", how="anti")
+    return own, pl.concat([graph, _own_bodies(own)])
 
 
 def field_of(of_component: str, of_sku: str) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Defines the tools: fourteen of decisions §7, and six more that only read.
+"""Defines the tools: fourteen of decisions §7, and seven more that only read.
 
 Each is a thin layer over the services and queries that `api` uses too.
 
@@ -9,8 +9,8 @@ Each is a thin layer over the services and queries that `api` uses too.
                     of that list, in an assistant's words
     review.py       the arguments that change an item or single components; generate_doc_draft, propose_sku_update,
                     submit_supplier_document; the filings of the first two; review.py that of the third
-    figures.py      compliance_overview, check_market_readiness, check_missing_data; get_market_figures,
-                    list_filed_declarations
+    figures.py      compliance_overview, check_market_readiness, check_missing_data, summarise_items;
+                    get_market_figures, list_filed_declarations
     rules.py        check_items_against_rule
     audit.py        list_changes, list_supplier_requests
     library.py      list_declarations, list_shared_components

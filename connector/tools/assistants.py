@@ -24,6 +24,7 @@ from connector.principal import Principal
 from connector.service import Service
 from connector.tools.kit import Answer, Values, instant, refusal
 from schemas.actors import Actor
+from schemas.texts import one_line
 from services.run import run
 from warehouse import assistants as confirmations
 from warehouse.operate import objects
@@ -32,7 +33,7 @@ from warehouse.review import Entry
 
 Confirmation = Annotated[
     str | None,
-    Field(description="Only after the user agreed: the code of the first call. Left out at first."),
+    Field(description="Once the user agreed: the code of the first call."),
 ]
 _MODERN: Final = "2026-07-28"
 """From this revision on a question is sent as an answer and needs no channel back."""
@@ -106,7 +107,7 @@ def ask_user(ctx: ToolContext, question: str, confirmation: str | None) -> Elici
     elicitation = capabilities.elicitation if capabilities else None
     form = elicitation is not None and (elicitation.form is not None or elicitation.url is None)
     channel = (ctx.protocol_version or "") >= _MODERN or ctx.session.can_send_request
-    return Elicit(question, Yes) if form and channel and confirmation is None else Unasked()
+    return Elicit(one_line(question), Yes) if form and channel and confirmation is None else Unasked()
 
 
 def settled(

@@ -6,10 +6,22 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from connector.principal import current_principal
-from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, ToolSet, instant, item_id, refusal
+from connector.tools.kit import (
+    SHORT,
+    FittingLimit,
+    Found,
+    ItemId,
+    Limit,
+    Offset,
+    SkuCode,
+    ToolSet,
+    instant,
+    item_id,
+    refusal,
+)
 from schemas.json_values import JsonObject
 from services import audit
-from services.audit import Change
+from services.audit import Change, Changes, Record, Wanted
 from warehouse import suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
@@ -19,6 +31,8 @@ from warehouse.skus.search import Search
 _SOURCE: Final = "The company's audit log"
 _RECORDS: Final = "The company's own packaging records in this service"
 _MOST_FIELDS: Final = 12
+_SIZES: Final = (15, 10, 7, 5, 3, 2, 1)
+"""How many changes are shown: the most of these with which the answer is short, at least one."""
 _CODES: Final = 10
 """The most codes of items that are named of each supplier."""
 
@@ -36,32 +50,44 @@ class HistoryTools(ToolSet):
         *,
         sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002  (the contract's name)
-        field: Annotated[str | None, Field(description="Only changes of fields that contain this: weight, …")] = None,
+        field: Annotated[str | None, Field(description="Part of a field's name: weight, …")] = None,
+        actor: Annotated[str | None, Field(description="Only by this `who` or `actor_id`.")] = None,
         since: Annotated[str | None, Field(description="From this day or instant on (ISO, UTC).")] = None,
-        limit: Limit = 15,
+        until: Annotated[str | None, Field(description="To this day or instant.")] = None,
+        limit: FittingLimit = None,
         offset: Offset = 0,
     ) -> Found:
         """Who changed what, when, and from what to what: the history of one item, or all changes since a day.
 
-        Use it for "who changed the weight" and "what changed since last Monday". It needs a plan with the audit log;
-        without one it lists the items that changed.
+        Use it for "who changed the weight" and "what changed since Friday, by whom". An import is one line: actor with
+        its id lists what it wrote. Without the audit log in the plan it lists the items that changed.
         """
-        company_id, begin = current_principal().company_id, _instant(since)
-        with self._service.writes.company(company_id) as conn:
-            if sku_code is not None or id is not None:
-                sku_id = item_id(conn, id, sku_code)
-                code = str(skus.code_of(conn, sku_id))
-                changes = audit.changes_of_sku(conn, sku_id, code, begin, field, limit=limit, offset=offset)
-            else:
-                changes = audit.changes(conn, begin, field, limit=limit, offset=offset)
-            if changes is None:
-                return self._without_log(conn, begin, limit, offset)
+        wanted = Wanted(_instant(since), _instant(until, end=True), actor, field)
+        with self._service.writes.company(current_principal().company_id) as conn:
+            sku_id = None if id is None and sku_code is None else item_id(conn, id, sku_code)
+            for size in _SIZES if limit is None else (limit,):
+                if sku_id is None:
+                    changes = audit.changes(conn, wanted, limit=size, offset=offset)
+                else:
+                    record = Record("sku", *skus.names_of(conn, [sku_id])[str(sku_id)])
+                    changes = audit.changes_of_sku(conn, sku_id, record, wanted, limit=size, offset=offset)
+                if changes is None:
+                    return self._without_log(conn, wanted.since, size, offset)
+                answer = self._told(changes, offset)
+                if len(answer.model_dump_json()) <= SHORT:
+                    break
+        return answer
+
+    def _told(self, changes: Changes, offset: int) -> Found:
+        """Return the answer of a page of changes."""
         end = offset + len(changes.page)
         answer: JsonObject = {
             "changes": [_change(change) for change in changes.page],
             "total": changes.total,
             "next_offset": end if end < changes.total else None,
         }
+        if changes.counts:
+            answer["counts"] = dict(changes.counts)
         next_step = (
             f"Call again with offset {end} for more of {changes.total}."
             if end < changes.total
@@ -89,7 +115,7 @@ class HistoryTools(ToolSet):
 
     def list_supplier_requests(
         self,
-        supplier: Annotated[str | None, Field(description="Only this supplier, by the name that was asked.")] = None,
+        supplier: Annotated[str | None, Field(description="The name that was asked.")] = None,
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> Found:
@@ -113,24 +139,36 @@ class HistoryTools(ToolSet):
         )
 
 
-def _instant(text: str | None) -> datetime | None:
+def _instant(text: str | None, *, end: bool = False) -> datetime | None:
+    """Return an instant, or the begin of a day, with `end` its end. Raises the tool's refusal."""
     if text is None:
         return None
     try:
         if len(text) == len("2026-01-01"):
-            return datetime.combine(date.fromisoformat(text), time(), UTC)
-        instant = datetime.fromisoformat(text)
+            return datetime.combine(date.fromisoformat(text), time.max if end else time(), UTC)
+        at = datetime.fromisoformat(text)
     except ValueError:
-        raise refusal("invalid_format", "since: Send a day such as 2026-11-16, or an instant in ISO 8601.") from None
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+        name = "until" if end else "since"
+        raise refusal("invalid_format", f"{name}: Send a day such as 2026-11-16, or an instant in ISO 8601.") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _change(change: Change) -> JsonObject:
-    """Return a change as the answer has it."""
-    entry: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
-    if change.reason:
-        entry["reason"] = change.reason
-    entry["fields"] = [field._asdict() for field in change.fields[:_MOST_FIELDS]]
+    """Return a change as the answer has it, without what is empty."""
+    record, is_sku = change.record, change.record.type.startswith("sku")
+    entry: JsonObject = {
+        "at": change.at,
+        "who": change.who,
+        "person": change.person,
+        "action": change.action,
+        "sku_code" if is_sku else "code": record.code,
+        "name": record.name,
+        "reason": change.reason,
+    }
+    if change.counts is not None:
+        entry |= {"actor_id": change.actor_id, "counts": dict(change.counts)}
+    else:
+        entry["fields"] = [field._asdict() for field in change.fields[:_MOST_FIELDS]]
     if len(change.fields) > _MOST_FIELDS:
         entry["more_fields"] = len(change.fields) - _MOST_FIELDS
-    return entry
+    return {name: value for name, value in entry.items() if value is not None}

@@ -100,8 +100,7 @@ class FactTools(ToolSet):
     def get_product_facts(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Facts:
         """Read the published facts about this service: plans and their limits, rate limits, file sizes, what tools do.
 
-        Use it for questions about the product itself. For the law use check_regulation_statement; for the company's
-        own data use the other tools.
+        Use it for questions about the product itself. For the law use check_regulation_statement.
         """
         service_facts = facts.load("service")
         page_of_facts = service_facts[offset : offset + limit]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, cast  # Any: JSON of the REST interface
 
@@ -16,10 +17,12 @@ from connector.tools.kit import (
     SHORT,
     UNKNOWN_ITEM,
     Answer,
+    FittingLimit,
     Found,
     ItemId,
     Limit,
     Offset,
+    Page,
     SkuCode,
     ToolSet,
     Values,
@@ -28,6 +31,7 @@ from connector.tools.kit import (
     members,
     refusal,
 )
+from connector.tools.skus import InMarket, OfGrade, OfMaterial, OtherFilters, asked_search, refusing_filters
 from pipelines.figures import loaded_catalogue
 from schemas.figures import Head, MarketReadiness, QuestionedSku
 from schemas.filings import Declaration
@@ -35,21 +39,27 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
-from services import registers
+from services import marks, registers
 from services.filings import files
+from services.skus import listing
+from services.skus.listing import Place
 from warehouse import filings
 from warehouse.companies import profiles, queries
-from warehouse.figures import gaps, overview
+from warehouse.figures import gaps, overview, summaries
 from warehouse.figures import market as market_figures
 from warehouse.figures import stored as stored_figures
+from warehouse.figures.gaps import Finding
 from warehouse.figures.market import STATES, Placed
 from warehouse.figures.reader import Now
 from warehouse.figures.snapshots import Snapshot
 from warehouse.figures.snapshots import current as newest
+from warehouse.figures.summaries import Filters, Measure, Sum, Summary
 from warehouse.skus import queries as skus
+from warehouse.skus.search import Search
 
-Market = Annotated[str, Field(description="Name or code of the market: FR, DE, US-CA, …", min_length=2, max_length=100)]
+Market = Annotated[str, Field(description="Name or code: FR, DE, US-CA, …", min_length=2, max_length=100)]
 State: Any = Literal[STATES]
+Property: Any = Literal[summaries.PROPERTIES]
 _PORTFOLIO_SOURCE: Final = (
     "A snapshot of the company's own records; grades are indicative (Regulation (EU) 2025/40, Annex II)"
 )
@@ -70,7 +80,7 @@ _OF_ITEMS: Final = (
     "indicative",
 )
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
-MEMBERS: Final = {"registers": registers.of_market}
+MEMBERS: Final = {"registers": registers.of_market, "marks": marks.of_market}
 """What other subjects say in the answer about a market."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""
@@ -84,6 +94,11 @@ _LENGTHS: Final = (10, 5, 3, 2, 1)
 """How many rows of each list of a market stand in an answer that would be too long: the most with which it is short."""
 _COMPLETE: Final = "Call check_missing_data for an item to see what to complete first."
 _LEFT_OFF: Final = "Rows are left off (`left_off`): get_market_figures and check_missing_data have them."
+_QUOTE_SUMS: Final = (
+    "Quote the year with units and tonnes; an item with several values counts at each, and once in the total."
+)
+_SIZES: Final = (10, 7, 5, 3, 1)
+"""How many sums are shown: the most of these with which the answer is short, at least one."""
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
 
 
@@ -101,6 +116,7 @@ class PortfolioTools(ToolSet):
         ("compliance_overview", "Portfolio compliance overview"),
         ("check_market_readiness", "Check readiness for one market"),
         ("check_missing_data", "Check what is missing"),
+        ("summarise_items", "Sums by one property: items, units, tonnes"),
     )
 
     def compliance_overview(self) -> Portfolio:
@@ -181,6 +197,64 @@ class PortfolioTools(ToolSet):
         if code is None:
             answer["count_note"] = _COUNT_NOTE
         return _answer(now.head(snapshot), answer, next_step)
+
+    def summarise_items(
+        self,
+        *,
+        by: Annotated[Property, Field(description="Property.")],
+        sort: Annotated[Measure, Field(description="What is ranked.")] = "tonnes",
+        year: Annotated[int | None, Field(description="Else the latest with units.")] = None,
+        market: InMarket = None,
+        material: OfMaterial = None,
+        grade: OfGrade = None,
+        filters: OtherFilters = None,
+        limit: FittingLimit = None,
+        offset: Offset = 0,
+    ) -> Portfolio:
+        """Rank the portfolio by one property: items, units, tonnes of each value, the most first, with shares.
+
+        Use it for which five items bring most plastic to Germany (by item), the worst brand (by brand, with grade), or
+        the most frequent reasons of a grade (by reason, sort items). Market and material narrow units and tonnes, too.
+        """
+        snapshot, now = newest_snapshot(self._service)
+        with self._service.writes.company(snapshot.company_id) as conn:
+            rules = self._service.rulesets.active(conn)
+            others = filters.model_dump() if filters else {}
+            wanted = asked_search(conn, market=market, material=material, **others)
+        items, polymer = self._codes(wanted.search, wanted.finding), wanted.finding.polymer
+        conditions = Filters(wanted.search.market, year, wanted.search.material, grade, polymer, items)
+        summary = summaries.summarise(snapshot, rules, now.today, conditions, by=by, measure=sort)
+        for size in _SIZES if limit is None else (limit,):
+            rows = summary.rows[offset : offset + size]
+            with self._service.writes.company(snapshot.company_id) as conn:
+                names = summaries.names(conn, snapshot, rules, now, by=by, rows=rows)
+            page = Page.from_pagination({"limit": size, "offset": offset, "total": len(summary.rows)}, len(rows))
+            told = {**_summed(summary, rows, names, sort), "by": by, "page": page.model_dump()}
+            answer = _answer(now.head(snapshot), told, page.way_on(_QUOTE_SUMS))
+            if len(answer.model_dump_json()) <= SHORT:
+                break
+        return answer
+
+    def _codes(self, search: Search, finding: Finding) -> list[str] | None:
+        """Return the codes of the items of a list; None where it is conditions by nothing but market and material."""
+        search, finding = replace(search, market=None, material=None), replace(finding, polymer=None)
+        if (search, finding) == (Search(), Finding()):
+            return None
+        service, company_id = self._service, current_principal().company_id
+        place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
+        with refusing_filters():
+            return listing.codes(place, search, finding, most=listing.MOST_EXPORTED)
+
+
+def _summed(summary: Summary, rows: Iterable[Sum], names: Mapping[str, str], sort: Measure) -> JsonObject:
+    """Return the total, and rows with names and their share of it in percent; what says itself has no name."""
+    whole, lines = summary.total[sort], list[JsonObject]()
+    for row in rows:
+        name = names.get(row["of"] or "")
+        named = row if name is None else {"of": row["of"], "name": name, **row}
+        lines.append({**named, "share_percent": round(row[sort] / whole * 100, 1) if whole else 0})
+    total = {measure: value for measure, value in summary.total.items() if measure != "of"}
+    return {"year": summary.year, "total": total, "rows": lines}
 
 
 def _without_empty(readiness: MarketReadiness) -> JsonObject:
@@ -286,7 +360,7 @@ def _answer(head: Head, answer: Mapping[str, object], next_step: str) -> Portfol
 
 
 Material: Any = Literal[tuple(VOCABULARIES["material"])]
-Year = Annotated[int | None, Field(description="Calendar year; the latest with figures where left out.")]
+Year = Annotated[int | None, Field(description="Else the latest with figures.")]
 Half = Annotated[Literal[0, 1, 2], Field(description="0 the whole year, 1 or 2 a half of it.")]
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
@@ -370,8 +444,8 @@ class FigureTools(ToolSet):
 
     def list_filed_declarations(
         self,
-        market: Annotated[str | None, Field(description="Jurisdiction: name or code, such as GB.")] = None,
-        year: Annotated[int | None, Field(description="Calendar year that was declared.")] = None,
+        market: Annotated[str | None, Field(description="Name or code, such as GB.")] = None,
+        year: Annotated[int | None, Field(description="Calendar year.")] = None,
         half: Annotated[Literal[0, 1, 2] | None, Field(description="0 the year, 1 or 2 a half of it.")] = None,
         limit: Limit = 5,
         offset: Offset = 0,

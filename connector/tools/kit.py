@@ -75,6 +75,20 @@ Values = Annotated[JsonObject, BeforeValidator(_plain)]
 """Typed values, which the answer's JSON has as texts and numbers: instants, days, ids and decimals."""
 
 
+def _stated(value: object) -> object:
+    """Return a JSON value without the members that are null, which say what leaving them out says."""
+    match value:
+        case Mapping():
+            return {name: _stated(member) for name, member in value.items() if member is not None}
+        case list():
+            return [_stated(member) for member in value]
+    return value
+
+
+Stated = Annotated[JsonObject, BeforeValidator(_stated)]
+"""A JSON object without members that are null, at any depth."""
+
+
 class Found(Answer):
     """An answer whose members depend on the question."""
 
@@ -151,11 +165,9 @@ def _clamped(low: int, high: int | None) -> BeforeValidator:
 
 
 Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="1 to 200.")]
-FittingLimit = Annotated[
-    int | None, _clamped(1, MAX_LIMIT), Field(description="1 to 200; without it as many as fit a short answer.")
-]
+FittingLimit = Annotated[int | None, _clamped(1, MAX_LIMIT), Field(description="1 to 200; else as many as fit.")]
 Offset = Annotated[int, _clamped(0, None), Field(description="From `next_offset`.")]
-SkuCode = Annotated[str | None, Field(description="The item's code; or give `id`.", max_length=255)]
+SkuCode = Annotated[str | None, Field(description="Or give `id`.", max_length=255)]
 ItemId = Annotated[str | None, Field(description="The item's UUID.")]
 UNKNOWN_ITEM: Final = (
     "The company has no such packaging item. list_packaging_items shows those there are; send `sku_code` exactly as "

@@ -81,8 +81,7 @@ class RecordTools:
     async def list_shared_components(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> SharedComponents:
         """List the company's shared library components (caps, labels, bottles that several items use), by code.
 
-        Use it to resolve a component_id, or to find the material, weight and supplier of a shared component. The
-        components of one packaging item are in get_packaging_item.
+        Use it to resolve a component_id, or to find the material, weight and supplier of a shared component.
         """
         listed = await kit.page_of(
             self._service, current_principal().company_id, library.page("library_component", limit, offset)

@@ -35,6 +35,7 @@ from schemas.files import name_as, own_name, parse_fields
 from schemas.json_values import JsonObject
 from schemas.normalise import Unfit
 from schemas.skus.inputs import Strict, model_of, validator
+from schemas.texts import in_quotes
 from schemas.vocabularies import TYPES
 from schemas.words import market_named
 from services.conformity import documents
@@ -84,7 +85,7 @@ ComponentChanges = Annotated[
     list[ComponentChange] | None,  # type: ignore[valid-type]
     _AS_LINES,
     Field(
-        description="Parts: each its `id`, from get_packaging_item, and fields such as weight_g; the others stay.",
+        description="Parts by `id`, from get_packaging_item, with the fields to change.",
         max_length=MOST_LINES,
     ),
 ]
@@ -140,7 +141,8 @@ def doc_draft(
     arguments = {"sku_id": str(sku_id), "reference": reference, "lang": lang}
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
     question = (
-        f"File a draft EU declaration of conformity “{number}” for the packaging item “{code}” in your review queue? "
+        f"File a draft EU declaration of conformity {in_quotes(number)} for the packaging item {in_quotes(code)} in "
+        "your review queue? "
         f"{len(prepared.draft.missing)} of its points are to be completed. Nothing is issued or signed."
     )
     return Filing("generate_doc_draft", arguments, would_file, file), question
@@ -163,7 +165,7 @@ def sku_update(
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
         if fields.get("sku_code", code) != code:
-            raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
+            raise refusal("sku_code_mismatch", f"This item has the sku_code {in_quotes(code)}; a code never changes.")
         entry = what_if.unfiled(actor, sku_id, {**fields, "sku_code": code}, lines)
         compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
     if compared.refused is not None:
@@ -192,18 +194,26 @@ def effect(compared: Comparison) -> dict[str, object]:
 
 def _asking(code: str, compared: Comparison) -> str:
     """Return the question: it names every component that would go or is addressed, and the first of the changes."""
-    texts_of_changes = [f"{change.field}: {change.now} → {change.then}" for change in compared.changes[:_MOST_NAMED]]
+    texts_of_changes = [
+        f"{change.field}: {_as_quoted(change.now)} → {_as_quoted(change.then)}"
+        for change in compared.changes[:_MOST_NAMED]
+    ]
     more = len(compared.changes) - len(texts_of_changes)
     gone = ", ".join(described(facts_of(line)) for line in compared.removed)
     about = ", ".join(described(part.now) for part in compared.asked if part.now)
     grades = f"{compared.before and compared.before.grade} → {compared.after and compared.after.grade}"
     return (
-        f"File this proposal for the packaging item “{code}” in your review queue? "
+        f"File this proposal for the packaging item {in_quotes(code)} in your review queue? "
         f"{f'It REMOVES {len(compared.removed)} of its components: {gone}. ' if gone else ''}"
         f"{f'It is about {about}. ' if about else ''}"
         f"{'; '.join(texts_of_changes)}{f'; and {more} more fields' if more else ''}. Grade (indicative): {grades}. "
         "The record stays as it is until a person accepts."
     )
+
+
+def _as_quoted(value: object) -> object:
+    """Return a value as a question shows it: a text in quotes that it cannot end."""
+    return in_quotes(value) if isinstance(value, str) else value
 
 
 MOST_BASE64: Final = 2_000_000
@@ -271,8 +281,9 @@ async def supplier_document(
 
     arguments = {"sku_id": str(sku_id), "about": about}
     question = (
-        f"File the document “{file.filename}” ({sent.type}, {len(data)} bytes, SHA-256 {file.sha256}) for the "
-        f"packaging item “{code}” in your review queue? It becomes a technical file only if a person accepts it."
+        f"File the document {in_quotes(file.filename)} ({sent.type}, {len(data)} bytes, SHA-256 {file.sha256}) for "
+        f"the packaging item {in_quotes(code)} in your review queue? It becomes a technical file only if a "
+        "person accepts it."
     )
     would_file = {"kind": "supplier_document", "sku_code": code, **about}
     filing = Filing("submit_supplier_document", arguments, would_file, filed, (object_key, data))
@@ -378,8 +389,8 @@ def _sku_update(service: Service) -> Callable[..., object]:
         changes: Annotated[
             SkuChanges | None,
             Field(
-                description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
-                "the whole graph: to change some use component_changes."
+                description="Only the fields to change; null clears, components replaces the whole graph: "
+                "to change some use component_changes."
             ),
         ] = None,
         component_changes: ComponentChanges = None,
@@ -415,7 +426,7 @@ def _supplier_document(service: Service) -> Callable[..., object]:
     async def submit_supplier_document(
         *,
         answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
-        document: Annotated[Document, Field(description="The document: its type, name, bytes and dates.")],
+        document: Annotated[Document, Field(description="The document.")],
         sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002
         confirmation: Confirmation = None,

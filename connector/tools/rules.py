@@ -20,7 +20,7 @@ from warehouse.skus import queries as skus
 
 Rule = Annotated[
     Literal["recycled_content_2030", "bpa_in_food_contact", "format_bans", "triman_mark"],
-    Field(description="The rule to hold items against."),
+    Field(description="The rule."),
 ]
 State: Any = Literal[tuple(dict.fromkeys(state for states in (*STATES.values(), search.STATES) for state in states))]
 _SOURCE: Final = "The company's own packaging records in this service"
@@ -35,11 +35,11 @@ class RuleTools(ToolSet):
     def check_items_against_rule(
         self,
         rule: Rule,
-        state: Annotated[State | None, Field(description="Only items of this state of the rule.")] = None,
+        state: Annotated[State | None, Field(description="A state of the rule.")] = None,
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> Found:
-        """Hold every item against one rule, item by item, with its state and the facts that are missing to be sure.
+        """Hold every item against one rule: its state, and the facts that are missing to be sure.
 
         Recycled plastic content beside the minimum of 2030; bisphenol A (BPA) statements of food packaging; format bans
         of Annex V, affected or depending on facts; the French Triman mark: who needs it and lacks it in our records.

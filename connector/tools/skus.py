@@ -1,6 +1,7 @@
 """Defines the tools of packaging items: the list, one item with the reasons of its grade, and trials without filing."""
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast  # Any: annotations made from vocabularies
@@ -8,7 +9,7 @@ from uuid import UUID
 
 import orjson
 from anyio import to_thread
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
 
 from compliance import ruleset
 from compliance.ruleset import unread
@@ -28,6 +29,7 @@ from connector.tools.kit import (
     Offset,
     Page,
     SkuCode,
+    Stated,
     Tool,
     item_id,
     market_code,
@@ -53,7 +55,7 @@ from schemas.rules import GradeTrace, GradeUnit
 from schemas.skus.inputs import Strict, issues_of
 from schemas.skus.types import Component, SkuDetail, SkuListItem
 from schemas.vocabularies import VOCABULARIES
-from services import roles
+from services import marks, roles
 from services.skus import detail as detail_skus
 from services.skus import listing, what_if
 from services.skus.listing import Place
@@ -125,8 +127,8 @@ Gap: Any = Literal[GAPS]
 DocStatus: Any = Literal[tuple(VOCABULARIES["doc_status"])]
 
 Words = Annotated[str | None, Field(description="Words of code, name, GTIN, format, category, brand or supplier.")]
-InMarket = Annotated[str | None, Field(description="Jurisdiction: name or code, such as FR.")]
-OfGrade = Annotated[Grade | None, Field(description="Recyclability grade.")]
+InMarket = Annotated[str | None, Field(description="Name or code, such as FR.")]
+OfGrade = Annotated[Grade | None, Field(description="Grade.")]
 WithGap = Annotated[Gap | None, Field(description="What is not recorded.")]
 WithFlag = Annotated[str | None, Field(description="Code of a format ban, as in compliance_overview.")]
 OfSupplier = Annotated[str | None, Field(description="Name or id of a component's supplier.")]
@@ -134,6 +136,23 @@ OfMaterial = Annotated[str | None, Field(description="Material, polymer or grade
 UsesComponent = Annotated[str | None, Field(description="Code, name or id of a shared component.")]
 HasDoc = Annotated[DocStatus | None, Field(description="Cover by a declaration of conformity.")]
 
+
+class ListFilters(Strict):
+    """The filters of the list besides market, material and grade."""
+
+    search: Words = None
+    doc_status: HasDoc = None
+    gap: WithGap = None
+    flag: WithFlag = None
+    supplier: OfSupplier = None
+    component: UsesComponent = None
+
+
+OtherFilters = Annotated[
+    ListFilters | None,
+    WithJsonSchema({"type": ["object", "null"]}),
+    Field(description="Other filters of list_packaging_items: search, gap, …"),
+]
 _NEAREST: Final = 5
 
 
@@ -188,6 +207,16 @@ def asked_search(
     return Asked(criteria, Finding(gap=gap, flag=flag, polymer=polymer))
 
 
+@contextmanager
+def refusing_filters() -> Iterator[None]:
+    """Turn the refusal of a filter of the list into the tool's."""
+    try:
+        yield
+    except Refused as refused:
+        [issue] = refused.issues
+        raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
+
+
 def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]:
     """Return the library's records that a text names: by id, by code or name, else by all of its words.
 
@@ -203,10 +232,11 @@ def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]
         Named(id_, label) for id_, label, names in every if all(word in " ".join(names) for word in words)
     ]
     if not records:
-        nearest = "; ".join(label for _, label, _ in every[:_NEAREST]) or "none"
+        nearest = "; ".join(texts.in_quotes(label) for _, label, _ in every[:_NEAREST]) or "none"
         what = "supplier" if resource == "supplier" else "shared component"
         raise refusal(
-            "not_found", f"No {what} of the library has “{text}” in its code or name. The first are: {nearest}."
+            "not_found",
+            f"No {what} of the library has {texts.in_quotes(text)} in its code or name. The first are: {nearest}.",
         )
     return records
 
@@ -220,14 +250,16 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
     rules = ruleset.load()
     if (code := resolve_material(text, rules)) is None:
         nearest = ", ".join(nearest_materials(text, rules))
-        raise refusal("not_in_vocabulary", f"material: “{text}” is no known material; the nearest are: {nearest}.")
+        raise refusal(
+            "not_in_vocabulary", f"material: {texts.in_quotes(text)} is no known material; the nearest are: {nearest}."
+        )
     return None, code
 
 
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
 """How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"
-MEMBERS: Final = {"roles": roles.of_item}
+MEMBERS: Final = {"roles": roles.of_item, "marks": marks.of_item}
 """What other subjects say in the answer about an item."""
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
@@ -254,14 +286,28 @@ class Item(BaseModel):
 class Items(Answer):
     """A page of packaging items, newest first."""
 
-    items: list[Item]
+    items: Annotated[list[JsonObject], Field(description="Each an `Item`, without what is not recorded.")]
     page: Page
+
+
+_REFERENCES: Final = {
+    "brand": ("brand_id",),
+    "site": ("manufacturing_site_id", "packing_site_id"),
+    "supplier": ("supplier_id",),
+    "library_component": ("component_id",),
+}
+"""The fields of an item and its components that have the id of a record, by its type."""
 
 
 class ItemDetail(Answer):
     """One packaging item as it is stored."""
 
-    item: Annotated[JsonObject, Field(description="All fields of REST's SkuDetailResponse.data, and `roles`.")]
+    item: Annotated[
+        Stated,
+        Field(
+            description="The fields of REST's SkuDetailResponse.data that are not null, `roles`, `marks` and `names`."
+        ),
+    ]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
@@ -312,16 +358,23 @@ class ItemTools:
         )
         return await to_thread.run_sync(self._list, ask, limit, offset)
 
+    def _names(self, item: SkuDetail) -> dict[str, str]:
+        """Return the names of the records that an item and its components refer to, by id."""
+        records = [cast(JsonObject, item), *cast(list[JsonObject], item["components"])]
+        names = dict[str, str]()
+        with self._service.writes.company(current_principal().company_id) as conn:
+            for resource, fields in _REFERENCES.items():
+                ids = {UUID(str(record[field])) for record in records for field in fields if record.get(field)}
+                names |= library.names(conn, resource, ids)
+        return names
+
     def _list(self, search: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
         service, company_id = self._service, current_principal().company_id
         place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
         with service.writes.company(company_id) as conn:
             wanted = search(conn)
-        try:
+        with refusing_filters():
             answer = listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset)
-        except Refused as refused:
-            [issue] = refused.issues
-            raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in answer["data"]])
         page = Page.from_pagination(answer["pagination"], len(answer["data"]))
@@ -331,7 +384,10 @@ class ItemTools:
             as_of=snapshot_at or service.clock.now(),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[Item(**item, grade_provisional=item["id"] in provisional) for item in items],
+            items=[
+                Item(**item, grade_provisional=item["id"] in provisional).model_dump(mode="json", exclude_none=True)
+                for item in items
+            ],
             page=page,
         )
 
@@ -345,8 +401,7 @@ class ItemTools:
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, open and
-        assumed; compliance.schemes what others, such as the UK's RAM, would rate it. Use it for any question about a
-        single item; limit and offset page one of very many parts.
+        assumed; compliance.schemes what others, such as the UK's RAM, would rate it.
         """
         require_one(id, sku_code)
         today = self._service.clock.today()
@@ -360,6 +415,7 @@ class ItemTools:
         row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
         more = await to_thread.run_sync(kit.members, self._service, MEMBERS, UUID(str(item["id"])))
+        names = await to_thread.run_sync(self._names, item)
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
@@ -370,7 +426,7 @@ class ItemTools:
                 next_step=page.way_on(
                     "Call check_missing_data with this sku_code for what is missing, the worst first."
                 ),
-                item={**window, **more},
+                item={**window, **more, "names": names},
                 page=page,
             )
             if len(answer.model_dump_json()) <= SHORT:
@@ -378,9 +434,7 @@ class ItemTools:
         return answer
 
 
-Target = Annotated[
-    Literal["A", "B", "C"] | None, Field(description="The grade to reach: which facts or changes would make it so?")
-]
+Target = Annotated[Literal["A", "B", "C"] | None, Field(description="The grade to reach.")]
 _SOURCES: Final = ["The company's own packaging records in this service", "The active rule-set; grades are indicative"]
 _NEXT: Final = "Nothing was changed or filed. To file a change call propose_sku_update with it."
 _MOST_ITEMS: Final = 50
@@ -408,7 +462,7 @@ class WhatIfTools:
         component: UsesComponent = None,
         component_fields: Annotated[
             JsonObject | None,
-            Field(description="With `component`: fields to change in it, such as polymer_or_grade: HDPE."),
+            Field(description="Fields to change in `component`."),
         ] = None,
         limit: Limit = 20,
         offset: Offset = 0,

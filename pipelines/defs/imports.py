@@ -376,10 +376,11 @@ def taken_files(context: dg.OpExecutionContext, resources: Resources, proceed: P
         if folder.company_id != company_id:
             continue
         pool, objects, clock = resources.postgres, resources.object_store, resources.clock
-        work = folders.Work(pool, objects, resources.file_readers, clock, resources.settings, folder)
         try:
+            place = folders.place_of(folder, resources.settings)
+            work = folders.Work(pool, objects, resources.file_readers, clock, resources.settings, place)
             outcomes.update(folders.Aside(folder, partial(_files, work, proceed, faults)).answers(FILE_SECONDS))
-        except folders.FolderError as fault:
+        except (folders.FolderError, OSError) as fault:
             faults.append(str(fault))
     if faults:
         raise dg.Failure(" ".join(faults))
@@ -388,13 +389,13 @@ def taken_files(context: dg.OpExecutionContext, resources: Resources, proceed: P
 
 def _files(work: folders.Work, proceed: Proceed, faults: list[str]) -> Iterator[str]:
     """Do what is next for each file of a folder, and yield what that was; one file holds up no other."""
-    with work.pool.turn(f"folder {work.folder.id}") as is_ours:
-        for taken in folders.under_way(work.folder) if is_ours and work.folder.path.is_dir() else ():
+    with work.pool.turn(f"folder {work.place.folder.id}") as is_ours:
+        for taken in folders.under_way(work.place) if is_ours else ():
             proceed()
             try:
                 yield work.go_on(taken)
             except Exception as fault:
-                faults.append(f"{taken.folder}: {fault}")
+                faults.append(f"{work.place.folder.path}/{taken.key}: {fault}")
 
 
 import_folders: Final = dg.GraphDefinition("import_folders", node_defs=[taken_files]).to_job(

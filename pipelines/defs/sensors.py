@@ -38,9 +38,12 @@ from warehouse.changes import webhooks
 from warehouse.companies.queries import slug_of
 from warehouse.imports.claims import open_imports
 from warehouse.operate.clock import Clock
+from warehouse.operate.settings import Settings
 
 _POLL_SECONDS: Final = 4
 """Less than the five seconds of the daemon's loop, which would otherwise miss every second tick."""
+_FALLBACK_SECONDS: Final = 9
+"""Two rounds of that loop: what accepts an import launches its run itself, and this finds the ones that got none."""
 OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
 WATCH_SECONDS: Final = 15
@@ -49,14 +52,13 @@ LOOK_SECONDS: Final = 10.0
 """How long a look waits for all folders together; one that has not answered by then is left to a later look."""
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
-_sensor: Final = partial(
-    dg.sensor, minimum_interval_seconds=_POLL_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING
-)
-"""A sensor that looks as often as the daemon does, and is on from the first start."""
+_sensor: Final = partial(dg.sensor, default_status=dg.DefaultSensorStatus.RUNNING)
+"""A sensor that is on from the first start."""
 
 
 @_sensor(
     job=import_file,
+    minimum_interval_seconds=_FALLBACK_SECONDS,
     description="Requests a run for each import that waits or has stalled and that no unfinished run works on; "
     "ends those whose last run was terminated.",
 )
@@ -77,6 +79,7 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
 
 @_sensor(
     jobs=[publish_portfolio, regrade_portfolios, read_rule_set, export_portfolio, send_mails, send_webhooks],
+    minimum_interval_seconds=_POLL_SECONDS,
     description="Requests what companies are due: publications of what was written, regrades that were asked for, "
     "exports that lost their run, mails and webhooks.",
 )
@@ -163,7 +166,7 @@ def watched_folders(
     waiting, companies, faults = dict[str, str](), set[UUID](), list[str]()
     seen, watched = json.loads(context.cursor or "{}"), folders.load(settings.data_dir)
     until = monotonic() + LOOK_SECONDS
-    looks = [folders.Aside(folder, partial(_looked, folder, seen, now.timestamp())) for folder in watched]
+    looks = [folders.Aside(folder, partial(_looked, folder, settings, seen, now.timestamp())) for folder in watched]
     for folder, aside in zip(watched, looks, strict=True):
         try:
             for left, files in aside.answers(max(until - monotonic(), 0)):
@@ -187,9 +190,10 @@ def watched_folders(
 
 
 def _looked(
-    folder: folders.Folder, seen: Mapping[str, str], now: float
+    folder: folders.Folder, settings: Settings, seen: Mapping[str, str], now: float
 ) -> Iterator[tuple[dict[str, str], list[folders.Taken]]]:
-    yield folders.take(folder, seen, now), list(folders.under_way(folder))
+    place = folders.place_of(folder, settings)
+    yield folders.take(place, seen, now), folders.under_way(place)
 
 
 def _regrade_requests(

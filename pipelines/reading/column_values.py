@@ -397,21 +397,42 @@ def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]
 
 
 def find_possible_materials(columns: Sequence[Column], header: Searched) -> tuple[int, ...]:
-    """Return the position of a column right of bare names of materials that may be one more: an unknown word."""
+    """Return the positions of columns that may be weights of materials.
+
+    A family with a grade of it above numbers is one, also where it stands alone: `Plastique PE`. Right of bare names of
+    materials an unknown word is one more.
+    """
+    free = header.free([column.position for column in columns])
+    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and _contains_numbers(header, at))
     bare = {column.position for column in columns if is_bare_material(column)}
     at = max(bare, default=-2) + 1
-    cell = header.free([column.position for column in columns]).get(at)
+    cell = free.get(at)
     if len(bare) < 2 or cell is None or not _may_name_weight(cell) or recognise(cell, at, "sku"):
-        return ()
+        return lone
     plain = fold(cell).isalpha() and word_roles(cell) <= {"nothing"}
-    return (at,) if plain and _contains_numbers(header, at) else ()
+    return (*lone, at) if plain and _contains_numbers(header, at) else lone
+
+
+def _names_grade(cell: str, header: Searched) -> bool:
+    """Return whether a header is a family of materials and a grade of it, in two words at least."""
+    column = recognise(cell, 0, "sku") if header.table == "sku" and len(fold(cell).split()) > 1 else None
+    return column is not None and is_bare_material(column) and "polymer_or_grade" in dict(column.fixed)
 
 
 def about_material(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
     """Return a column beside materials as `source.asked` shows it: it may be any material that has no column yet.
 
-    A material whose word is nearly the header's (`Metalle`) comes first, else `other`: the header is no word for one.
+    A material whose word is nearly the header's (`Metalle`) comes first, else `other`: the header is no word for one. A
+    header that is a material's name alone may be its weight.
     """
+    if (named := recognise(header, at, "sku")) is not None:
+        message = Message(
+            "{header} is a material, and nothing says that the numbers below it are its weights; it is not read. If "
+            "they are, in g, say so: mapping={mapping}.",
+            header=quote(header),
+            mapping={"columns": {named.name: letter(at)}},
+        )
+        return question("column", message, could_be=[named.name], column=named, sheet=sheet)
     taken = {column.name for column in columns}
     [nearest, *_] = [*get_close_matches(fold(header), words("material_family"), n=1, cutoff=_ALIKE), "other"]
     likely = words("material_family").get(nearest, nearest)

@@ -54,6 +54,7 @@ _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 _YEAR = re.compile(r"20\d\d|2100")
 _HALF = re.compile(r"(?:h|s|hj)([12])|([12])(?:h|s|hj)")
 _ORDINAL = re.compile(r"([12])(?:st|nd|er|eme|e|o|a|ere)?")
+_ABBREVIATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
 
@@ -94,13 +95,31 @@ def _understood(header: str, table: Table) -> Column | None:
     column = _best(header, lambda main, notes: _terms(main, notes, header, table))
     if column is not None and column.open is None:
         return column
-    return _by_languages(header, table) or _market_in_year(header, table) or column
+    whole = _by_languages(header, table) or _market_in_year(header, table)
+    return whole or _unabbreviated(header, table, column)
+
+
+def _whole(header: str) -> str:
+    return _ABBREVIATED.sub(lambda dotted: words("abbreviation").get(fold(dotted[1]), dotted[0]), header)
+
+
+def _unabbreviated(header: str, table: Table, column: Column | None) -> Column | None:
+    """Return the column of a header whose words with a dot are whole: `Gew. (g)`, `Poids unit. (g)`.
+
+    `column` is what it is as written, which stays where both are open. An abbreviation alone is asked about where it
+    names no unit: `Gew.` is the thread of a closure, too.
+    """
+    said = None if (whole := _whole(header)) == header else _understood(whole, table)
+    if said is None or (column is not None and said.open is not None):
+        return column
+    alone = said.field.unit is not None and not said.has_unit and len(tokens_of(header)) == 1
+    return replace(said, header=header, exact=False, open=" ".join(tokens_of(header)) if alone else said.open)
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def _substitute(header: str) -> Column | None:
     """Return the column of a header that is listed as a substitute, or that known words make together."""
-    return _best(header, lambda main, _: _substitutes(main, header))
+    return _best(_whole(header), lambda main, _: _substitutes(main, header))
 
 
 def _best(

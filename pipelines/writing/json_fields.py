@@ -21,7 +21,7 @@ from compliance.substances import contradiction, implied_status, unit_of_limit
 from compliance.weights import total_g
 from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
-from schemas.messages import Message
+from schemas.messages import Figure, Message
 from schemas.normalise import country_of
 from schemas.skus.types import Component, FlagFact, LibraryPart, SkuPatch, SubstanceEntry, Substances, VolumeRow
 from schemas.vocabularies import SUBSTANCES, Substance
@@ -119,7 +119,7 @@ def _complete(
     sentence = Message(
         "The measured value {value} means {implied}, but the status says {status}; "
         "send the status that the value implies, or leave the value out.",
-        value=kept["value"],
+        value=Figure(kept["value"]),
         implied=implied,
         status=kept.get("status"),
     )

@@ -39,7 +39,7 @@ from pydantic_core import PydanticCustomError
 from schemas import normalise, words
 from schemas.fields import COMPONENT, COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, TOO_MANY_COMPONENTS, Issue, more
-from schemas.messages import Message, message_of
+from schemas.messages import Figure, Message, message_of
 from schemas.refusals import Refused
 from schemas.skus.types import SkuPatch, VolumeRow
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
@@ -384,9 +384,9 @@ def _of_library(detail: Any) -> Message:
     bound = detail["msg"].rpartition(" ")[2]
     match detail["type"]:
         case "greater_than_equal":
-            message = Message("Input should be greater than or equal to {bound}.", bound=bound)
+            message = Message("Input should be greater than or equal to {bound}.", bound=Figure(bound))
         case "less_than_equal":
-            message = Message("Input should be less than or equal to {bound}.", bound=bound)
+            message = Message("Input should be less than or equal to {bound}.", bound=Figure(bound))
         case "finite_number":
             message = Message("Input should be a finite number.")
         case "too_long":

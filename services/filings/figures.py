@@ -21,6 +21,7 @@ from typing import Any, Final, TypeAlias, TypedDict  # Any: JSON, and rows of fr
 import orjson
 import polars as pl
 
+from compliance.filings.annex_ix import TOTAL
 from compliance.filings.document import tonnes_rows
 from compliance.filings.uk.rows import DRINKS, IDENTITY, RATINGS, UK_COLUMNS, Producer, Statements
 from compliance.filings.uk.rules import FileRefused
@@ -32,6 +33,7 @@ from compliance.rollup.tonnes import Figures as RolledFigures
 from compliance.scopes import judge_scope
 from pipelines import filings
 from pipelines.filings import Inputs, portfolios, uk_lines
+from schemas.filings import UNION_FORMAT
 from schemas.json_values import JsonMapping, instant_text
 from schemas.refusals import Refused
 from warehouse import filings as filings_warehouse
@@ -248,6 +250,8 @@ def _changed(
     try:
         if standing.format == "rpd":
             now = _by_uk_row(filings.uk_file(inputs, _statements(standing)).rows)
+        elif standing.format == UNION_FORMAT:
+            now = _by_union_row(filings.union_report(inputs, standing.market, standing.year).rows)
         else:
             market, year = standing.market, standing.year
             now = _by_category(tonnes_rows(figures_of_year(market, year), market, year, standing.half))
@@ -270,7 +274,7 @@ def _statements(standing: Standing) -> Statements:
 def _row(
     standing: Standing, compared_with: str | None, filed: Figures, now: Figures | None, why: str
 ) -> ChangedDeclaration:
-    place = 1 if standing.format != "rpd" else 0  # tonnes in scope, kilograms of the UK file
+    place = 0 if standing.format in {"rpd", UNION_FORMAT} else 1  # kilograms or tonnes of a row, tonnes in scope
 
     def total(figures: Figures) -> Decimal:
         return sum((values[place] for values in figures.values()), Decimal(0))
@@ -296,7 +300,17 @@ def _filed(standing: Standing) -> Figures:
         document: JsonMapping = orjson.loads(standing.content)
         return _by_category(document["tonnes"])
     rows = csv.DictReader(io.StringIO(standing.content.decode("utf-8-sig"), newline=""))
-    return _by_uk_row(rows) if standing.format == "rpd" else _by_category(rows)
+    of_rows = {"rpd": _by_uk_row, UNION_FORMAT: _by_union_row}
+    return of_rows.get(standing.format, _by_category)(rows)
+
+
+def _by_union_row(rows: Iterable[Any]) -> Figures:
+    """Return the tonnes of each row of the report of Article 44 that has some, without the total."""
+    return {
+        " ".join(filter(None, (row["no"], row["entry"]))): (Decimal(row["tonnes"]),)
+        for row in rows
+        if row["tonnes"] and row["entry"] != TOTAL and Decimal(row["tonnes"])
+    }
 
 
 def _by_category(rows: Iterable[Any]) -> Figures:

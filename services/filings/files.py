@@ -19,6 +19,7 @@ import orjson
 import polars as pl
 
 from compliance.filings import document as document_filings
+from compliance.filings.annex_ix import REPORT_COLUMNS, TOTAL, UNCOUNTED_LIST, UNPLACED_COLUMNS, Reporter
 from compliance.filings.document import (
     ARCHIVED,
     MISSING_COLUMNS,
@@ -28,12 +29,14 @@ from compliance.filings.document import (
 )
 from compliance.filings.uk.rows import DRINKS, RATINGS, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, codes, columns
+from compliance.rollup.exact import written_tonnes
 from compliance.rollup.parts import SKU_COLUMNS
 from compliance.schemes import rating, settling
 from compliance.schemes.rating import Scheme
 from compliance.schemes.settling import PartRating
 from pipelines import filings
 from pipelines.filings import Inputs
+from schemas.filings import UNION_FORMAT
 from schemas.issues import Issue
 from schemas.json_values import json_number
 from schemas.messages import message_of
@@ -44,6 +47,7 @@ from schemas.vocabularies import VOCABULARIES
 from services.filings import figures
 from services.skus import detail
 from warehouse import filings as stored_filings
+from warehouse import registers
 from warehouse.operate import whole_files
 from warehouse.operate.sessions import Connection
 from warehouse.skus import portfolio as stored_skus
@@ -103,7 +107,7 @@ def _cell(value: object) -> str:
     return harmless("; ".join(value) if isinstance(value, list) else str(value))
 
 
-FORMS: Final = ("rpd", "csv", "json")
+FORMS: Final = ("rpd", "csv", "json", UNION_FORMAT)
 UNCOUNTED: Final = "uncounted.csv"
 MISSING: Final = "scope_missing.csv"
 SOURCE: Final = "source.json"
@@ -131,7 +135,7 @@ class Bundle:
     """`files` in the order in which they take their names, the declaration last; `record` sums them up.
 
     `figures` are the codes of the declaration's figures, `uncounted` the rows of the SKUs that it does not count;
-    `scopes` its categories, or `rows` the cells of the UK file.
+    `scopes` its categories, or `rows` the cells of the UK file or of the report of Article 44.
     """
 
     files: Mapping[Path, bytes]
@@ -139,7 +143,14 @@ class Bundle:
     figures: Sequence[str]
     uncounted: Sequence[Mapping[str, Any]] = ()
     scopes: Sequence[CategoryScope] = ()
-    rows: Sequence[Mapping[str, str]] = ()
+    rows: Sequence[Mapping[str, Any]] = ()
+
+
+def bundle(inputs: Inputs, request: DeclarationRequest, statements: Statements | None = None) -> Bundle:
+    """Return the files of the requested form; `statements` are for the UK file. Raise `Refused` and `FileRefused`."""
+    if statements is not None:
+        return uk_file(inputs, request, statements)
+    return union_report(inputs, request) if request.form == UNION_FORMAT else by_category(inputs, request)
 
 
 def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
@@ -185,6 +196,55 @@ def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements)
     files = _with_companions(inputs, request, _csv(columns(), (row.values() for row in file.rows)), uncounted, sums)
     materials = sorted({row["packaging_material"] for row in file.rows})
     return Bundle(files, _record(inputs, request, files, sums), materials, uncounted, rows=file.rows)
+
+
+def reporter_of(connection: Connection, market: str) -> Reporter:
+    """Return what the registers of the session's company hold of a market."""
+    stored = registers.read(connection).get(market)
+    if stored is None:
+        return Reporter()
+    held = stored.held
+    mandate, certified = held["representative"], held["certification"]
+
+    def texts(record: Mapping[str, Any], *names: str) -> Any:  # a tuple of so many texts
+        return tuple(record[name] or "" for name in names)
+
+    registrations = (texts(row, "register_name", "number", "valid_from", "valid_to") for row in held["registrations"])
+    return Reporter(
+        tuple(registrations),
+        mandate and texts(mandate, "name", "address", "mandate_from", "mandate_to"),
+        certified and texts(certified, "name", "signed_on"),
+    )
+
+
+def union_report(inputs: Inputs, request: DeclarationRequest) -> Bundle:
+    """Return the yearly report of Article 44 in the order of Annex IX. Raise `Refused`."""
+    report = filings.union_report(inputs, request.market, request.year)
+    undecided, placed = written_tonnes(report.unplaced_grams), written_tonnes(report.placed_grams)
+    sums = {
+        "halves": None,
+        "rows": sum(1 for row in report.rows if row["tonnes"] and row["entry"] != TOTAL),
+        "in_scope_tonnes": placed,
+        "undecided_tonnes": undecided,
+        "out_of_scope_tonnes": Decimal(0),
+        "question": report.question,
+        "total_tonnes": written_tonnes(report.placed_grams + report.unplaced_grams),
+        "uncounted": len(report.uncounted),
+        "scope_missing": len(report.unplaced),
+    }
+    source = {"file": request.out.name, **_origin(inputs), **request.as_dict(), **sums, "form": report.form}
+    data = csv_of(REPORT_COLUMNS, report.rows)
+    files = {
+        companion_path(request.out, MISSING): csv_of(UNPLACED_COLUMNS, report.unplaced),
+        companion_path(request.out, UNCOUNTED): csv_of(UNCOUNTED_LIST, report.uncounted),
+        companion_path(request.out, SOURCE): as_json({**source, "sha256": hashlib.sha256(data).hexdigest()}),
+        request.out: data,
+    }
+    left_out: list[dict[str, object]] = [
+        {name: row[name] for name in (*UNCOUNTED_COLUMNS, ARCHIVED) if name in row}
+        for row in (*report.unplaced, *report.uncounted)
+    ]
+    return Bundle(files, _record(inputs, request, files, sums), (), left_out, rows=report.rows)
 
 
 def left_out_files(request: DeclarationRequest, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:

@@ -7,11 +7,11 @@ and `keep`, in this order.
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast  # Any: rows of a file, text or decimals
 from uuid import UUID
 
 import polars as pl
@@ -22,11 +22,12 @@ from compliance.filings.uk.rows import DRINKS, RATINGS, Producer, Statements
 from compliance.filings.uk.rules import MARKET, FileRefused, rules
 from compliance.rollup.periods import HALF_YEARLY
 from pipelines.figures import loaded_catalogue
-from pipelines.filings import Filing, Inputs, declared_market
+from pipelines.filings import Filing, Inputs, declared_market, nothing_placed
 from schemas.actors import Actor
 from schemas.filings import (
     MAX_STATEMENTS,
     UK_FORMAT,
+    UNION_FORMAT,
     Declaration,
     DeclarationInput,
     StatedDrinks,
@@ -49,8 +50,8 @@ from warehouse.rules import Rulesets
 
 LISTED: Final = 100
 """The most SKUs that an answer lists as not counted; the file of them has all."""
-_MEDIA_TYPES: Final = {"json": "application/json", "csv": "text/csv; charset=utf-8", "rpd": "text/csv; charset=utf-8"}
-_SUFFIXES: Final = {"json": ".json", "csv": ".csv", "rpd": ".rpd.csv"}
+_CSV: Final = "text/csv; charset=utf-8"
+_SUFFIXES: Final = {"json": ".json", "csv": ".csv", "rpd": ".rpd.csv", UNION_FORMAT: f".{UNION_FORMAT}.csv"}
 _PRODUCER: Final = ("organisation_id", "organisation_size", "activity", "household_type", "subsidiary_id")
 
 _RULES: Final[Mapping[str, tuple[str, Message]]] = {
@@ -89,7 +90,7 @@ class Made:
     content: Content
     uncounted: Sequence[JsonMapping]
     scopes: Sequence[CategoryScope]
-    rows: Sequence[Mapping[str, str]]
+    rows: Sequence[Mapping[str, Any]]
 
 
 def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets) -> Prepared:
@@ -102,7 +103,10 @@ def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Pat
             message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
             raise Refused([Issue("not_declarable", message)])
         inputs = Inputs(snapshot, loaded_catalogue(conn), rulesets.active(conn))
-        check_first(conn, wanted, _market(inputs, wanted))
+        market = _market(inputs, wanted)
+        check_first(conn, wanted, market)
+        if wanted.format == UNION_FORMAT:
+            inputs = replace(inputs, reporter=files.reporter_of(conn, market))
         return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
 
     return pool.run(actor.company_id, read, repeatable=True)
@@ -155,17 +159,17 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
     out = Path(Filing(market, wanted.year, wanted.half).name + _SUFFIXES[wanted.format])
     form = DeclarationRequest(market, wanted.year, wanted.half, wanted.format, out)
     try:
-        made = files.uk_file(inputs, form, _statements(wanted)) if wanted.uk else files.by_category(inputs, form)
+        made = files.bundle(inputs, form, _statements(wanted) if wanted.uk else None)
     except FileRefused as refused:
         raise Refused([*_of_rules(refused), *_left_out(refused)]) from None
     except OverflowError as beyond:
         raise Refused([Issue("not_declarable", message_of(str(beyond)))]) from None
     if not made.record["rows"] and not made.uncounted:
-        raise Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
+        raise nothing_placed()
     data = made.files[out]
     content = Content(
         filename=out.name,
-        media_type=_MEDIA_TYPES[wanted.format],
+        media_type="application/json" if wanted.format == "json" else _CSV,
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),
         uncounted=made.files.get(companion_path(out, UNCOUNTED)),

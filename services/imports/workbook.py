@@ -254,8 +254,8 @@ def sku_cells(row: StoredSku) -> Cells:
 def component_cells(row: StoredSku) -> Iterator[Cells]:
     """Yield the cells of each component of a SKU, in the order of its graph."""
     graph: list[Component] = orjson.loads(row["components"] or "[]")
+    code = {SKU_CODE.name: _text(row["sku_code"])}
     for line in graph:
-        code = {SKU_CODE.name: _text(row["sku_code"])}
         yield {**code, **_fields("component", line), **_entries(line.get("substances", {}))}
 
 

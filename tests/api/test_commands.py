@@ -11,6 +11,7 @@ from api import cli
 from api.operate.prepare import banner, prepare_demo
 from api.operate.program import as_operator
 from compliance import catalogue
+from tests import buckets
 from tests.commands import called, started
 from warehouse.accounts import keys as keys_accounts
 from warehouse.imports import words
@@ -310,6 +311,25 @@ def test_a_folder_is_watched_for_one_company_by_a_kept_mapping(pcds, tmp_path):
     assert "not watched" in pcds.refused(1, "folder", "remove", tmp_path)
     assert pcds.json("folder", "remove", inbox) == added
     assert pcds.json("folder", "list") == {"folders": []}
+
+
+def test_a_prefix_of_a_bucket_is_watched_where_its_credentials_have_the_rights(pcds, monkeypatch):
+    one, two = (pcds.json("company", "add", "--name", name, "--plan", "starter")["id"] for name in ("B1", "B2"))
+    prefix = "s3://packaging/erp"
+    with buckets.opened() as bucket:
+        for name in bucket.variables.keys() - {"PCDS_OBJECTS_URL"}:
+            monkeypatch.setenv(name, bucket.variables[name])
+        assert "no prefix" in pcds.refused(1, "folder", "add", "s3://packaging//x", "--company", one)
+        for method in ("GET", "PUT"):
+            bucket.refused = {method}
+            assert "refuses the credentials" in pcds.refused(1, "folder", "add", prefix, "--company", one)
+        bucket.refused = set()
+        assert pcds.json("folder", "list") == {"folders": []}
+        added = pcds.json("folder", "add", f"{prefix}/", "--company", one)
+        assert (added["path"], bucket.files) == (prefix, {})
+        for path in (prefix, f"{prefix}/taken", "s3://packaging"):
+            assert "belong to two" in pcds.refused(1, "folder", "add", path, "--company", two)
+        assert pcds.json("folder", "remove", prefix) == added
 
 
 @pytest.mark.parametrize(

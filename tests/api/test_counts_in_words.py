@@ -27,6 +27,7 @@ SAME_FOR_ONE = {
     "account.end.one",
     "edit.remove",
     "supplier.part",
+    "marks.without",
 }
 NUMBERED = {
     "{market} {year}: {units} units without weight": "{market} {year}: 1 unit without weight",

@@ -339,3 +339,20 @@ def test_wrong_usage_and_what_cannot_be_declared(operator, tmp_path):
     done = operator.run("declaration", "--company", NOBODY, "--market", "FR", "--year", 2025, out)
     assert (done.returncode, "There is no company" in done.stderr) == (1, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_yearly_report_has_its_lists_beside_it(operator, tmp_path):
+    out = tmp_path / "report.csv"
+    told = operator.declare("--market", "DE", "--format", "annex_ix", out)
+    rows = {row["no"]: row["tonnes"] for row in csv.DictReader(out.read_text().splitlines()) if row["no"]}
+    assert {no: tonnes for no, tonnes in rows.items() if float(tonnes)} == {
+        "1": "208.250000",  # jars with their closures
+        "2": "0.002800",
+        "7": "12.500000",
+    }
+    assert (told["in_scope_tonnes"], told["total_tonnes"], told["uncounted"]) == (220.7528, 220.7528, 1)
+    [uncounted] = csv.DictReader(out.with_suffix(".uncounted.csv").read_text().splitlines())
+    assert (uncounted["sku_code"], uncounted["question"]) == ("'=BOX", "How heavy is this part?")
+    source = json.loads(out.with_suffix(".source.json").read_text())
+    assert (source["form"], source["sha256"]) == ("full", hashlib.sha256(out.read_bytes()).hexdigest())
+    assert "Article 44" in operator.refused(1, "--market", "GB", "--format", "annex_ix", tmp_path / "gb.csv")

@@ -408,3 +408,21 @@ def test_whom_it_is_worth_asking_is_listed_by_tonnes_and_asked_by_one_click(aske
     assert unescape(made.text).count("<code>CAN-") == 3
     refused = asked.browser.post("/enquiries", form | {"reminder_days": "soon"})
     assert (refused.status_code, 'id="reminder_days-error"' in refused.text) == (400, True)
+
+
+def test_parts_of_other_shared_components_are_no_part_alike(asked):
+    """What tells two parts apart makes a row of its own: here the shared component, whose code is the article."""
+    facts = {name: value for name, value in CAN.items() if name != "substances"}
+    shared = [
+        asked.caller.post("/components", {"code": code, "name": "Can", **facts}).json()["data"]["id"]
+        for code in ("ART-4711", "ART-4712")
+    ]
+    codes = ("SH-1", "SH-2", "SH-3")
+    for code, component_id in zip(codes, [*shared, shared[0]], strict=True):
+        part = {**CAN, "component_id": component_id, "supplier_id": asked.own}
+        sent = asked.caller.post("/skus", {"sku_code": code, "name": f"Can {code}", "components": [part]})
+        assert sent.status_code == 201, sent.text
+    made = asked.ask("Dosen AG", ";".join(codes))
+    asked.link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", made.text)[1]
+    rows = re.findall(r"Parts: (\d): ([^<]*)<", asked.page())
+    assert sorted((count, names.count("SH-")) for count, names in rows) == [("1", 1), ("2", 2)]

@@ -43,6 +43,7 @@ NOT_WALKED = {
         "/items/export",
         "/portfolio/board.pdf",
         "/registers/file.csv",
+        "/marks/file.csv",
         "/imports/template.xlsx",
         "/imports/{id}/rejected.xlsx",
     ),

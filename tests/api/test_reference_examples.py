@@ -81,7 +81,7 @@ def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ..
         return record
 
     ids = {"mappings": _kept_mapping(service)}
-    sku = made("post_sku")["id"]
+    sku = ids["marks"] = made("post_sku")["id"]
     asked = service.made("supplier-request", "create", "--company", service.company_id, "--sku", "WTR-50")
     sent("post_supplier_data", TOKEN=asked["token"], COMPONENT_ID=asked["component_ids"][0])
     imported = made("post_import", FILE="jars.csv")["id"]

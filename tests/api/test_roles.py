@@ -47,6 +47,7 @@ ABOVE_VIEWER = {
     "POST /roles": "administrator",
     "POST /registers": "administrator",
     "POST /items/{id}/roles": "editor",
+    "POST /marks/{id}": "editor",
     "GET /people": "administrator",
     "POST /people": "administrator",
     "POST /people/{id}": "administrator",

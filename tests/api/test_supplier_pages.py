@@ -302,7 +302,7 @@ def test_a_status_that_contradicts_its_value_is_named_in_words(asked, browser):
     part = "1.substances.svhc"
     form = {f"{part}.status": "absent", f"{part}.value": "2", f"{part}.unit": "percent_w_w", "consent": "yes"}
     told = unescape(browser.post(f"/supplier-data/{asked.token}?lang=de", form).text)
-    assert "2.0 bedeutet „über Grenzwert“, die Antwort aber ist „nicht vorhanden“." in told
+    assert "2,0 bedeutet „über Grenzwert“, die Antwort aber ist „nicht vorhanden“." in told
     assert ">über Grenzwert</option>" in told, "the same word is offered"
 
 

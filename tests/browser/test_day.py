@@ -105,7 +105,7 @@ class File:
 
 
 def _german() -> bytes:
-    """Two lines of headers, units under one header for three markets, numbers of two readings, a weight abbreviated."""
+    """Two lines of headers, units under one header for three markets, numbers of two readings, a weight shortened."""
     rows = [
         ["4711", "Honigglas 500 g", "Glas", "", "Primärverpackung", "212,5", "12.400", "3.100", "800"],
         ["4712", "Deckel TO 82", "Metall", "Weißblech", "Primärverpackung", "9,8", "12.400", "3.100", "800"],
@@ -116,7 +116,7 @@ def _german() -> bytes:
     with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
         sheet = book.add_worksheet("Stamm")
         sheet.write(0, 0, "Verpackungsstamm Müller GmbH, Stand 02/2026")
-        sheet.write_row(2, 0, ["Art.-Nr.", "Bezeichnung", "Werkstoff", "Sorte", "Ebene", "Gew. (g)"])
+        sheet.write_row(2, 0, ["Art.-Nr.", "Bezeichnung", "Werkstoff", "Sorte", "Ebene", "Leerw. (g)"])
         sheet.merge_range(2, 6, 2, 8, "Absatz 2026 (Stück)")
         sheet.write_row(3, 6, ["DE", "AT", "FR"])
         for at, row in enumerate(rows):

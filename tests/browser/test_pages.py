@@ -24,6 +24,7 @@ NO_PAGES = {
     "/items/export",
     "/portfolio/board.pdf",
     "/registers/file.csv",
+    "/marks/file.csv",
     "/supplier-enquiries/{token}/workbook",
     "/items/{id}/files/{file_id}",
     "/imports/template.xlsx",

@@ -14,7 +14,11 @@ pytestmark = pytest.mark.anyio
 SIZE = 2
 LISTS = ("items", "declarations", "components", "facts", "waiting", "changes", "rows")
 """The members of an answer that are paged."""
-NEEDED = {"check_market_readiness": {"market": "FR"}, "get_market_figures": {"market": "FR"}}
+NEEDED = {
+    "summarise_items": {"by": "item"},
+    "check_market_readiness": {"market": "FR"},
+    "get_market_figures": {"market": "FR"},
+}
 VALUES: dict[str, list[object]] = {
     "market": ["FR", "DE", "GB"],
     "search": ["e"],
@@ -24,6 +28,9 @@ VALUES: dict[str, list[object]] = {
     "flag": ["AV-1"],
     "field": ["weight", "name"],
     "since": ["2026-01-01"],
+    "until": ["2026-11-15", "2026-12-31"],
+    "actor": ["Ada Lovelace", "user", "night.csv"],
+    "filters": [{"search": "e"}, {"gap": "polymer_missing"}],
     "year": [2025, 2026],
     "expires_within_days": [400],
     "sku_code": ["CHP-17"],

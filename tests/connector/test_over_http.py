@@ -49,7 +49,10 @@ async def test_a_real_client_reads_asks_and_files_in_both_eras(running: Served, 
         items = (await client.call_tool("list_packaging_items", {})).structured_content
         drafted = (await client.call_tool("generate_doc_draft", {"sku_code": code, "lang": "de"})).structured_content
         unknown = await client.call_tool("get_packaging_item", {"id": str(uuid4())})
+        changed = (await client.call_tool("list_changes", {"since": "2020-01-01"})).structured_content["answer"]
     assert [item["sku_code"] for item in items["items"]] == [code]
     assert drafted["status"] == "filed"
     assert len(asked) == 1
     assert unknown.is_error
+    [filed] = [change for change in changed["changes"] if change["action"] == "doc_draft.filed"]
+    assert (filed["person"], filed["code"]) == (running.person.email, code)

@@ -24,6 +24,7 @@ READING = {
     "compliance_overview",
     "check_market_readiness",
     "check_missing_data",
+    "summarise_items",
     "check_regulation_statement",
     "check_pricing_statement",
     "get_product_facts",
@@ -40,13 +41,15 @@ READING = {
 DRAFTING = {"generate_doc_draft", "propose_sku_update", "submit_supplier_document"}
 FREE = {
     ("check_bulk_import", "rows"),
+    ("check_bulk_import", "mapping"),
     ("propose_sku_update", "component_changes"),
     ("what_if", "changes"),
     ("what_if", "component_changes"),
     ("what_if", "component_fields"),
+    ("summarise_items", "filters"),
 }
-"""Objects that the list does not describe: columns of an import, and fields that another tool's schema has already;
-the call refuses a name that is none of them.
+"""Objects that the list does not describe: columns of an import, what it asks, and fields that another tool's schema
+has already; the call refuses a name that is none of them.
 """
 WORDS_FOR_SEARCH = re.compile(r"^[A-Z][^.:;\n]{0,40}; [^.:;\n]{0,40}\.$", re.MULTILINE)
 """A line of words in two languages, for clients that search: descriptions are sentences for people (decision 0056)."""

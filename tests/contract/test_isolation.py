@@ -128,6 +128,8 @@ def records(owner, operations) -> dict[str, str]:
     proven = good(owner.post("/skus", ROW | {"sku_code": "PROVEN"}))["data"]["id"]
     made["files"] = good(owner.request("POST", f"/skus/{proven}/files", **UPLOAD))["data"]
     good(owner.put("/registers", asked["PUT /registers"]))
+    made["marks"] = made["skus"]
+    good(owner.put(f"/marks/{made['marks']['id']}", asked["PUT /marks/{id}"]))
     rested = good(owner.post("/skus", ROW | {"sku_code": "RESTED"}))["data"]["id"]
     good(owner.post(f"/skus/{rested}/archive", {}))
     good(owner.put("/words", asked["PUT /words"]))
@@ -238,7 +240,10 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, call, ow
             if at[0] == "ids":  # beside them the SKUs of a change are not all
                 del filled["all"]
             own, anywhere = call(owner, name, json=filled), f"POST /{name.split('/')[1]}"
-            foreign = call(stranger, anywhere if "{id}" in name else name, json=filled)
+            if name == "PUT /marks/{id}":
+                foreign = stranger.put(f"/marks/{stranger.made(**ROW)['id']}", filled)
+            else:
+                foreign = call(stranger, anywhere if "{id}" in name else name, json=filled)
             assert own.is_success, (name, at, own.text)
             issues = foreign.json().get("details") or foreign.json()["results"][0]["errors"]
             assert [issue["code"] for issue in issues] == ["unknown_reference"], (name, at)
@@ -246,7 +251,7 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, call, ow
             if own.status_code == 202:  # an import, whose report says what became of each row
                 continue
             row = good(own).get("results", [good(own)])[0]
-            if name == "PUT /registers":  # it answers how the company stands
+            if name in ("PUT /registers", "PUT /marks/{id}"):  # they answer what follows
                 assert records["files"] in str(row["data"])
                 continue
             assert row["outcome"] in ("created", "updated", "unchanged"), (name, at, row)
@@ -275,7 +280,7 @@ def test_no_list_shows_a_record_of_the_other_company(operations, call, owner, se
     empty = service.joined()
     lists = [name for name in operations if name.startswith("GET ") and "{" not in name]
     files = {name for name in lists if "application/json" not in operations[name].answers}
-    assert (len(lists) >= 20, len(files)) == (True, 2)
+    assert (len(lists) >= 20, len(files)) == (True, 3)
     widened = {
         "company_id": owner.company,
         "company": owner.company,

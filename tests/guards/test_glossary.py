@@ -25,6 +25,7 @@ SUBJECTS = [
     "companies",
     "roles",
     "registers",
+    "marks",
     "assistants",
     "operate",
 ]

@@ -16,6 +16,7 @@ NO_PAGE = {
     "/items/export",
     "/portfolio/board.pdf",
     "/registers/file.csv",
+    "/marks/file.csv",
 }
 """What is redirected for a signed-in person, needs an application, or is a file."""
 

@@ -19,7 +19,7 @@ from pipelines.defs import imports as imports_defs
 from pipelines.defs import sensors
 from pipelines.defs.sensors import watched_folders
 from pipelines.imports import folders, submissions
-from pipelines.imports.folders import Folder, FolderError
+from pipelines.imports.folders import Folder, FolderError, Place
 from schemas.files import MAX_FILE_BYTES
 from tests import mailbox
 from tests.mailbox import Mailbox
@@ -44,7 +44,12 @@ class Watched:
 
     @property
     def path(self) -> Path:
+        assert isinstance(self.folder.path, Path)
         return self.folder.path
+
+    @property
+    def place(self) -> Place:
+        return folders.place_of(self.folder, self.desk.resources.settings)
 
     def put(self, name: str, content: str | bytes = ROWS, age: float = 60) -> Path:
         file = self.path / name
@@ -244,14 +249,14 @@ def test_a_kill_anywhere_loses_nothing_and_imports_once(watched: Watched, place:
         watched.desk.readers,
         watched.desk.clock,
         watched.desk.resources.settings,
-        watched.folder,
+        watched.place,
     )
     watched.put("x.csv")
-    waiting = folders.take(watched.folder, {}, time.time())
-    folders.take(watched.folder, waiting, time.time())
+    waiting = folders.take(watched.place, {}, time.time())
+    folders.take(watched.place, waiting, time.time())
 
     def go_on() -> None:
-        for taken in folders.under_way(watched.folder):
+        for taken in folders.under_way(watched.place):
             work.go_on(taken)
 
     def kill_at(target: object, name: str, *, after: bool, only: str = "") -> None:
@@ -283,7 +288,7 @@ def test_a_kill_anywhere_loses_nothing_and_imports_once(watched: Watched, place:
     if place == "after_move":
         kill_at(folders.Work, "_mail", after=False)
     go_on()
-    folders.take(watched.folder, {}, time.time())
+    folders.take(watched.place, {}, time.time())
     assert len(watched.imports()) == 1
     assert watched.files("done") == ["x.csv", "x.csv.txt"]
     assert watched.files("taken") == []
@@ -291,9 +296,9 @@ def test_a_kill_anywhere_loses_nothing_and_imports_once(watched: Watched, place:
 
 def test_a_kill_before_the_rename_leaves_the_file_where_it_is(watched: Watched) -> None:
     file = watched.put("x.csv")
-    waiting = folders.take(watched.folder, {}, time.time())
+    waiting = folders.take(watched.place, {}, time.time())
     with patch.object(Path, "rename", side_effect=Killed), pytest.raises(Killed):
-        folders.take(watched.folder, waiting, time.time())
+        folders.take(watched.place, waiting, time.time())
     assert file.exists()
     watched.settle()
     assert watched.files("done") == ["x.csv", "x.csv.txt"]
@@ -326,7 +331,7 @@ def test_a_folder_of_ours_that_leads_elsewhere_is_refused(watched: Watched, tmp_
         assert "leads elsewhere" in str(watched.skipped)
         assert (watched.path / "x.csv").exists()
     else:
-        [taken] = folders.under_way(watched.folder)
+        [taken] = folders.under_way(watched.place)
         assert taken.name is not None, "it waits until the folder is put right"
 
 
@@ -399,13 +404,13 @@ def test_a_share_that_hangs_holds_up_no_other_folder(
     hanging = Folder(uuid4(), tmp_path_factory.mktemp("share").resolve(), "ERP", None)
     folders.save(desk.data_dir, [hanging, watched.folder])
     monkeypatch.setattr(sensors, "LOOK_SECONDS", 0.5)
-    released, original, looks = Event(), folders.take, list[Path]()
+    released, original, looks = Event(), folders.take, list[Path | str]()
 
-    def take(folder: Folder, seen: Any, now: float) -> dict[str, str]:
-        looks.append(folder.path)
-        if folder == hanging:
+    def take(place: Place, seen: Any, now: float) -> dict[str, str]:
+        looks.append(place.folder.path)
+        if place.folder == hanging:
             assert released.wait(60)
-        return original(folder, seen, now)
+        return original(place, seen, now)
 
     with patch.object(folders, "take", take), capture_logs() as logs:
         watched.put("x.csv")
@@ -443,8 +448,8 @@ def test_a_run_ends_when_its_folder_hangs_and_the_next_one_goes_on(
     assert status == "queued", "what it had begun was done when the folder answered"
     watched.desk.run(import_id)
     resources = desk.resources
-    work = folders.Work(desk.pool, desk.objects, desk.readers, desk.clock, resources.settings, watched.folder)
-    assert [work.go_on(taken) for taken in folders.under_way(watched.folder)] == ["done"]
+    work = folders.Work(desk.pool, desk.objects, desk.readers, desk.clock, resources.settings, watched.place)
+    assert [work.go_on(taken) for taken in folders.under_way(watched.place)] == ["done"]
     assert watched.files("done") == ["x.csv", "x.csv.txt"]
 
 

@@ -69,7 +69,7 @@ def test_an_older_database_is_refused_in_one_sentence(before: Database, revision
     assert stands_at(before) == revision
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010"])
+@pytest.mark.parametrize("revision", [f"{number:04}" for number in range(1, 12)])
 def test_the_first_releases_had_the_numbers_of_ours_and_are_told_from_them(before: Database, revision: str) -> None:
     change(before, f"UPDATE alembic_version SET version_num = '{revision}'; DROP TABLE key_probes")
     with pytest.raises(SettingsError, match="before the first that can be upgraded"):

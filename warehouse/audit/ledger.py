@@ -9,11 +9,11 @@ and the digests (`warehouse.audit.chain`).
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 import orjson
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -202,6 +202,40 @@ _ENTRIES: Final = "SELECT e.id FROM audit_entries AS e {joined} WHERE {condition
 _JOINED: Final = "JOIN audit_transactions AS t ON t.id = e.transaction_id"
 _BY_ENTRY: Final = "e.id = ANY(ARRAY(SELECT id FROM found ORDER BY id DESC LIMIT {limit:d} OFFSET {offset:d}))"
 
+_CHOSEN: Final = """chosen AS MATERIALIZED (
+    SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
+    FROM audit_entries AS e WHERE {condition}
+)"""
+_SHOWN: Final = f"""
+    chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
+    chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
+    {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
+    FROM chosen
+    CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
+    ORDER BY chosen.id DESC"""
+_NUMBERED_ENTRIES: Final = f"WITH {_CHOSEN.format(condition='e.id = ANY(%s)')} SELECT {_SHOWN}"
+
+_BLOCKS: Final = """
+WITH blocks AS (
+    SELECT t.actor_id AS import_id, max(t.number) AS number, 1::bigint AS lines, NULL::bigint AS first_entry
+    FROM audit_transactions AS t WHERE t.actor_type = 'import' AND {conditions} GROUP BY t.actor_id
+    UNION ALL SELECT NULL, t.number, t.entries, t.first_entry
+    FROM audit_transactions AS t WHERE t.actor_type <> 'import' AND {conditions}
+), numbered AS (
+    SELECT *, sum(lines) OVER (ORDER BY number DESC ROWS UNBOUNDED PRECEDING)::bigint AS upto FROM blocks
+)
+SELECT import_id, lines, first_entry, upto, (SELECT coalesce(max(upto), 0) FROM numbered) AS total FROM numbered
+WHERE upto > %(offset)s AND upto - lines < %(offset)s + %(limit)s ORDER BY number DESC"""
+"""Selects what has lines of a page: a transaction has one for each entry, an import one whatever it wrote."""
+_COUNTED: Final = f"SELECT e.action, count(*) FROM audit_entries AS e {_JOINED} WHERE {{conditions}} GROUP BY e.action"
+_OF_IMPORTS: Final = f"""
+SELECT t.actor_id, e.action, max(t.actor_name), max(t.at), count(*) FROM audit_entries AS e {_JOINED}
+WHERE t.actor_type = 'import' AND t.actor_id = ANY(%(imports)s) AND {{conditions}} GROUP BY t.actor_id, e.action"""
+_PERSONS: Final = """
+SELECT connections.id::text, users.email FROM connections JOIN users ON users.id = connections.user_id
+WHERE connections.id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, key_name FROM imports WHERE id = ANY(%(ids)s::uuid[])"""
+
 _VERSIONS: Final = f"""
 WITH chosen AS MATERIALIZED (
     SELECT id AS sku_id, version, transaction_id FROM (
@@ -209,7 +243,7 @@ WITH chosen AS MATERIALIZED (
         UNION ALL SELECT id, version, transaction_id FROM sku_versions WHERE id = %(id)s
     ) AS held ORDER BY version DESC LIMIT %(limit)s
 )
-SELECT chosen.version, t.at, t.actor_type, t.actor_name, t.reason,
+SELECT chosen.version, t.at, t.actor_type, t.actor_id, t.actor_name, t.reason,
        {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
 FROM chosen CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
 ORDER BY chosen.version DESC"""
@@ -245,6 +279,7 @@ class Version(NamedTuple):
     version: int
     at: datetime
     actor_type: str
+    actor_id: str | None
     actor_name: str | None
     reason: str | None
     version_before: list[object] | None
@@ -259,22 +294,13 @@ def page(limit: int, offset: int, filters: Mapping[str, object]) -> Listing[Entr
     matches, total, chosen = _search(filters)
     sql = f"""
 WITH plan AS MATERIALIZED (SELECT plans.audit_log FROM companies JOIN plans USING (plan)),
-found AS MATERIALIZED ({matches}), chosen AS MATERIALIZED (
-    SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
-    FROM audit_entries AS e WHERE (SELECT audit_log FROM plan) AND {chosen.format(limit=limit, offset=offset)}
-)
+found AS MATERIALIZED ({matches}),
+{_CHOSEN.format(condition=f"(SELECT audit_log FROM plan) AND {chosen.format(limit=limit, offset=offset)}")}
 SELECT whole.*, entry.* FROM (
     SELECT CASE WHEN audit_log THEN (SELECT coalesce({total}, 0)::bigint FROM found) ELSE 0 END AS total,
            audit_log AS included
     FROM plan
-) AS whole LEFT JOIN (
-    SELECT true AS is_item, chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
-           chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
-           {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
-    FROM chosen
-    CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
-    ORDER BY chosen.id DESC
-) AS entry ON true"""
+) AS whole LEFT JOIN (SELECT true AS is_item, {_SHOWN}) AS entry ON true"""
     return Listing(sql, limit, offset, ("included",), filters)
 
 
@@ -293,6 +319,53 @@ def _search(filters: Collection[str]) -> tuple[str, str, str]:
     if of_transactions:
         return _TRANSACTIONS.format(conditions=conditions), "max(upto)", _BY_TRANSACTION
     return _NUMBERED, "max(upto)", _BY_NUMBER
+
+
+class ImportLine(TypedDict):
+    """What an import wrote, in the time that was asked for: the file's name, the last instant, entries by action."""
+
+    import_id: str
+    filename: str | None
+    at: datetime
+    counts: dict[str, int]
+
+
+class Lines(NamedTuple):
+    """A page of lines, newest first, how many there are, and all entries by action, none without a filter."""
+
+    page: list[Entry | ImportLine]
+    total: int
+    counts: dict[str, int]
+
+
+def lines(connection: Connection, limit: int, offset: int, filters: Mapping[str, object]) -> Lines:
+    """Return a page of the ledger in which an import is one line; by `since` and `until`."""
+    conditions = " AND ".join(["true", *(_OF_TRANSACTIONS[name] for name in filters)])
+    parameters = {**filters, "limit": limit, "offset": offset}
+    blocks = connection.execute(_BLOCKS.format(conditions=conditions), parameters).fetchall()
+    places: list[str | int] = []
+    for import_id, number, first, upto, _ in blocks:
+        ids = range(first + number - 1, first - 1, -1) if import_id is None else (import_id,)
+        before = upto - number
+        places += ids[max(offset - before, 0) : offset + limit - before]
+    parameters["imports"] = [place for place in places if isinstance(place, str)]
+    held: dict[str | int, Entry | ImportLine] = {}
+    query = _OF_IMPORTS.format(conditions=conditions)
+    for import_id, action, filename, at, number in connection.execute(query, parameters):
+        empty: ImportLine = {"import_id": import_id, "filename": filename, "at": at, "counts": {}}
+        line = cast(ImportLine, held.setdefault(import_id, empty))
+        line["counts"][action], line["at"] = number, max(at, line["at"])
+    with connection.cursor(row_factory=dict_row) as cursor:
+        ids_of_entries = [place for place in places if isinstance(place, int)]
+        held |= {row["id"]: cast(Entry, row) for row in cursor.execute(_NUMBERED_ENTRIES, [ids_of_entries])}
+    counted = connection.execute(_COUNTED.format(conditions=conditions), filters).fetchall() if filters else []
+    counts = dict(sorted(counted, key=lambda row: (-row[1], row[0])))
+    return Lines([held[place] for place in places], blocks[0][4] if blocks else 0, counts)
+
+
+def persons(connection: Connection, actors: Collection[str]) -> dict[str, str]:
+    """Return who is behind each connection and import of the session's company, by the actor's id: person or key."""
+    return dict(connection.execute(_PERSONS, {"ids": list(actors)}).fetchall())
 
 
 def is_included(connection: Connection) -> bool:

@@ -39,7 +39,7 @@ MEMORY: Final = "1GiB"
 
 
 class Reader:
-    """Queries over the views `skus`, `components` and `volumes`."""
+    """Queries over the views `skus`, `components` and `volumes`; `every_…` have the rows of archived SKUs too."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -69,9 +69,10 @@ def reader(snapshot: Snapshot) -> Iterator[Reader]:
         connection.execute(f"SET allowed_paths = {_listed(path for paths in files.values() for path in paths)}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        for name, paths in files.items():  # in lists, gaps and counts no archived SKU is there, only in figures
+        for name, paths in files.items():  # in lists, gaps and counts no archived SKU is there, only in what was placed
             rows = f"SELECT * FROM read_parquet({_listed(paths)}) WHERE NOT {ARCHIVED}"
             connection.execute(f"CREATE VIEW {name} AS {rows}")
+            connection.execute(f"CREATE VIEW every_{name} AS SELECT * FROM read_parquet({_listed(paths)})")
         yield Reader(connection)
 
 
@@ -185,8 +186,8 @@ composed AS (
 
 
 _TEXTS: Final = """
-SELECT polymer_or_grade FROM components WHERE polymer_or_grade <> ''
-UNION SELECT material_subtype FROM skus WHERE material_subtype <> ''
+SELECT polymer_or_grade FROM every_components WHERE polymer_or_grade <> ''
+UNION SELECT material_subtype FROM every_skus WHERE material_subtype <> ''
 """
 _FACES: Final = f"""
 SELECT DISTINCT {_FACE}, packaging_level, reusable, packaging_format FROM skus WHERE len(coalesce(use_contexts, [])) = 0
@@ -205,16 +206,17 @@ def prepare(answers: Reader) -> None:
         for face, level, reusable, text in answers.rows(_FACES)
         if use_decides({"packaging_level": level, "reusable": reusable, "packaging_format": text}, rules)
     ]
-    _keep(answers, "use_decides", columns)
+    keep(answers, "use_decides", columns)
 
 
 def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:
     """Make a table of the snapshot's material texts whose canonical code is meant; None is that of an unknown text."""
     rules = ruleset.load()
-    _keep(answers, table, [text for (text,) in answers.rows(_TEXTS) if is_meant(resolve_material(text, rules))])
+    keep(answers, table, [text for (text,) in answers.rows(_TEXTS) if is_meant(resolve_material(text, rules))])
 
 
-def _keep(answers: Reader, table: str, texts: Sequence[str]) -> None:
+def keep(answers: Reader, table: str, texts: Sequence[str]) -> None:
+    """Make a table of these texts."""
     answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=list(texts))
 
 

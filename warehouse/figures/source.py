@@ -42,6 +42,10 @@ SKUS: Final = pl.Schema(
         "food_contact": pl.Boolean(),
         "gtin": pl.String(),
         "ppwr_role": pl.String(),
+        "product_category": pl.String(),
+        "brand_id": pl.String(),
+        "manufacturing_site_id": pl.String(),
+        "packing_site_id": pl.String(),
         "markets": pl.List(pl.String()),
         "markets_in_effect": pl.List(pl.String()),
         "minimisation_assessed": pl.Boolean(),
@@ -64,6 +68,7 @@ COMPONENTS: Final = pl.Schema(
         ARCHIVED: pl.Boolean(),
         "recycled_content_percent": pl.Float64(),
         "thickness_um": pl.Float64(),
+        "supplier_id": pl.String(),
         **STATUSES,
     }
 )
@@ -81,7 +86,7 @@ _HELD: Final = f"""(
 ROWS: Final = f"""
 SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable,
        reuse_deposit_system, name, components_weight_g, recycled_content_percent, food_contact, gtin,
-       packaging_level, ppwr_role, product_category,
+       packaging_level, ppwr_role, product_category, brand_id, manufacturing_site_id, packing_site_id,
        array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
@@ -254,6 +259,7 @@ _LINE: Final = pl.List(
             "separable": pl.Boolean(),
             "recycled_content_percent": pl.Float64(),
             "thickness_um": pl.Float64(),
+            "supplier_id": pl.String(),
             "additives": pl.List(pl.String()),
             "substances": pl.Struct({name: pl.Struct({"status": pl.String()}) for name in SUBSTANCES}),
         }
@@ -271,7 +277,6 @@ _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
     **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc", "flag_facts"), pl.String()),
     "updated_at": pl.Int64(),
-    "product_category": pl.String(),
 }
 
 

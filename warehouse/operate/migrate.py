@@ -204,7 +204,7 @@ AND NOT (t.relforcerowsecurity AND EXISTS (
 _OPTIONS: Final = {"compare_type": True, "compare_server_default": True}
 _SINCE_BASELINE: Final = {
     *((None, "company_profiles"), (None, "head_figures"), (None, "former_codes"), (None, "role_answers")),
-    (None, "registers"),
+    *((None, "registers"), (None, "marks")),
     *(("skus", "flag_facts"), ("sku_versions", "flag_facts")),
     *(("users", "due_mail_language"), ("supplier_mails", "user_id"), ("supplier_mails", "due_on")),
     *((table, "merged_into") for table in ("brands", "sites", "suppliers")),

@@ -258,7 +258,7 @@ class Objects:
         mine = None if database is None else partial(own_identity, database.app_url)
         owned = None if mine is None else Ownership(mine, claims=claims)
         if settings.objects_url is not None:
-            return cls(_remote(settings.objects_url, settings), calls, None, owned)
+            return cls(remote(settings.objects_url, settings), calls, None, owned)
         folder = settings.data_dir / "objects"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(prefix=folder), calls, folder, owned)
@@ -425,7 +425,7 @@ class _Reader(io.RawIOBase):
         return len(data)
 
 
-def _remote(url: str, settings: Settings) -> ObjectStore:
+def remote(url: str, settings: Settings) -> ObjectStore:
     """Return the store behind a URL; its own tries end about when a call's deadline does."""
     if urlsplit(url).scheme in ("memory", "file"):
         return from_url(url)

@@ -214,6 +214,16 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
     _declared(assistant, by["Ada Lovelace"])
 
 
+def place_units(assistant: Assistant, code: str, rows: list[tuple[str, int, int, int]]) -> None:
+    """Write units of an item: market, year, half and number."""
+    _place(assistant, code, rows, Origin("operator", "test", "test", str(uuid4())), assistant.service.clock.now())
+
+
+def published(assistant: Assistant) -> None:
+    """Publish a snapshot of the company's records as they stand."""
+    portfolios.counted(caller_of(assistant))
+
+
 def caller_of(assistant: Assistant) -> Any:
     """The assistant's service and company, as helpers of the API's tests take them."""
     app = SimpleNamespace(state=SimpleNamespace(service=assistant.service))

@@ -160,8 +160,9 @@ QUESTIONS = (
             "answer.declarations[market=GB].uncounted_first[sku_code=HTL-08].reason": "half_missing"}),)),
     Question(29, "What changed in our portfolio since last Monday?", (
         Call("list_changes", {"since": "2026-11-16"}, {
-            "answer.total": 5, "answer.changes[sku_code=CHP-17].who": "Ada Lovelace",
-            "answer.changes[sku_code=IMP-1].action": "sku.created"}),)),
+            "answer.total": 4, "answer.changes[sku_code=CHP-17].who": "Ada Lovelace",
+            "answer.changes[sku_code=CHP-17].name": "Crisps bag",
+            "answer.changes[who=night.csv].counts": {"import.completed": 1, "sku.created": 1}}),)),
     Question(30, "Hebt die Verordnung das Schwermetall-Limit von 100 mg/kg an?", (
         Call("check_regulation_statement", {
             "statement": "Hebt die Verordnung das Schwermetall-Limit von 100 mg/kg an?", "lang": "de"},

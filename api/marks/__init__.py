@@ -1,0 +1,223 @@
+"""What is printed on packs over REST and on pages: marks that must go, labels that come, claims, and their file.
+
+Both are here so that a process loads one file less.
+"""
+
+from functools import partial
+from typing import Annotated, Any, Final, get_args  # Any: what a page shows
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, WithJsonSchema
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import json_of
+from api.http.auth import Presented, read_as_actor
+from api.http.parameters import DryRun, Limit, Offset, RecordId, one_of
+from api.http.requests import fingerprint
+from api.http.service import service_of
+from api.http.writing import JsonWrite
+from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
+from api.pages.forms import TRUTHS, Form, SentForm, faults_with, offset_of, path_id, version_of, write_of
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
+from api.pages.sessions import Editor, Session, Viewer
+from compliance import marks as rules
+from schemas.actors import Actor
+from schemas.marks import (
+    CHOICES,
+    MOST,
+    STATES,
+    ClaimInput,
+    MarkInput,
+    MarksInput,
+    MarksPage,
+    MarksResponse,
+    MarksWriteResult,
+)
+from schemas.refusals import Refused
+from schemas.skus.inputs import parse_body, validator
+from services import marks, registers
+from warehouse.operate.sessions import Connection
+
+router = APIRouter(prefix=V1, tags=["Marks"])
+pages_router = APIRouter()
+_FILE: Final = {"Content-Disposition": 'attachment; filename="marks.csv"', "Cache-Control": "no-store"}
+_CSV: Final = "text/csv; charset=utf-8"
+_OPEN: Final = ("change", "depends")
+_SIZE: Final = 50
+_MARK, _CLAIM = (tuple(of.model_fields) for of in (MarkInput, ClaimInput))
+_ARTWORK: Final = ("artwork_reference", "artwork_state", "changes_on")
+_TRUTH: Final = ("of_epr", "exceeds")
+_CHOICES: Final = {name: get_args(of) for name, of in CHOICES.items()}
+InState = Annotated[
+    str | None,
+    AfterValidator(validator(one_of, STATES)),
+    WithJsonSchema({"type": "string", "enum": list(STATES)}),
+    Query(description="Only SKUs in this state, such as those that must change; else all."),
+]
+
+
+@router.get("/marks", **operation("Marks that must change", answers={200: MarksPage}, errors=READ_ERRORS, preview=True))
+async def list_marks(
+    request: Request, presented: Presented, *, state: InState = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """SKUs by what is printed on their packs, by code, and the whole portfolio in sums.
+
+    By Article 12(9) a printed symbol of producer responsibility must be gone by 12 February 2027; deposit marks,
+    sorting instructions and material codes are none. Beside them the labels of Article 12 that come, and the claims of
+    Article 14 with what they lack.
+    """
+    states = [state] if state else STATES
+    ask = partial(marks.page, states=states, limit=limit, offset=offset)
+    return json_of(await read_as_actor(request, presented, ask))
+
+
+@router.get("/marks/file", **operation("File of marks", files=("text/csv",), errors=READ_ERRORS, preview=True))
+async def get_marks_file(request: Request, presented: Presented) -> Response:
+    """A row for each SKU that is sold in the Union, or may be: what must change and how far the artwork is, as CSV."""
+    return Response(await read_as_actor(request, presented, marks.file), media_type=_CSV, headers=_FILE)
+
+
+@router.get(
+    "/marks/{id}",
+    **operation("Marks on one pack", answers={200: MarksResponse}, errors=(*READ_ERRORS, "not_found"), preview=True),
+)
+async def get_marks(request: Request, presented: Presented, record_id: RecordId) -> Response:
+    """What is printed on the packs of a SKU or a brand, by the id of either, and what Articles 12 and 14 make of it.
+
+    A SKU that has no record of its own has that of its brand.
+    """
+    return json_of({"data": await read_as_actor(request, presented, partial(marks.read, record_id=record_id))})
+
+
+@router.put(
+    "/marks/{id}",
+    **operation(
+        "Record what is printed on a pack",
+        body=body_of(MarksInput),
+        answers={200: MarksWriteResult},
+        errors=(*CHANGE_ERRORS, "version_conflict", "not_found"),
+        preview=True,
+    ),
+)
+def put_marks(received: JsonWrite, record_id: RecordId, dry_run: DryRun) -> Response:
+    """Replaces what is recorded of the packs of a SKU, or of a brand for all its SKUs that have no record of their own.
+
+    A mark that the table does not know is kept as it was sent and asked about. A body that says nothing removes the
+    record.
+    """
+    write, body = received.admitted()
+
+    def put(conn: Connection) -> Any:
+        return marks.write(conn, write.actor, record_id, parse_body(MarksInput, body).model_dump(), dry_run=dry_run)
+
+    return write.answer(
+        fingerprint(body), put, lambda record: json_of({"dry_run": dry_run, "data": record}), dry_run=dry_run
+    )
+
+
+@pages_router.get("/marks")
+def get_list(request: Request, session: Viewer) -> Response:
+    """Show what must change, or with `state` the items in it, and what comes."""
+    state, offset = request.query_params.get("state"), offset_of(request)
+    states = [state] if state in STATES else _OPEN
+    with service_of(request).writes.company(session.company_id) as conn:
+        actor = write_of(request, session).actor
+        listed = marks.page(conn, actor, states, limit=_SIZE, offset=offset)
+    state = state if state in STATES else ""
+    return page(request, "marks.html", session=session, listed=listed, state=state, offset=offset, size=_SIZE)
+
+
+@pages_router.get("/marks/file.csv")
+def get_file(request: Request, session: Viewer) -> Response:
+    """Download the file."""
+    with service_of(request).writes.company(session.company_id) as conn:
+        data = marks.file(conn, write_of(request, session).actor)
+    return Response(data, media_type=_CSV, headers=_FILE)
+
+
+@pages_router.get("/marks/{id}")
+def get_pack(request: Request, session: Viewer) -> Response:
+    """Show what is printed on the packs of an item or a brand, with the form."""
+    return _page(request, session)
+
+
+@pages_router.post("/marks/{id}")
+def post_pack(request: Request, session: Editor, form: SentForm) -> Response:
+    """Store what is printed on the packs of an item or a brand; empty lines of the form say nothing."""
+    write, lang, body, record_id = write_of(request, session), language_of(request), _body_of(form), path_id(request)
+
+    def store(conn: Connection) -> object:
+        if faults := faults_with(body, lambda sent: parse_body(MarksInput, sent)):
+            raise Refused(faults)
+        return marks.write(conn, write.actor, record_id, parse_body(MarksInput, body).model_dump())
+
+    try:
+        write.do(store)
+    except Refused as refused:
+        faults = [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]
+        return _page(request, session, faults, form if refused.code == "invalid_body" else None)
+    return redirect(link(request, f"/marks/{record_id}", saved="yes"))
+
+
+def _body_of(form: Form) -> dict[str, Any]:
+    """Return the form as the body of the operation: without a mark nobody has looked, unless nothing is printed."""
+    lines = [_line(form, f"marks[{place}].", _MARK) for place in range(MOST + 1)]
+    claims = [_line(form, f"claims[{place}].", _CLAIM) for place in range(MOST + 1)]
+    named = [line for line in lines if "mark" in line]
+    return {
+        "marks": named if named or "nothing" in form else None,
+        "claims": [line for line in claims if line],
+        "if_version": version_of(form.get("version")) or 0,
+        **_line(form, "", _ARTWORK),
+    }
+
+
+def _line(form: Form, prefix: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a line that are filled in."""
+    sent = {name: form.get(prefix + name, "").strip() for name in names}
+    return {name: TRUTHS.get(value, value) if name in _TRUTH else value for name, value in sent.items() if value}
+
+
+def _page(
+    request: Request, session: Session, faults: list[tuple[str, str]] | None = None, sent: Form | None = None
+) -> Response:
+    lang, record_id = language_of(request), path_id(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        pack = marks.read(conn, write_of(request, session).actor, record_id)
+        files = registers.proof_choices(conn)
+    own = pack if pack["recorded_for"] == pack["id"] else None
+    words = {name: [(code, text(f"marks.{name}.{code}", lang)) for code in codes] for name, codes in _CHOICES.items()}
+    return page(
+        request,
+        "pack.html",
+        session=session,
+        faults=faults or (),
+        given=sent or Form(_typed(own) if own else []),
+        pack=pack,
+        own=own,
+        files=files,
+        known=[row[lang] for row in rules.table().values()],
+        words=words,
+        most=MOST,
+        saved=request.query_params.get("saved") == "yes",
+    )
+
+
+def _typed(pack: Any) -> list[tuple[str, str]]:
+    """Return what is recorded as the form shows it."""
+    lines: list[tuple[str, Any, tuple[str, ...]]] = [("", pack, _ARTWORK)]
+    lines += [(f"marks[{place}].", mark, _MARK) for place, mark in enumerate(pack["marks"] or ())]
+    lines += [(f"claims[{place}].", claim, _CLAIM) for place, claim in enumerate(pack["claims"])]
+    values = [(at + name, record[name]) for at, record, names in lines for name in names if record[name] is not None]
+    truths = {True: "yes", False: "no"}
+    return [(name, truths[value] if isinstance(value, bool) else str(value)) for name, value in values]
+
+
+def _panel(conn: Connection, actor: Actor, sku_id: UUID) -> dict[str, Any]:
+    """Return what the page of an item shows of its marks."""
+    return {"pack": marks.read(conn, actor, sku_id), "change_by": rules.deadline()}
+
+
+PANELS["item"].append(("marks_panel.html", _panel))
