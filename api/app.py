@@ -101,19 +101,18 @@ def create(
                     yield
                     return
                 service.readers.keep_warm()
-                finishing = asyncio.create_task(asyncio.to_thread(_finish_start, app))
+                finishing = asyncio.create_task(asyncio.to_thread(_finish_start))
                 yield
                 await finishing
 
     return build_app(lifespan)
 
 
-def _finish_start(app: FastAPI) -> None:
-    """Build the document, then freeze all objects, so that no garbage collection visits them (decision 0024).
+def _finish_start() -> None:
+    """Freeze all objects, so that no garbage collection visits them (decision 0024); the process answers meanwhile.
 
-    The process answers meanwhile: a start would take half a second longer, and few callers ask for the document.
+    The document is built when somebody asks for it: few callers do, and it costs most of a second.
     """
-    app.openapi()
     gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects
