@@ -20,7 +20,7 @@ from api.http import stored_files
 from api.http.service import service_of
 from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from compliance.annex_v import translated_reason
 from schemas import texts
@@ -240,6 +240,8 @@ def _entry_page(
         is_issued_here = issuing_form is not None and entry.state == "open"
         defaults = suggestions(conn, entry) if is_issued_here else {}
         alike = documents.alike(conn, entry) if is_issued_here else []
+        shown = PANELS["draft"] if is_issued_here and entry.sku_id else ()
+        panels = [(template, fill(conn, write_of(request, session).actor, entry.sku_id)) for template, fill in shown]
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible
@@ -259,6 +261,7 @@ def _entry_page(
         reasons=_reasons(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(defaults),
+        panels=panels,
         alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
         gaps=_gaps(form or defaults, issuing_form, lang) if is_issued_here else [],
         issue=issuing_form,
