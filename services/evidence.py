@@ -59,7 +59,7 @@ def _states(facts: str, held: str, actor: Actor) -> dict[int, str]:
 
 def read(conn: Connection, actor: Actor, sku_id: UUID) -> EvidenceRecord:
     """Return the evidence of a SKU by article, and the files that name none. Raise `NotThere`."""
-    sku = require(next(iter(files.proved_skus(conn, *_question(actor), id_=sku_id)), None))
+    sku = require(next(iter(files.proved_skus(conn, *_question(actor), ids=[sku_id])), None))
     return _record(sku, files.every(conn, sku_id), actor)
 
 
@@ -113,8 +113,10 @@ def page(
         if state is None or state in ([states[article]] if article else states.values()):
             alike.append(facts + held)
             total += skus
-    wanted = alike if state else None
-    listed = files.proved_skus(conn, *_question(actor), alike=wanted, limit=limit, offset=offset) if total else []
+    if state is None:
+        listed = files.proved_skus(conn, *_question(actor), ids=files.ids_by_code(conn, limit, offset))
+    else:
+        listed = files.proved_skus(conn, *_question(actor), alike=alike, limit=limit, offset=offset)
     summary = [
         {
             "article": number,
@@ -223,7 +225,7 @@ def _documentation(conn: Connection, actor: Actor, sku_id: UUID, rulesets: Rules
         ("grade.json", _json(item["compliance"])),
         ("parts.csv", csv_of([field.name for field in COMPONENT_FIELDS], item["components"])),
     ]
-    if sku := next(iter(files.proved_skus(conn, *_question(actor), id_=sku_id)), None):
+    if sku := next(iter(files.proved_skus(conn, *_question(actor), ids=[sku_id])), None):
         record = _record(sku, files.every(conn, sku_id), actor)
         of_articles = [
             {**need, "article": row["article"], "files": [one["filename"] for one in need["files"]]}

@@ -197,7 +197,7 @@ _PROVED: Final = f"""
 WITH proofs AS MATERIALIZED (
     SELECT sku_id, need, coalesce(expires_on, 'infinity'::date) AS ends, component_ids
     FROM technical_files JOIN unnest(%(types)s::text[], %(needs)s::text[]) AS proving(type, need) USING (type)
-    WHERE %(id)s::uuid IS NULL OR sku_id = %(id)s),
+    WHERE %(ids)s::uuid[] IS NULL OR sku_id = ANY(%(ids)s)),
 of_need AS (
     SELECT sku_id, need, max(ends) AS last, max(ends) FILTER (WHERE component_ids IS NULL) AS whole,
         bool_or(component_ids IS NOT NULL) AS by_part FROM proofs GROUP BY 1, 2),
@@ -232,7 +232,8 @@ packed AS (
             WHEN NOT bool_or(family = 'plastic') THEN 'no'
             WHEN count(grams) = count(*) THEN 'small' ELSE 'unweighed' END AS plastic
         FROM json_to_recordset(components) AS part(component_type text, material_family text, weight_g float)
-            CROSS JOIN LATERAL (SELECT material_family AS family, weight_g AS grams) AS short) AS parts)
+            CROSS JOIN LATERAL (SELECT material_family AS family, weight_g AS grams) AS short) AS parts
+    WHERE %(ids)s::uuid[] IS NULL OR id = ANY(%(ids)s) OFFSET 0)
 """
 """SKUs with what decides which articles concern them, and what their files of each need are together.
 
@@ -241,8 +242,9 @@ A file of some parts is evidence of these alone; of twenty plastic parts one has
 _GROUPS: Final = f"{_PROVED} SELECT facts, held, count(*) FROM packed GROUP BY 1, 2"
 _PAGE: Final = f"""{_PROVED}
 SELECT id::text, sku_code, name, facts, held FROM packed
-WHERE (%(id)s::uuid IS NULL OR id = %(id)s) AND (%(alike)s::text[] IS NULL OR facts || held = ANY(%(alike)s))
+WHERE %(alike)s::text[] IS NULL OR facts || held = ANY(%(alike)s)
 ORDER BY sku_code LIMIT %(limit)s OFFSET %(offset)s"""
+_BY_CODE: Final = "SELECT id FROM skus ORDER BY sku_code LIMIT %s OFFSET %s"
 _EVERY: Final = """
 SELECT id::text, type, filename, sha256, size_bytes, reference, issuer, issued_on::text, expires_on::text,
     component_ids::text[] FROM technical_files WHERE sku_id = %s ORDER BY type, created_at, id"""
@@ -271,7 +273,7 @@ def proved_groups(
     conn: Connection, proving: Proving, places: Sequence[str], first_year: int
 ) -> list[tuple[str, str, int]]:
     """Return the facts and what is held of the company's SKUs, with the number of SKUs alike."""
-    values = {**proving._asdict(), "places": places, "first_year": first_year, "id": None}
+    values = {**proving._asdict(), "places": places, "first_year": first_year, "ids": None}
     return conn.execute(_GROUPS, values).fetchall()
 
 
@@ -281,14 +283,19 @@ def proved_skus(
     places: Sequence[str],
     first_year: int,
     *,
-    id_: UUID | None = None,
+    ids: list[UUID] | None = None,
     alike: list[str] | None = None,
     limit: int | None = None,
     offset: int = 0,
 ) -> list[ProvedSku]:
-    """Return SKUs by code: one, those of some groups (facts and what is held as one text), or all."""
-    values = {"places": places, "first_year": first_year, "id": id_, "alike": alike, "limit": limit, "offset": offset}
+    """Return SKUs by code: some, those of some groups (facts and what is held as one text), or all."""
+    values = {"places": places, "first_year": first_year, "ids": ids, "alike": alike, "limit": limit, "offset": offset}
     return [ProvedSku(*row) for row in conn.execute(_PAGE, {**proving._asdict(), **values})]
+
+
+def ids_by_code(conn: Connection, limit: int, offset: int) -> list[UUID]:
+    """Return the ids of a page of the company's SKUs by code."""
+    return [id_ for (id_,) in conn.execute(_BY_CODE, [limit, offset])]
 
 
 def every(conn: Connection, sku_id: UUID) -> list[dict[str, Any]]:
