@@ -194,5 +194,5 @@ def said(need: str, lang: str) -> dict[str, str | None]:
 
 def why(reason: str, lang: str) -> dict[str, str | None]:
     """Return why a need does not concern a pack, or the question and the field that answers it; nulls where it does."""
-    row = _answers().get(reason)
-    return {"reason": row and row[lang], "field": (row and row["field"]) or None}
+    row = _answers().get(reason, {})
+    return {"reason": row.get(lang), "field": row.get("field") or None}

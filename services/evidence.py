@@ -158,7 +158,8 @@ def of_item(conn: Connection, actor: Actor, sku_id: UUID) -> dict[str, object]:
         state: [row["article"] for row in record["articles"] if row["state"] == state] for state in EVIDENCE_STATES
     }
     asks = [need["reason"] for row in record["articles"] for need in row["needs"] if need["state"] == rules.OPEN]
-    answer: dict[str, object] = {**states, "asks": asks, "files_of_no_article": len(record["other_files"])}
+    answer: dict[str, object] = dict(states.items())
+    answer |= {"asks": asks, "files_of_no_article": len(record["other_files"])}
     return {name: value for name, value in answer.items() if value}
 
 
@@ -171,7 +172,7 @@ def lacking(record: EvidenceRecord) -> list[tuple[int, Any]]:
 class Bundle(NamedTuple):
     """What the archive of a declaration contains: documents by path, files of the record with their paths, the index.
 
-    `files` are (path, id, SHA-256). `index` makes the table of all, by the paths of files whose bytes are gone.
+    `files` are (path, id, SHA-256). `table` lists all, and says which are gone.
     """
 
     name: str
@@ -179,7 +180,7 @@ class Bundle(NamedTuple):
     files: list[tuple[str, UUID, str]]
     rows: list[dict[str, Any]]
 
-    def index(self, missing: Sequence[str] = ()) -> bytes:
+    def table(self, missing: Sequence[str] = ()) -> bytes:
         """Return the CSV of all that it contains, each file with its SHA-256; `missing` are paths without bytes."""
         return csv_of(_INDEX, [row | {"included": "no" if row["path"] in missing else "yes"} for row in self.rows])
 

@@ -108,7 +108,7 @@ def _bundle(request: Request, actor: Actor, doc_id: UUID) -> Response:
     with service.writes.company(actor.company_id) as conn:
         bundle = evidence.bundle(conn, actor, doc_id, rulesets=service.rulesets)
     files = [(path, key_of(actor.company_id, file_id), sha256) for path, file_id, sha256 in bundle.files]
-    chunks = stored_files.archive(service.objects, bundle.documents, files, bundle.index, actor.now)
+    chunks = stored_files.archive(service.objects, bundle.documents, files, bundle.table, actor.now)
     first = next(chunks)  # before the answer begins, so that a fault of the store can still be answered
     headers = {
         "Content-Disposition": f'attachment; filename="{bundle.name}.zip"',

@@ -27,6 +27,7 @@ from schemas import texts
 from schemas.conformity import POINT, SIGNATORY
 from schemas.files import visible
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.conformity import documents
@@ -240,8 +241,7 @@ def _entry_page(
         is_issued_here = issuing_form is not None and entry.state == "open"
         defaults = suggestions(conn, entry) if is_issued_here else {}
         alike = documents.alike(conn, entry) if is_issued_here else []
-        shown = PANELS["draft"] if is_issued_here and entry.sku_id else ()
-        panels = [(template, fill(conn, write_of(request, session).actor, entry.sku_id)) for template, fill in shown]
+        panels = _panels(request, session, conn, entry) if is_issued_here else []
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible
@@ -280,6 +280,12 @@ def _entry_page(
         ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
+
+
+def _panels(request: Request, session: Session, conn: Connection, entry: Entry) -> list[tuple[str, JsonObject]]:
+    """Return what other subjects show of a draft's item."""
+    actor = write_of(request, session).actor
+    return [(template, fill(conn, actor, entry.sku_id)) for template, fill in PANELS["draft"] if entry.sku_id]
 
 
 def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:
