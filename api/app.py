@@ -13,6 +13,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
+from api import evidence as routes_evidence
 from api import marks as routes_marks
 from api.accounts import routes as routes_accounts
 from api.accounts import sign_in
@@ -131,6 +132,7 @@ _PUBLISHED: Final = (
     routes_roles.router,
     routes_registers.router,
     routes_marks.router,
+    routes_evidence.router,
     routes_files.router,
     routes_imports.router,
     routes_exports.router,

@@ -50,6 +50,8 @@ PAGES: Final = (
     "/marks",
     "/marks?state=not_recorded&offset=1000",
     "/marks/{item}",
+    "/evidence",
+    "/evidence?article=5&state=missing&offset=1000",
     "/people",
     "/keys",
     "/connections",

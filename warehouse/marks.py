@@ -39,21 +39,24 @@ _BRAND: Final = """
 SELECT json_build_object('id', kept.id, 'brand_name', kept.name, 'place', 'in', 'facts', null, 'sku_code', null,
     'brand_id', kept.id)::text FROM brands JOIN brands AS kept ON kept.id = coalesce(brands.merged_into, brands.id)
 WHERE brands.id = %s"""
-_PACKED: Final = """
-WITH held AS MATERIALIZED (SELECT record_id, printed::text AS printed FROM marks WHERE printed IS NOT NULL),
-packed AS (
-    SELECT skus.id, skus.sku_code, skus.name, kept.id AS brand_id, kept.name AS brand_name,
-        coalesce(own.printed, of_brand.printed, '') AS printed, volumes,
-        coalesce(weight_grams, components_weight_g) / 1000000 AS weight_t,
-        CASE WHEN EXISTS (SELECT FROM unnest(markets) AS market WHERE left(market, 2) = ANY(%(places)s)) OR EXISTS (
+PLACE: Final = """CASE
+        WHEN EXISTS (SELECT FROM unnest(markets) AS market WHERE left(market, 2) = ANY(%(places)s)) OR EXISTS (
             SELECT FROM json_each_text(volumes) AS placed(period, units) WHERE left(period, 2) = ANY(%(places)s)
             AND split_part(period, '/', 2)::int >= %(first_year)s AND units::float > 0) THEN 'in'
         WHEN cardinality(markets) > 0 OR EXISTS (
             SELECT FROM json_each_text(volumes) AS placed(period, units)
             WHERE split_part(period, '/', 2)::int >= %(first_year)s AND units::float > 0) THEN 'out'
-        ELSE 'unknown' END AS place,
+        ELSE 'unknown' END"""
+"""Where a SKU is sold: in or out of the `places`, or unknown; units count from `first_year` on."""
+_PACKED: Final = f"""
+WITH held AS MATERIALIZED (SELECT record_id, printed::text AS printed FROM marks WHERE printed IS NOT NULL),
+packed AS (
+    SELECT skus.id, skus.sku_code, skus.name, kept.id AS brand_id, kept.name AS brand_name,
+        coalesce(own.printed, of_brand.printed, '') AS printed, volumes,
+        coalesce(weight_grams, components_weight_g) / 1000000 AS weight_t,
+        {PLACE} AS place,
         json_build_array(packaging_level, reusable, reuse_deposit_system, packaging_format,
-            coalesce(use_contexts, '{}'), sorting_label_scheme, material_marking_applied)::text AS facts
+            coalesce(use_contexts, '{{}}'), sorting_label_scheme, material_marking_applied)::text AS facts
     FROM skus LEFT JOIN brands ON brands.id = skus.brand_id
     LEFT JOIN brands AS kept ON kept.id = coalesce(brands.merged_into, brands.id)
     LEFT JOIN held AS own ON own.record_id = skus.id LEFT JOIN held AS of_brand ON of_brand.record_id = kept.id)

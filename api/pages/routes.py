@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api import marks
+from api import evidence, marks
 from api.accounts import pages as pages_accounts
 from api.accounts import sign_in
 from api.assistants import pages as pages_assistants
@@ -49,6 +49,7 @@ for pages in (
     roles.pages_router,
     registers.pages_router,
     marks.pages_router,
+    evidence.pages_router,
     pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,

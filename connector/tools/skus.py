@@ -55,7 +55,7 @@ from schemas.rules import GradeTrace, GradeUnit
 from schemas.skus.inputs import Strict, issues_of
 from schemas.skus.types import Component, SkuDetail, SkuListItem
 from schemas.vocabularies import VOCABULARIES
-from services import marks, roles
+from services import evidence, marks, roles
 from services.skus import detail as detail_skus
 from services.skus import listing, what_if
 from services.skus.listing import Place
@@ -259,7 +259,7 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
 """How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"
-MEMBERS: Final = {"roles": roles.of_item, "marks": marks.of_item}
+MEMBERS: Final = {"roles": roles.of_item, "marks": marks.of_item, "evidence": evidence.of_item}
 """What other subjects say in the answer about an item."""
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
