@@ -44,6 +44,7 @@ NOT_WALKED = {
         "/portfolio/board.pdf",
         "/registers/file.csv",
         "/marks/file.csv",
+        "/recycled-content/file.csv",
         "/imports/template.xlsx",
         "/imports/{id}/rejected.xlsx",
     ),
