@@ -140,6 +140,7 @@ _PUBLISHED: Final = (
     routes_library.router,
     routes_conformity.docs_router,
     routes_figures.router,
+    routes_figures.content_router,
     routes_filings.router,
     routes_conformity.router,
     routes_suppliers.enquiries_router,

@@ -33,6 +33,7 @@ PAGES: Final = (
     "/figures",
     "/figures/items?market=FR&year=2026&half=0&category=verre",
     "/obligations",
+    "/recycled-content",
     "/declarations",
     "/declarations/due",
     "/markets/FR",

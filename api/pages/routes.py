@@ -16,6 +16,7 @@ from api.changes import pages as pages_changes
 from api.companies import pages as pages_companies
 from api.conformity import pages as pages_conformity
 from api.figures import pages as pages_figures
+from api.figures import routes as routes_figures
 from api.files import pages as pages_files
 from api.filings import pages as pages_filings
 from api.http.answers import cacheable
@@ -46,6 +47,7 @@ for pages in (
     pages_suppliers.router,
     library.pages_router,
     pages_figures.router,
+    routes_figures.pages_router,
     roles.pages_router,
     registers.pages_router,
     marks.pages_router,

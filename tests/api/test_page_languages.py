@@ -45,6 +45,7 @@ NOT_WALKED = {
         "/registers/file.csv",
         "/marks/file.csv",
         "/evidence.csv",
+        "/recycled-content/file.csv",
         "/imports/template.xlsx",
         "/imports/{id}/rejected.xlsx",
     ),

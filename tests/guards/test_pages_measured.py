@@ -18,6 +18,7 @@ NO_PAGE = {
     "/registers/file.csv",
     "/marks/file.csv",
     "/evidence.csv",
+    "/recycled-content/file.csv",
 }
 """What is redirected for a signed-in person, needs an application, or is a file."""
 
