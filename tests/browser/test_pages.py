@@ -25,6 +25,7 @@ NO_PAGES = {
     "/portfolio/board.pdf",
     "/registers/file.csv",
     "/marks/file.csv",
+    "/recycled-content/file.csv",
     "/supplier-enquiries/{token}/workbook",
     "/items/{id}/files/{file_id}",
     "/imports/template.xlsx",
