@@ -158,6 +158,7 @@ def combine(blocks: Iterable[Counted]) -> Counted:
     nothing = Counted(*(pl.DataFrame(schema=schema) for schema in (_SUMS, _SKUS, _EXCLUDED, _UNPLACED)))
     sums, skus, excluded, unplaced = (pl.concat(frames) for frames in zip(nothing, *blocks, strict=True))
     within_reach(sums["grams"])
+    within_reach(unplaced["grams"])
     return Counted(
         sums.group_by(*_LINE, "share").agg(pl.col("grams").sum()),
         skus.group_by(_LINE).agg(pl.col("skus").sum()),
@@ -323,7 +324,7 @@ def summary(
         "year": None,
         "years": years,
         "tonnes": _written(sum(counted.sums["grams"], Decimal(0))),
-        "unplaced_tonnes": _written(sum(counted.unplaced["grams"].drop_nulls(), Decimal(0))),
+        "unplaced_tonnes": _written(counted.unplaced["grams"].sum()),
         "averages": [_line(key, of_line[key], skus[key], rules, names.get(key[0])) for key in order],
         "excluded": [
             {"reason": reason, **said(reason, lang), "tonnes": _written(of), "skus": count}
@@ -371,7 +372,7 @@ def _percent(value: Fraction | None) -> Decimal | None:
     return None if value is None else _rounded(value, Decimal("0.0001"))
 
 
-def _written(grams: Fraction | Decimal) -> Number:
+def _written(grams: Number | Fraction | Decimal) -> Number:
     """Return tonnes as a figure is written: an exact decimal, which JSON has as a number."""
     return cast(Number, _rounded(Fraction(grams) / 1_000_000, Decimal("0.000001")))
 
