@@ -1,6 +1,7 @@
 """Defines the parts that every answer of a tool has beside its figures, and the refusal of a call."""
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
@@ -29,6 +30,7 @@ from schemas.normalise import Unfit
 from schemas.pages import Page as ListPage
 from schemas.pages import Pagination
 from schemas.words import market_named
+from warehouse import library
 from warehouse.operate.sessions import Connection, all_rows, first_row
 from warehouse.pages import Listing
 from warehouse.skus import queries as skus
@@ -200,6 +202,26 @@ def market_code(text: str) -> str:
         return market_named(text)
     except Unfit as unfit:
         raise refusal(unfit.code, f"market: {unfit.message}") from None
+
+
+REFERENCES: Final = {
+    "brand_id": "brand",
+    "manufacturing_site_id": "site",
+    "packing_site_id": "site",
+    "supplier_id": "supplier",
+    "component_id": "library_component",
+}
+"""The fields of an item and its components that have the id of a record, with its type."""
+
+
+def record_names(conn: Connection, values: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Return the names of the records whose ids are among the values of fields, by id."""
+    ids = defaultdict[str, set[UUID]](set)
+    for field, value in values:
+        resource = REFERENCES.get(field.rpartition(".")[2])
+        if resource is not None and (record_id := uuid_of(str(value))) is not None:
+            ids[resource].add(record_id)
+    return {key: name for resource, of_it in ids.items() for key, name in library.names(conn, resource, of_it).items()}
 
 
 @cache

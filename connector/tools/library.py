@@ -1,7 +1,6 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
 from typing import Annotated, Literal, cast
-from uuid import UUID
 
 from anyio import to_thread
 from pydantic import Field
@@ -96,9 +95,8 @@ class RecordTools:
 
     def _suppliers(self, components: list[JsonObject]) -> dict[str, str]:
         """Return the names of the components' suppliers by id."""
-        ids = {UUID(str(row["supplier_id"])) for row in components if row["supplier_id"] is not None}
         with self._service.writes.company(current_principal().company_id) as conn:
-            return library.names(conn, "supplier", ids)
+            return kit.record_names(conn, [("supplier_id", row["supplier_id"]) for row in components])
 
     def _require_item(self, sku_code: str) -> None:
         """Raise the tool's refusal where the company has no such item."""

@@ -322,15 +322,6 @@ class Items(Answer):
     page: Page
 
 
-_REFERENCES: Final = {
-    "brand": ("brand_id",),
-    "site": ("manufacturing_site_id", "packing_site_id"),
-    "supplier": ("supplier_id",),
-    "library_component": ("component_id",),
-}
-"""The fields of an item and its components that have the id of a record, by its type."""
-
-
 class ItemDetail(Answer):
     """One packaging item as it is stored."""
 
@@ -400,12 +391,8 @@ class ItemTools:
     def _names(self, item: SkuDetail) -> dict[str, str]:
         """Return the names of the records that an item and its components refer to, by id."""
         records = [cast(JsonObject, item), *cast(list[JsonObject], item["components"])]
-        names = dict[str, str]()
         with self._service.writes.company(current_principal().company_id) as conn:
-            for resource, fields in _REFERENCES.items():
-                ids = {UUID(str(record[field])) for record in records for field in fields if record.get(field)}
-                names |= library.names(conn, resource, ids)
-        return names
+            return kit.record_names(conn, [value for record in records for value in record.items()])
 
     def _list(self, search: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
         service, company_id = self._service, current_principal().company_id

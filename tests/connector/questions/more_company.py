@@ -121,6 +121,10 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         for name in LIBRARY:
             kind = "supplier" if name == ALPLA else "brand"
             LIBRARY[name] = str(library.add(conn, kind, company_id, uuid4(), values={"name": name}, at=NOW)["id"])
+        label = {"code": "LBL-1", "name": "Paper label", "component_type": "label", "material_family": "paper"}
+        library.add(
+            conn, "library_component", company_id, uuid4(), values={**label, "supplier_id": LIBRARY[ALPLA]}, at=NOW
+        )
     company.write(assistant, items(), ada, NOW)
     for code, rows in VOLUMES.items():
         company.place_units(assistant, code, rows)

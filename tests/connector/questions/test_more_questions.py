@@ -21,6 +21,10 @@ AT_2025, AT_2026 = placed("AT", 2025), placed("AT", 2026)
 HALF = placed("GB", 2026, 1)
 
 
+NO_NULLS = ("list_packaging_items", "list_declarations", "list_shared_components", "list_supplier_requests")
+ROWS = ("items", "declarations", "components", "waiting")
+
+
 def percent(part: float, whole: float) -> float:
     return round(part / whole * 100, 1)
 
@@ -163,6 +167,8 @@ def ten_more() -> tuple[Question, ...]:
     Question(110, "Which of our items are heaviest?", (
         Call("list_packaging_items", {"sort": "-weight_grams", "limit": 2}, {
             "items.*.sku_code": ["PRC-1", "WIN-03"]}),)),
+    Question(111, "Who supplies our paper label?", (
+        Call("list_shared_components", {}, {"components[code=LBL-1].supplier_name": more.ALPLA}),)),
     )
 # fmt: on
 
@@ -176,4 +182,8 @@ async def test_each_question_is_answered(assistant: Assistant, clock: StoppedClo
                 answer = await assistant.ask(client, call.tool, call.arguments)
                 if faults := faults_of(answer, call.contains, call.arguments):
                     wrong[f"{question.number} {question.text} ({call.tool})"] = faults
+        told = [answer.told for tool in NO_NULLS if (answer := await assistant.ask(client, tool, {}))]
     assert wrong == {}
+    rows = [row for answer in told for name in ROWS for row in {**answer, **answer.get("answer", {})}.get(name, ())]
+    assert len(rows) > 2 * len(NO_NULLS)
+    assert [row for row in rows if None in row.values()] == []
