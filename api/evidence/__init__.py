@@ -11,16 +11,14 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, WithJsonSchema
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from api.http import stored_files
 from api.http.answers import json_of
-from api.http.auth import Presented, Reader, read_as_actor
+from api.http.auth import Presented, read_as_actor
 from api.http.parameters import Limit, Offset, RecordId, one_of
 from api.http.service import service_of
-from api.http.writing import Write
 from api.openapi.document import READ_ERRORS, V1, operation
 from api.pages.forms import offset_of, path_id, write_of
 from api.pages.render import PANELS, page
@@ -93,31 +91,6 @@ async def get_evidence(request: Request, presented: Presented, sku_id: RecordId)
     return json_of({"data": await read_as_actor(request, presented, partial(evidence.read, sku_id=sku_id))})
 
 
-@router.get("/docs/{id}/bundle", **operation("Bundle of a declaration", files=(_ZIP,), errors=_READ, preview=True))
-async def get_doc_bundle(request: Request, key: Reader, doc_id: RecordId) -> Response:
-    """A ZIP of what an authority may ask within ten days (Article 15(10)).
-
-    The declaration's PDFs, the SKU's record with parts, grade and evidence by article as they are today, its technical
-    files, and `index.csv` with the SHA-256 of each. An archive without its table of contents met an altered file.
-    """
-    return await run_in_threadpool(_bundle, request, Write.by_key(request, key).actor, doc_id)
-
-
-def _bundle(request: Request, actor: Actor, doc_id: UUID) -> Response:
-    service = service_of(request)
-    with service.writes.company(actor.company_id) as conn:
-        bundle = evidence.bundle(conn, actor, doc_id, rulesets=service.rulesets)
-    files = [(path, key_of(actor.company_id, file_id), sha256) for path, file_id, sha256 in bundle.files]
-    chunks = stored_files.archive(service.objects, bundle.documents, files, bundle.table, actor.now)
-    first = next(chunks)  # before the answer begins, so that a fault of the store can still be answered
-    headers = {
-        "Content-Disposition": f'attachment; filename="{bundle.name}.zip"',
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return StreamingResponse(chain([first], chunks), 200, headers, _ZIP)
-
-
 @pages_router.get("/evidence")
 def get_coverage(request: Request, session: Viewer) -> Response:
     """Show the items by article and state; with `state` those in it, and with `article` in this article."""
@@ -150,8 +123,24 @@ def get_file(request: Request, session: Viewer) -> Response:
 
 @pages_router.get("/documents/{id}/bundle.zip")
 def get_bundle(request: Request, session: Viewer) -> Response:
-    """Download all that an authority may ask of a declaration."""
-    return _bundle(request, write_of(request, session).actor, path_id(request))
+    """Download a ZIP of what an authority may ask of a declaration within ten days (Article 15(10)).
+
+    It has the PDFs, the SKU's record with parts, grade and evidence by article as they are today, its technical files,
+    and `index.csv` with the SHA-256 of each. An archive without its table of contents met an altered file. The API does
+    not serve bytes of files (decision 0103).
+    """
+    service, actor = service_of(request), write_of(request, session).actor
+    with service.writes.company(actor.company_id) as conn:
+        bundle = evidence.bundle(conn, actor, path_id(request), rulesets=service.rulesets)
+    files = [(path, key_of(actor.company_id, file_id), sha256) for path, file_id, sha256 in bundle.files]
+    chunks = stored_files.archive(service.objects, bundle.documents, files, bundle.table, actor.now)
+    first = next(chunks)  # before the answer begins, so that a fault of the store can still be answered
+    headers = {
+        "Content-Disposition": f'attachment; filename="{bundle.name}.zip"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingResponse(chain([first], chunks), 200, headers, _ZIP)
 
 
 def _panel(conn: Connection, actor: Actor, sku_id: UUID) -> dict[str, Any]:
