@@ -1,6 +1,7 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Final, Literal, cast
+from uuid import UUID
 
 from anyio import to_thread
 from pydantic import Field
@@ -9,8 +10,10 @@ from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import kit
 from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Stated, Tool, item_id
+from schemas.actors import Actor
 from schemas.json_values import JsonObject
-from warehouse import conformity, library
+from warehouse import conformity, files, library
+from warehouse.operate.sessions import Connection
 
 Status = Literal["draft", "pending", "valid", "expired", "rejected"]
 
@@ -27,6 +30,18 @@ class SharedComponents(Answer):
 
     components: list[Stated]
     page: Page
+
+
+_MOST_FILES: Final = 5
+"""The most technical files of an item that are named, the newest; the others are counted."""
+_OF_FILE: Final = ("type", "filename", "reference", "issuer", "issued_on", "expires_on", "created_at")
+
+
+def newest_files(conn: Connection, actor: Actor, sku_id: UUID) -> JsonObject:  # noqa: ARG001  (as all members have it)
+    """Return the number of an item's technical files, and the newest."""
+    page = files.page(sku_id, _MOST_FILES, 0).read(conn)
+    newest = [{name: value for name, value in file.items() if name in _OF_FILE} for file in page["data"]]
+    return {"total": page["pagination"]["total"], "newest": newest}
 
 
 class RecordTools:

@@ -37,6 +37,7 @@ from connector.tools.kit import (
     require_one,
     uuid_of,
 )
+from connector.tools.library import newest_files
 from connector.tools.review import (
     ComponentChange,
     ComponentChanges,
@@ -60,7 +61,7 @@ from services.skus import detail as detail_skus
 from services.skus import listing, what_if
 from services.skus.listing import Place
 from services.skus.what_if import Way
-from warehouse import files, library
+from warehouse import library
 from warehouse.figures.gaps import GAPS, Finding
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries, search
@@ -194,10 +195,7 @@ def asked_search(
     empty_space_above: float | None = None,
     sort: str | None = None,
 ) -> Asked:
-    """Return the conditions in a session of the company. Raise the tool's refusal of one that cannot be read.
-
-    The supplier `none` stands for parts without one.
-    """
+    """Return the conditions in a session of the company. Raise the tool's refusal of one that cannot be read."""
     if sort is not None and sort not in SORTS:
         raise refusal("not_in_vocabulary", f"sort: the orders of the list are {', '.join(SORTS)}.")
     of_none = supplier is not None and supplier.casefold() == "none"
@@ -279,23 +277,11 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
 """How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"
-_MOST_FILES: Final = 5
-"""The most technical files of an item that are named, the newest; the others are counted."""
-_OF_FILE: Final = ("type", "filename", "reference", "issuer", "issued_on", "expires_on", "created_at")
-
-
-def _files(conn: Connection, actor: Actor, sku_id: UUID) -> JsonObject:  # noqa: ARG001  (as all members have it)
-    """Return the number of an item's technical files, and the newest."""
-    page = files.page(sku_id, _MOST_FILES, 0).read(conn)
-    newest = [{name: value for name, value in file.items() if name in _OF_FILE} for file in page["data"]]
-    return {"total": page["pagination"]["total"], "newest": newest}
-
-
 MEMBERS: Final = {
     "roles": roles.of_item,
     "marks": marks.of_item,
     "evidence": evidence.of_item,
-    "technical_files": _files,
+    "technical_files": newest_files,
 }
 """What other subjects say in the answer about an item."""
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
