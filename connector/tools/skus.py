@@ -559,12 +559,7 @@ class WhatIfTools:
         return {**answer, "grade_then": after and after.grade, "score_then": after and after.score}
 
     def _answer(self, answer: JsonObject) -> Found:
-        return Found(
-            as_of=self._service.clock.now(),
-            sources=_SOURCES,
-            next_step=_NEXT,
-            answer=answer,
-        )
+        return Found(as_of=self._service.clock.now(), sources=_SOURCES, next_step=_NEXT, answer=answer)
 
 
 def _change(line_id: str, fields: JsonObject) -> Strict:
