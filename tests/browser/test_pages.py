@@ -26,6 +26,7 @@ NO_PAGES = {
     "/registers/file.csv",
     "/marks/file.csv",
     "/evidence.csv",
+    "/documents/{id}/bundle.zip",
     "/recycled-content/file.csv",
     "/supplier-enquiries/{token}/workbook",
     "/items/{id}/files/{file_id}",
