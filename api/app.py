@@ -13,6 +13,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
+from api import evidence as routes_evidence
 from api import marks as routes_marks
 from api.accounts import routes as routes_accounts
 from api.accounts import sign_in
@@ -101,19 +102,18 @@ def create(
                     yield
                     return
                 service.readers.keep_warm()
-                finishing = asyncio.create_task(asyncio.to_thread(_finish_start, app))
+                finishing = asyncio.create_task(asyncio.to_thread(_finish_start))
                 yield
                 await finishing
 
     return build_app(lifespan)
 
 
-def _finish_start(app: FastAPI) -> None:
-    """Build the document, then freeze all objects, so that no garbage collection visits them (decision 0024).
+def _finish_start() -> None:
+    """Freeze all objects, so that no garbage collection visits them (decision 0024); the process answers meanwhile.
 
-    The process answers meanwhile: a start would take half a second longer, and few callers ask for the document.
+    The document is built when somebody asks for it: few callers do, and it costs most of a second.
     """
-    app.openapi()
     gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects
@@ -132,6 +132,7 @@ _PUBLISHED: Final = (
     routes_roles.router,
     routes_registers.router,
     routes_marks.router,
+    routes_evidence.router,
     routes_files.router,
     routes_imports.router,
     routes_exports.router,
@@ -139,6 +140,7 @@ _PUBLISHED: Final = (
     routes_library.router,
     routes_conformity.docs_router,
     routes_figures.router,
+    routes_figures.content_router,
     routes_filings.router,
     routes_conformity.router,
     routes_suppliers.enquiries_router,

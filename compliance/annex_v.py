@@ -76,6 +76,13 @@ _PAPER_WITH_PLASTIC: Final = frozenset({"CUP_STOCK", "C81", "C84", "C85"})
 """Codes of paper that has a plastic layer by their own name (Decision 97/129/EC, Annex VII)."""
 Fact: TypeAlias = str | float | bool | tuple[str, ...] | None
 """The value of a field that an atom may name."""
+_FIELDS: Final = {
+    "body_material": "material_family",
+    "body_code": "polymer_or_grade",
+    "body_thickness_um": "thickness_um",
+    "any_layer_plastic": "material_family",
+}
+"""The field of a layer from which a fact of the body is read."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
@@ -102,6 +109,16 @@ def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
 def every_open_fact(rules: RuleSet) -> frozenset[str]:
     """Return the keys of all facts on which bans of a rule-set may depend: what a person may answer."""
     return frozenset(key for ban in rules.bans for key, _ in _items_of(ban.open_facts))
+
+
+def open_fields(record: Sku, rules: RuleSet) -> frozenset[str]:
+    """Return the fields of the body's layers that would decide a fact on which a ban of the record depends."""
+    return frozenset(
+        _FIELDS[name]
+        for ban, open_keys in bans(record, rules)
+        for key, atom in _items_of(ban.open_facts)
+        if atom and key in open_keys and (name := _parsed(atom)[0]) in _FIELDS
+    )
 
 
 def depend_on_body(record: Sku, rules: RuleSet) -> bool:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import pycountry
 
 from compliance.tables import RULES, Row, TableError, is_confidence, record_of_row, refuse, rows
-from schemas import catalogue as published
+from schemas import rules as published
 
 PINNED: Final = RULES / "catalogue" / "jurisdictions.csv"
 """The catalogue that comes with the release."""

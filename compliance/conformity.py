@@ -9,13 +9,16 @@ nothing. By Article 39(1) of Regulation (EU) 2025/40 the declaration states that
 are fulfilled.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from compliance import grading
-from compliance.annex_v import bans, in_words
+from compliance.annex_v import LAYERS, bans, in_words, open_fields
+from compliance.grading import provisional
+from compliance.grading.assessment import assess
 from compliance.ruleset import RuleSet
 from compliance.substances import Declaration, breach, declarations, is_above, part_named
 from compliance.tables import RULES, rows
@@ -24,8 +27,8 @@ from schemas.issues import Issue
 from schemas.messages import LANGUAGES, Message
 from schemas.normalise import quote
 from schemas.refusals import Refused
-from schemas.skus.types import Sku
-from schemas.vocabularies import Substance
+from schemas.skus.types import Component, Sku, SubstanceEntry
+from schemas.vocabularies import SUBSTANCES, Substance
 
 _HEAVY_METALS: Final = "heavy_metals_sum"
 """The row of `limits.csv` with the limit of Article 5(4)."""
@@ -35,6 +38,7 @@ _UNDECLARED: Final[dict[Substance, Message]] = {
     "bpa": Message("Nothing is declared about bisphenol A."),
     "heavy_metals": Message("Nothing is declared about heavy metals."),
 }
+_OF_LINE: Final = re.compile(r"components\[(\d+)\]\.(\w+)")
 _ONLY_IN_FOOD_CONTACT: Final = ("pfas", "bpa")
 
 
@@ -109,7 +113,7 @@ def _above(record: Sku, substance: Substance, rules: RuleSet) -> list[Declaratio
 
 
 def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
-    yield from _open_substances(record, rules)
+    yield from open_substances(record, rules)
     for ban, open_facts in bans(record, rules):
         if open_facts:
             facts = ", ".join(map(in_words, open_facts))
@@ -130,7 +134,8 @@ def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
         yield OpenPoint("weight_grams", contradiction.message)
 
 
-def _open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
+def open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
+    """Yield what the record leaves open about substances."""
     touches_food = record.get("food_contact")
     if touches_food is None:
         sentence = Message("Whether it touches food is not said; limits for PFAS and bisphenol A depend on it.")
@@ -153,6 +158,44 @@ def _open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
             part=part_named(declaration.part),
         )
         yield OpenPoint("substances.bpa", sentence)
+
+
+class Hanging(NamedTuple):
+    """The fields of some parts on which a record's grade, a format ban or its declaration hang; empty where none does.
+
+    A substance is a field by its name.
+    """
+
+    grade: frozenset[str]
+    ban: frozenset[str]
+    declaration: frozenset[str]
+
+
+def hanging(record: Sku, line_ids: Collection[str], rules: RuleSet) -> Hanging:
+    """Return what answers about these lines of a record could settle.
+
+    A declaration hangs on what its grade and bans hang on, and on substances about which neither the record nor one
+    of the lines says anything.
+    """
+    own = {at: line for at, line in enumerate(record.get("components") or ()) if line["id"] in line_ids}
+    assessed = assess(record, rules)
+    named = [(fact.line, fact.field) for fact in provisional.open_facts(record, assessed, rules)]
+    named += [(int(path[1]), path[2]) for path in map(_OF_LINE.fullmatch, assessed.missing) if path]
+    grade = frozenset(name for at, name in named if at in own)
+    layers = [line for line in own.values() if line["component_type"] in LAYERS]
+    ban = frozenset(name for name in open_fields(record, rules) if any(line.get(name) is None for line in layers))
+    undeclared = {
+        substance
+        for point in open_substances(record, rules)
+        if (substance := point.field.removeprefix("substances.")) in SUBSTANCES
+        and any(_status(line, substance) in (None, "unknown") for line in own.values())
+    }
+    return Hanging(grade, ban, grade | ban | undeclared)
+
+
+def _status(line: Component, substance: str) -> str | None:
+    entry = cast("Mapping[str, SubstanceEntry | None]", line.get("substances") or {}).get(substance)
+    return entry["status"] if entry else None
 
 
 class PointOfAnnex(NamedTuple):

@@ -213,13 +213,15 @@ def up_to_date_snapshot(pool: Pool, data_dir: Path, company_id: UUID) -> Snapsho
     return snapshot if is_newest else None
 
 
-def blocks(snapshot: Snapshot, *, sku_columns: pl.Schema = SKU_COLUMNS) -> Iterator[Portfolio]:
+def blocks(
+    snapshot: Snapshot, *, sku_columns: pl.Schema = SKU_COLUMNS, component_columns: pl.Schema = COMPONENT_COLUMNS
+) -> Iterator[Portfolio]:
     """Yield the portfolio in blocks of about `BLOCK_SKUS` SKUs, each with all its components and volumes."""
     for first in range(0, len(snapshot.parts), _PARTS):
         parts = slice(first, first + _PARTS)
         yield Portfolio(
             _block(snapshot.skus[parts], sku_columns),
-            _block(snapshot.components[parts], COMPONENT_COLUMNS),
+            _block(snapshot.components[parts], component_columns),
             _block(snapshot.volumes[parts], VOLUME_COLUMNS),
         )
 

@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Self
 from uuid import UUID
 
 import polars as pl
 
+from compliance import recycled_content as recycled
 from compliance.catalogue import OTHER_DUTIES, DueDay, Jurisdiction, due_days
 from compliance.filings import annex_ix, document
 from compliance.filings.document import Source, halves_there, of_latest_years, of_market, totals_by_period
@@ -28,7 +30,7 @@ from compliance.filings.uk.rows import (
 )
 from compliance.filings.uk.rules import MARKET
 from compliance.rollup.exact import written_tonnes
-from compliance.rollup.parts import SKU_COLUMNS, Portfolio
+from compliance.rollup.parts import SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
 from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, market_of, recorded_halves, volume_rows
 from compliance.rollup.tonnes import QUESTION_SCHEMA, STANDING_SCHEMA, TONNES_SCHEMA, Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
@@ -143,6 +145,27 @@ def union_report(inputs: Inputs, market: str, year: int) -> annex_ix.Report:
     if not counted.units:
         raise nothing_placed()
     return annex_ix.report(counted, year, inputs.reporter, inputs.snapshot.as_of.date())
+
+
+@lru_cache(maxsize=4)
+def recycled_content(inputs: Inputs, year: int | None, today: date) -> tuple[recycled.Counted, int | None, list[int]]:
+    """Return the plastic of Article 7 in a year, that year, and all that have units in the Union, the latest first.
+
+    Without a year it is the latest that has begun; nothing is counted of a year without units. A snapshot never
+    changes, so that what is counted serves for the next page.
+    """
+    volumes = pl.scan_parquet(inputs.snapshot.volumes).select(VOLUME_COLUMNS.names()).collect()
+    years = recycled.years_placed(volumes, inputs.jurisdictions)
+    chosen = year or next((each for each in years if each <= today.year), None)
+    portfolios = blocks(
+        inputs.snapshot, sku_columns=recycled.CONTENT_SKUS, component_columns=recycled.CONTENT_COMPONENTS
+    )
+    counted = recycled.combine(
+        recycled.count(portfolio, chosen, inputs.jurisdictions, inputs.rules)
+        for portfolio in portfolios
+        if chosen in years and chosen is not None
+    )
+    return counted, chosen, years
 
 
 def uk_lines(inputs: Inputs, statements: Statements) -> Iterator[tuple[Portfolio, Lines]]:

@@ -11,30 +11,35 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 from urllib.parse import SplitResult, unquote, urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import structlog
+from uuid_utils import uuid7
 from xlsxwriter.utility import xl_col_to_name
 
 from pipelines.filings import due_mail
 from pipelines.operate import Proceed
 from pipelines.reading.values import EMPTY_LIST
 from pipelines.writing.workbooks import Cell, Sheet, Workbook
+from schemas.actors import Actor, Origin
 from schemas.fields import Field
+from schemas.json_values import JsonObject
 from schemas.messages import Message, day, header, plain, translate, word
 from schemas.suppliers import CELLS, MailText, SupplierEnquiryDetail, SupplierEnquiryItem, answer_of
 from schemas.texts import as_cell
 from schemas.vocabularies import VOCABULARIES
 from warehouse import enquiries, suppliers
 from warehouse.accounts import people
-from warehouse.companies.queries import find_company
-from warehouse.enquiries import Row
+from warehouse.accounts.keys import digest
+from warehouse.audit import ledger
+from warehouse.companies.queries import account_of, every_company, find_company
+from warehouse.enquiries import Lapsed, Row
 from warehouse.figures.stored import current
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
@@ -155,7 +160,7 @@ def message(sender: str, to: str, subject: str, text: str, *, mail_id: str, repl
 def workbook(rows: Sequence[Row], lang: str) -> bytes:
     """Write the table of an enquiry, a line for each row: what is filled in, else what is known of its parts."""
     target, titles = io.BytesIO(), list(workbook_headers(lang))
-    fields = [None, None, None, Field("confirmed", "truth", ""), *(cell.field for cell in CELLS)]
+    fields = [None, None, None, None, Field("confirmed", "truth", ""), *(cell.field for cell in CELLS)]
     with Workbook(target, {"in_memory": True}) as book:
         sheet, lists = Sheet(book, "1", titles, frozen_columns=2), book.add_worksheet("2")
         lists.hide()
@@ -170,8 +175,9 @@ def workbook(rows: Sequence[Row], lang: str) -> bytes:
         for row in rows:
             answer = row.answer if row.answer is not None else answer_of(row.part)
             confirmed = word("truth", "true", lang) if row.is_confirmed else None
+            article = as_cell(row.article) if row.article else None
             answered = (_cell(value_at(answer, cell.path), cell.field, lang) for cell in CELLS)
-            sheet.add(enumerate([row.number, part_title(row.part, lang), row.parts, confirmed, *answered]))
+            sheet.add(enumerate([row.number, part_title(row.part, lang), row.parts, article, confirmed, *answered]))
     return target.getvalue()
 
 
@@ -181,6 +187,7 @@ def workbook_headers(lang: str) -> dict[str, str]:
         "number": Message("Row"),
         "part": Message("Part"),
         "parts": Message("Number of parts"),
+        "article": Message("Your article number"),
         "confirmed": Message("Confirmed"),
     }
     own = {translate(title, lang): name for name, title in fixed.items()}
@@ -236,10 +243,19 @@ LISTED_ITEMS: Final = 20
 WAITS_FOR_SUPPLIER: Final = ("open", "rejected")
 
 
-def write(kind: str, enquiry: SupplierEnquiryDetail, company: str, address: str, now: datetime) -> MailText | None:
+def write(
+    kind: str,
+    enquiry: SupplierEnquiryDetail,
+    company: str,
+    address: str,
+    now: datetime,
+    *,
+    articles: Mapping[UUID, str],
+) -> MailText | None:
     """Return the mail of a kind (asked, reminder or rejected) from a company; None where it is not needed any more.
 
-    It is not needed where the enquiry has ended or no item waits for the supplier.
+    `articles` are the supplier's numbers of the parts, by item. The mail is not needed where the enquiry has
+    ended or no item waits for the supplier.
     """
     wanted = ("rejected",) if kind == "rejected" else WAITS_FOR_SUPPLIER
     items = [item for item in enquiry["items"] if item["state"] in wanted]
@@ -251,7 +267,7 @@ def write(kind: str, enquiry: SupplierEnquiryDetail, company: str, address: str,
     if enquiry["message"] and kind != "rejected":
         paragraphs.append(enquiry["message"])
     paragraphs += [
-        _list_of(items, lang),
+        _list_of(items, articles, lang),
         Message("Answer at this link; no account is needed: {address}", address=f"{address}?lang={lang}"),
     ]
     if due_on is not None and due_on < now.date():
@@ -285,9 +301,11 @@ def _beginning(kind: str, company: str, count: int) -> tuple[Message, Message]:
     )
 
 
-def _list_of(items: Sequence[SupplierEnquiryItem], lang: str) -> str:
+def _list_of(items: Sequence[SupplierEnquiryItem], articles: Mapping[UUID, str], lang: str) -> str:
     lines = [
-        f"- {item['sku_code']}: {item['name']}" + (f"\n  {item['note']}" if item["note"] else "")
+        f"- {item['sku_code']}: {item['name']}"
+        + (f" ({articles[item['id']]})" if item["id"] in articles else "")
+        + (f"\n  {item['note']}" if item["note"] else "")
         for item in items[:LISTED_ITEMS]
     ]
     if len(items) > LISTED_ITEMS:
@@ -381,7 +399,8 @@ def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: da
         return None
     sender = suppliers.sender_of(conn, mail.enquiry_id)
     address = post.links.address_of(conn, mail.enquiry_id)
-    written = write(mail.kind, enquiry, sender.company_name, address, now)
+    articles = enquiries.articles_of(conn, mail.enquiry_id)
+    written = write(mail.kind, enquiry, sender.company_name, address, now, articles=articles)
     if written is None:
         return None
     reply_to = people.address_of(conn, sender.user_id) if sender.user_id else None
@@ -394,3 +413,144 @@ def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: da
             filename=WORKBOOK_NAME,
         )
     return made
+
+
+_REMINDER_HOUR: Final = time(7)
+REMINDED_AFTER: Final = timedelta(days=1)
+"""How long after a mail a person can have the next reminder mailed."""
+MAILS_A_DAY: Final = 500
+"""From this many mails stored in 24 hours on, a company asks and reminds nobody by mail: nobody's spam is sent here."""
+_REMINDER_DAYS: Final = (-3, 1)
+_ANSWERED_WITHIN: Final = timedelta(days=60)
+_ENDS_AFTER: Final = timedelta(days=30)
+"""How long an enquiry that is asked again by itself waits for an answer, and how long its link works after that."""
+
+
+def has_mailed_enough(conn: Connection, now: datetime) -> bool:
+    """Return whether the company may have no more mails sent within 24 hours."""
+    return suppliers.count_mails(conn, now - timedelta(days=1)) >= MAILS_A_DAY
+
+
+def is_mailed(conn: Connection, actor: Actor, address: str | None, links: EnquiryLinks) -> bool:
+    """Return whether an enquiry to an address is mailed: this program mails, and the company is no sandbox."""
+    return bool(links.mailing and address) and account_of(conn, actor.company_id) is None
+
+
+def item_token(enquiry_token: str, request_id: UUID) -> str:
+    """Return the token of one item of an enquiry: an HMAC of its id with the enquiry's token as the key.
+
+    So the page of the enquiry, which knows its own token from the address, can show the links, and nothing that is
+    stored can; an item's token leads to no other item and not to the enquiry.
+    """
+    return suppliers.derived_token(enquiry_token.encode(), request_id)
+
+
+def add_enquiry(
+    conn: Connection,
+    actor: Actor,
+    enquiry: JsonObject,
+    sku_codes: Sequence[str],
+    links: EnquiryLinks,
+    *,
+    reminder_days: Sequence[int] | None,
+) -> UUID:
+    """Store an enquiry with its rows, its items with their tokens, and an entry in the ledger for each; return its id.
+
+    `enquiry` has its other columns, and the `last_day` of its links. It is mailed unless `reminder_days` is None: now,
+    and on these days after its `due_on`, where it has one; mails that prove needless are not sent.
+    """
+    enquiry_id, name = UUID(str(uuid7())), enquiry["supplier_name"]
+    token = links.new_token(conn, enquiry_id)
+    expires_at = datetime.combine(enquiry["last_day"] + timedelta(days=1), time(), UTC)
+    row = enquiry | {"id": enquiry_id, "company_id": actor.company_id, "expires_at": expires_at, "at": actor.now}
+    suppliers.add_enquiry(conn, row, token)
+    after = {"supplier_name": name, "sku_codes": list(sku_codes), "expires_at": expires_at}
+    ledger.enter(conn, actor, "supplier_enquiry.created", enquiry_id, before=None, after=after)
+    items = enquiries.add_rows(conn, actor.company_id, enquiry_id, codes=sku_codes, supplier_name=name)
+    made = [(UUID(str(uuid7())), item) for item in items]
+    digests = [(request_id, digest(item_token(token, request_id)), item) for request_id, item in made]
+    enquiries.add_items(conn, row | {"enquiry_id": enquiry_id}, digests)
+    asked = {"supplier_name": name, "enquiry_id": enquiry_id}
+    entered = [
+        (request_id, {"sku_id": item.sku_id, "component_ids": item.component_ids, **asked}) for request_id, item in made
+    ]
+    ledger.enter_many(conn, actor, "supplier_request.created", entered)
+    if reminder_days is not None:
+        suppliers.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
+    for days in sorted(set(reminder_days or ())) if enquiry["due_on"] else ():
+        at = datetime.combine(enquiry["due_on"] + timedelta(days=days), _REMINDER_HOUR, UTC)
+        if at > actor.now + REMINDED_AFTER:
+            suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
+    return enquiry_id
+
+
+def note_changes(conn: Connection, enquiry_id: UUID, lapsed: Sequence[Lapsed], lang: str) -> None:
+    """Say at each row of an enquiry which facts of its parts have changed since the last answer, in a language."""
+    sentences = {
+        line_id: translate(
+            Message(
+                "Changed since your last answer: {facts}.",
+                facts=", ".join(header("component", name, lang) for name in fields),
+            ),
+            lang,
+        )
+        for item in lapsed
+        for line_id, fields in item.changed.items()
+    }
+    enquiries.note_parts(conn, enquiry_id, sentences)
+
+
+def ask_again(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -> int:
+    """Ask suppliers again whose answers hold no longer, where their enquiry is to be; return how many were made.
+
+    A supplier that has been asked since is not asked; nor is one whose link of then a person has withdrawn.
+    """
+    made, links = 0, EnquiryLinks(settings)
+    for company_id in every_company(pool):
+        proceed()
+        with pool.company(company_id) as conn:
+            wanted = {item.enquiry_id for item in enquiries.lapsed(conn, clock.now()) if item.asks_again}
+        for enquiry_id in sorted(wanted):
+            origin = Origin("system", None, "enquiries", correlation_id=str(uuid4()))
+            with pool.company(company_id) as conn:
+                made += _asked_again(conn, Actor(company_id, origin, clock.now()), enquiry_id, links)
+    return made
+
+
+def _asked_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks) -> bool:
+    """Ask about the SKUs of an enquiry whose answers hold no longer; False where that has become needless."""
+    before = suppliers.find_enquiry(conn, enquiry_id, actor.now, locking=True, limit=1)
+    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id)
+    if before is None or not lapsed or has_mailed_enough(conn, actor.now):
+        return False
+    lang, name, email = before["language"], before["supplier_name"], before["supplier_email"]
+    codes = list(enquiries.askable(conn, [item.sku_code for item in lapsed], name))
+    if not codes:
+        return False
+    terms = enquiries.terms_of(conn, enquiry_id)
+    due_on = actor.today + _ANSWERED_WITHIN
+    row = terms._asdict() | {
+        "supplier_name": name,
+        "supplier_email": email,
+        "language": lang,
+        "message": _why_again(lapsed, terms.valid_months, before["message"] or "", lang),
+        "due_on": due_on,
+        "last_day": due_on + _ENDS_AFTER,
+    }
+    days = _REMINDER_DAYS if is_mailed(conn, actor, email, links) else None
+    note_changes(conn, add_enquiry(conn, actor, row, codes, links, reminder_days=days), lapsed, lang)
+    return True
+
+
+def _why_again(lapsed: Sequence[Lapsed], months: int, message: str, lang: str) -> str:
+    """Return why a supplier is asked again, before what the company said the last time, without the reasons of then."""
+    changed = Message("Parts have changed since your last answer; their rows say what. Please answer for them again.")
+    old = Message(
+        "Your last answer is more than {months} months old. Please confirm what is still so, and correct the rest.",
+        months=months,
+    )
+    reasons = {translate(changed, lang): any(item.changed for item in lapsed)}
+    reasons[translate(old, lang)] = any(item.is_old for item in lapsed)
+    for reason in reasons:
+        message = message.replace(reason, "").strip()
+    return "\n\n".join(filter(None, [*(reason for reason, is_so in reasons.items() if is_so), message]))

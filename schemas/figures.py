@@ -136,6 +136,85 @@ class ObligationListResponse(FigureOrigin):
     pagination: Pagination
 
 
+class ContentSentence(TypedDict):
+    """A question that the record leaves open, or a rule, in the language of the request."""
+
+    sentence: str
+    reference: str
+
+
+class ContentAsk(ContentSentence):
+    """Why plastic of a SKU is in no average, and the question that settles it."""
+
+    reason: str
+
+
+class ContentLine(TypedDict):
+    """The average of one plant, category of Table 1 of Annex II and point of Article 7(1) and (2) in a year."""
+
+    site_id: str
+    site_name: str | None
+    category_no: str
+    packaging_type: str
+    point: Literal["a", "b", "c", "d"]
+    skus: int
+    tonnes: Number
+    unknown_tonnes: Number
+    known_percent: Number | None
+    least_percent: Number | None
+    most_percent: Number | None
+    minimum_2030_percent: Number
+    find_2030_least_percent: Number | None
+    find_2030_most_percent: Number | None
+    find_2030_least_tonnes: Number
+    find_2030_most_tonnes: Number
+    minimum_2040_percent: Number
+    find_2040_least_percent: Number | None
+    find_2040_most_percent: Number | None
+    find_2040_least_tonnes: Number
+    find_2040_most_tonnes: Number
+
+
+class ExcludedContent(ContentAsk):
+    """Plastic that Article 7 does not count."""
+
+    tonnes: Number
+    skus: int
+
+
+class UnplacedContent(TypedDict):
+    """A SKU with plastic, or what may be plastic, that no average has."""
+
+    sku_code: str
+    archived: Archived
+    units: int | None
+    tonnes: Number | None
+    asks: list[ContentAsk]
+    fields: list[str]
+
+
+class ContentSummary(TypedDict):
+    """The recycled content of plastic in a year by plant, type and format, and what does not count."""
+
+    year: int | None
+    years: list[int]
+    tonnes: Number
+    unplaced_tonnes: Number
+    averages: list[ContentLine]
+    excluded: list[ExcludedContent]
+    open: list[ContentSentence]
+
+
+class RecycledContentPage(TypedDict):
+    """A page of the SKUs that no average has, by code, and all averages of the year."""
+
+    as_of: Instant | None
+    newer_writes: int | None
+    data: list[UnplacedContent]
+    pagination: Pagination
+    summary: ContentSummary
+
+
 class Head(TypedDict):
     """How every answer begins: its instant, and how many write transactions came since."""
 

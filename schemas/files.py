@@ -1,16 +1,16 @@
-"""Models of answers about technical files: metadata only, never bytes or a download address."""
+"""Models of answers about technical files and of what they are evidence of: metadata, never bytes or an address."""
 
 import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Final  # Any: texts and days
+from typing import Annotated, Any, Final, Literal, get_args  # Any: texts and days
 
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
 from schemas import normalise, texts
-from schemas.answers import Day, Identifier, Instant, code
+from schemas.answers import Answer, Day, Identifier, Instant, code
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit
@@ -58,6 +58,122 @@ class TechnicalFileUploadResponse(TypedDict):
 
     dry_run: bool
     data: TechnicalFile
+
+
+EvidenceState = Literal["ended", "missing", "partial", "ends", "open", "later", "held", "not_concerned"]
+"""States of what an article asks to be shown, the worst first."""
+EVIDENCE_STATES: Final[tuple[EvidenceState, ...]] = get_args(EvidenceState)
+Article = Literal[5, 6, 7, 8, 9, 10, 11, 12]
+ARTICLES: Final[tuple[Article, ...]] = get_args(Article)
+"""The articles whose requirements a declaration of conformity states to be demonstrated (Article 39(1))."""
+
+
+class EvidenceFile(TypedDict):
+    """A technical file as evidence."""
+
+    id: Identifier
+    type: code("technical_file_type")  # type: ignore[valid-type]
+    kind: Literal["test_report", "standard", "supplier_statement", "calculation", "assessment", "documentation"]
+    filename: str
+    sha256: str
+    reference: str | None
+    issuer: str | None
+    issued_on: Day | None
+    expires_on: Day | None
+    component_ids: list[Identifier] | None
+    alone: bool
+    state: Literal["valid", "ends", "ended"]
+
+
+class EvidenceNeed(TypedDict):
+    """What an article asks to be shown of a SKU, and the files that show it."""
+
+    need: str
+    state: EvidenceState
+    sentence: str
+    reference: str
+    applies_from: Day | None
+    reason: str | None
+    field: str | None
+    files: list[EvidenceFile]
+
+
+class ArticleEvidence(TypedDict):
+    """An article with all that it asks to be shown of a SKU."""
+
+    article: Article
+    state: EvidenceState
+    needs: list[EvidenceNeed]
+
+
+class EvidenceRecord(TypedDict):
+    """The evidence of a SKU for Articles 5 to 12."""
+
+    id: Identifier
+    sku_code: str
+    in_union: bool | None
+    articles: list[ArticleEvidence]
+    other_files: list[EvidenceFile]
+
+
+class ArticleState(TypedDict):
+    """The state of an article, in few words."""
+
+    article: Article
+    state: EvidenceState
+
+
+class EvidencedSku(TypedDict):
+    """A SKU with the state of each article."""
+
+    id: Identifier
+    sku_code: str
+    name: str
+    articles: list[ArticleState]
+
+
+class CountedEvidence(TypedDict):
+    """SKUs in one state."""
+
+    state: EvidenceState
+    skus: int
+
+
+class AskedEvidence(TypedDict):
+    """What an article asks to be shown, and from when."""
+
+    sentence: str
+    reference: str
+    applies_from: Day | None
+
+
+class CountedArticle(TypedDict):
+    """An article with the SKUs by state."""
+
+    article: Article
+    needs: list[AskedEvidence]
+    states: list[CountedEvidence]
+
+
+class EvidenceSummary(TypedDict):
+    """The portfolio by article."""
+
+    soon_days: int
+    articles: list[CountedArticle]
+
+
+class EvidencePage(TypedDict):
+    """A page of SKUs by code, and the whole portfolio in sums."""
+
+    data: list[EvidencedSku]
+    pagination: Pagination
+    summary: EvidenceSummary
+
+
+class EvidenceResponse(Answer):
+    """The evidence of one SKU."""
+
+    data: EvidenceRecord
 
 
 MAX_TEXT: Final = 2_000

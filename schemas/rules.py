@@ -1,6 +1,7 @@
 """Types of a grade's trace and of what stands beside it in a SKU's compliance block: JSON objects as they are made.
 
-They are published as they are here, and nothing is serialised through them.
+They are published as they are here, and nothing is serialised through them. At the end are the models of the catalogue
+of jurisdictions, which is loaded as the rules are.
 """
 
 from typing import Annotated, Any, Literal  # Any: types that are published with more than their JSON text
@@ -8,7 +9,8 @@ from typing import Annotated, Any, Literal  # Any: types that are published with
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
-from schemas.answers import Day, DocStatus, Grade, Identifier, Issue, Number
+from schemas.answers import Answer, Day, DocStatus, Grade, Identifier, Issue, Number
+from schemas.pages import Pagination
 
 
 class MissingFact(TypedDict):
@@ -210,3 +212,58 @@ class SkuCompliance(TypedDict):
     annex_v_flags: list[AnnexVFlag]
     grade_trace: GradeTrace
     schemes: list[SchemeRating]
+
+
+Representative = Annotated[Literal["yes", "no", "unknown"], PydanticField(json_schema_extra={"x-stability": "preview"})]
+
+
+class Jurisdiction(Answer):
+    """One entry of the catalogue; never an amount of a fee or a legal opinion."""
+
+    code: str
+    name: str
+    parent_code: str | None
+    region: str
+    system: str
+    system_key: str
+    depth: Literal[1, 2, 3]
+    verified_on: Day | None
+    reviewed_on: Day | None
+    register_name: str | None
+    register_url: str | None
+    law_title: str | None
+    law_reference: str | None
+    law_date: Day | None
+    scope: str
+    reporting_period: list[str]
+    authorised_representative_required: str
+    authorised_representative_from_member_state: Representative
+    authorised_representative_from_third_country: Representative
+    local_labelling_rule: str | None
+    source_url: str | None
+    source_note: str | None
+
+
+class Breakdown(Answer):
+    """Counts of the catalogue's entries: each entry once by system, and once by region."""
+
+    by_system: dict[str, int]
+    by_region: dict[str, int]
+
+
+class Coverage(Answer):
+    """How deep the catalogue goes."""
+
+    guided: int
+    sourced: int
+    signalled: int
+    newest_verified_on: Day | None
+    breakdown: Breakdown
+
+
+class JurisdictionListResponse(Answer):
+    """A page of the catalogue, by code."""
+
+    data: list[Jurisdiction]
+    coverage: Coverage
+    pagination: Pagination

@@ -62,7 +62,7 @@ def write(
 
 def _facts(text: str) -> rules.Facts:
     facts = rules.Facts(*orjson.loads(text))
-    return facts._replace(use_contexts=tuple(facts.use_contexts))
+    return facts._replace(use_contexts=tuple(facts.use_contexts or ()))
 
 
 def _check_proofs(conn: Connection, claims: Sequence[dict[str, Any]]) -> None:

@@ -6,47 +6,44 @@ theirs that are alike are one row of its table, answered once. An answer changes
 the links and limits their use.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
+import orjson
 from uuid_utils import uuid7
 
+from compliance import conformity, scopes
+from compliance.conformity import Hanging
 from compliance.ruleset import RuleSet
 from pipelines import suppliers as mails
 from pipelines.writing import json_fields
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
-from schemas.messages import Message, header, translate
+from schemas.messages import Message
 from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
-from schemas.skus.types import Component, SupplierAnswer, SupplierResponse
+from schemas.skus.types import Component, Sku, SupplierAnswer, SupplierResponse
 from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput, answer_of
 from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
+from services.skus import detail
 from warehouse import enquiries, review, suppliers
-from warehouse.accounts.keys import digest
 from warehouse.audit import ledger
-from warehouse.companies import sandboxes
 from warehouse.enquiries import Saved
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
+from warehouse.skus import portfolio, store
 from warehouse.skus import queries as skus
-from warehouse.skus import store
 from warehouse.suppliers import EnquiryLinks, Request
 
 _LONGEST: Final = timedelta(days=366)
 _AFTER_DUE: Final = timedelta(days=30)
 _WITHOUT_DUE: Final = timedelta(days=90)
-_REMINDER_HOUR: Final = time(7)
-REMINDED_AFTER: Final = timedelta(days=1)
-"""How long after a mail a person can have the next reminder mailed."""
-MAILS_A_DAY: Final = 500
-"""From this many mails stored in 24 hours on, a company asks and reminds nobody by mail: nobody's spam is sent here."""
 
 
 class NewRequest(NamedTuple):
@@ -90,15 +87,6 @@ def create_request(
     return NewRequest(request_id, requested_ids), token
 
 
-def item_token(enquiry_token: str, request_id: UUID) -> str:
-    """Return the token of one item of an enquiry: an HMAC of its id with the enquiry's token as the key.
-
-    So the page of the enquiry, which knows its own token from the address, can show the links, and nothing that is
-    stored can; an item's token leads to no other item and not to the enquiry.
-    """
-    return suppliers.derived_token(enquiry_token.encode(), request_id)
-
-
 class Asked(NamedTuple):
     """An enquiry after it was made, reminded of or withdrawn, and its link; neither where a dry run made it.
 
@@ -111,39 +99,99 @@ class Asked(NamedTuple):
 
 
 def create_enquiry(
-    conn: Connection, actor: Actor, sent: SupplierEnquiryInput, links: EnquiryLinks, *, dry_run: bool = False
+    conn: Connection,
+    actor: Actor,
+    sent: SupplierEnquiryInput,
+    links: EnquiryLinks,
+    *,
+    dry_run: bool = False,
+    asks_again: bool = False,
 ) -> Asked:
     """Ask a supplier about the SKUs, in the caller's transaction.
 
     It is mailed where this program mails and it has an address; a sandbox mails nobody. With `dry_run` nothing is
-    stored. Raises `Refused` with every fault.
+    stored. `asks_again` lets it be asked again by itself. Raises `Refused` with every fault.
     """
-    mailing = bool(links.mailing and sent.supplier_email) and sandboxes.account_of(conn, actor.company_id) is None
+    mailing = mails.is_mailed(conn, actor, sent.supplier_email, links)
     last_day, issues = _check(conn, sent, actor.now, mailing=mailing)
     if issues:
         raise Refused(issues)
     if dry_run:
         return Asked("created", None)
-    enquiry_id = UUID(str(uuid7()))
-    token = links.new_token(conn, enquiry_id)
     by = actor.origin
     row = sent.model_dump(include={"supplier_name", "supplier_email", "language", "valid_months"}) | {
-        "id": enquiry_id,
-        "company_id": actor.company_id,
         "message": sent.message or None,
         "due_on": sent.due,
-        "expires_at": datetime.combine(last_day + timedelta(days=1), time(), UTC),
-        "at": actor.now,
+        "last_day": last_day,
         "asked_by": UUID(by.actor_id) if by.actor_type == "user" and by.actor_id else None,
+        "asks_again": asks_again,
     }
-    suppliers.add_enquiry(conn, row, token)
-    after = {"supplier_name": sent.supplier_name, "sku_codes": sent.sku_codes, "expires_at": row["expires_at"]}
-    ledger.enter(conn, actor, "supplier_enquiry.created", enquiry_id, before=None, after=after)
-    _add_items(conn, actor, row, token, sent.sku_codes)
-    if mailing:
-        _plan_mails(conn, actor, enquiry_id, sent)
+    days = sent.reminder_days if mailing else None
+    enquiry_id = mails.add_enquiry(conn, actor, row, sent.sku_codes, links, reminder_days=days)
     enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("created", enquiry, _link_of(conn, enquiry, links, "asked", actor.now))
+
+
+class Counted(NamedTuple):
+    """Some SKUs, and their tonnes in the last year that each has units of."""
+
+    skus: int
+    tonnes: float
+
+
+class Preview(NamedTuple):
+    """What a supplier's answers could settle, of the SKUs that would be asked about (`asked`).
+
+    `grade` are those whose grade is provisional or missing, `ban` those with a format ban that is open, `declaration`
+    those whose declaration has an open point, where a part that is asked about lacks a fact that could settle it.
+    `fields` are these facts, those of the most tonnes first.
+    """
+
+    asked: Counted
+    grade: Counted
+    ban: Counted
+    declaration: Counted
+    fields: list[tuple[str, Counted]]
+
+
+def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, rulesets: Rulesets) -> Preview:
+    """Return what an enquiry about these SKUs could settle; without codes, about those that are worth asking about."""
+    rules = rulesets.active(conn)
+    codes = list(sku_codes) or enquiries.codes_worth_asking(conn, supplier_name)
+    askable = enquiries.askable(conn, codes, supplier_name)
+    tonnes: dict[tuple[str, str], list[float]] = {}
+    judged: dict[bytes, Hanging] = {}
+    for row in portfolio.of_codes(conn, list(askable)):
+        item, record = askable[row["sku_code"]], detail.record(row)
+        key = _deciding(record, item.line_ids)
+        if (hanging := judged.get(key)) is None:
+            hanging = judged[key] = conformity.hanging(record, item.line_ids, rules)
+        kinds = (("kind", kind) for kind, fields in hanging._asdict().items() if fields)
+        for group in (("kind", "asked"), *kinds, *(("field", name) for name in hanging.declaration)):
+            tonnes.setdefault(group, []).append(item.tonnes)
+    sums = {group: Counted(len(of_group), sum(of_group)) for group, of_group in tonnes.items()}
+    fields = [(name, counted) for (kind, name), counted in sums.items() if kind == "field"]
+    fields.sort(key=lambda field: (-field[1].tonnes, -field[1].skus, field[0]))
+
+    def count(kind: str) -> Counted:
+        return sums.get(("kind", kind), Counted(0, 0.0))
+
+    return Preview(count("asked"), count("grade"), count("ban"), count("declaration"), fields)
+
+
+_DECIDES_NOTHING: Final = frozenset({"sku_code", "name", "description", "gtin", "brand_id", "volumes"})
+"""What tells SKUs apart that are judged alike."""
+
+
+def _deciding(record: Sku, line_ids: Sequence[str]) -> bytes:
+    """Return what is the same for SKUs on which the same hangs: most have equal parts."""
+    of_line = {"id", "position_in_sku", "supplier_id"}
+    lines = [
+        (line["id"] in line_ids, {name: value for name, value in line.items() if name not in of_line})
+        for line in record.get("components") or ()
+    ]
+    facts = {name: value for name, value in record.items() if name not in _DECIDES_NOTHING}
+    return orjson.dumps([{**facts, "components": lines}, scopes.of_record(record)])
 
 
 def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks) -> Asked:
@@ -151,47 +199,15 @@ def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLi
 
     What the record has is filled in, so that unchanged parts are confirmed as they are. Raises `NotThere`, `Refused`.
     """
-    before = load_enquiry(conn, enquiry_id, actor.now)
+    before, terms = load_enquiry(conn, enquiry_id, actor.now), enquiries.terms_of(conn, enquiry_id)
     again = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
-    codes = [item["sku_code"] for item in before["items"]]
-    body = {**again, "sku_codes": codes, "valid_months": enquiries.valid_months(conn, enquiry_id)}
-    made = create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
+    body = {**again, "sku_codes": [item["sku_code"] for item in before["items"]], "valid_months": terms.valid_months}
+    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id)
+    sent = parse_body(SupplierEnquiryInput, body)
+    made = create_enquiry(conn, actor, sent, links, asks_again=terms.asks_again)
     assert made.enquiry is not None, "it is no dry run"
-    enquiries.note_changes(conn, made.enquiry["id"], since=enquiry_id, sentence=_changed_in(before["language"]))
+    mails.note_changes(conn, made.enquiry["id"], lapsed, before["language"])
     return made
-
-
-def _changed_in(lang: str) -> Callable[[Sequence[str]], str]:
-    """Return how a supplier is told which facts of a part have changed, by their names."""
-
-    def say(facts: Sequence[str]) -> str:
-        names = ", ".join(header("component", name, lang) for name in facts)
-        return translate(Message("Changed since your last answer: {facts}.", facts=names), lang)
-
-    return say
-
-
-def _add_items(conn: Connection, actor: Actor, enquiry: JsonObject, token: str, sku_codes: Sequence[str]) -> None:
-    """Store the rows of an enquiry, its items with their tokens, and an entry in the ledger for each of these."""
-    enquiry_id, name = enquiry["id"], enquiry["supplier_name"]
-    items = enquiries.add_rows(conn, actor.company_id, enquiry_id, codes=sku_codes, supplier_name=name)
-    made = [(UUID(str(uuid7())), item) for item in items]
-    digests = [(request_id, digest(item_token(token, request_id)), item) for request_id, item in made]
-    enquiries.add_items(conn, enquiry | {"enquiry_id": enquiry_id}, digests)
-    asked = {"supplier_name": name, "enquiry_id": enquiry_id}
-    entered = [
-        (request_id, {"sku_id": item.sku_id, "component_ids": item.component_ids, **asked}) for request_id, item in made
-    ]
-    ledger.enter_many(conn, actor, "supplier_request.created", entered)
-
-
-def _plan_mails(conn: Connection, actor: Actor, enquiry_id: UUID, sent: SupplierEnquiryInput) -> None:
-    """Store the mail that asks, and the reminders; those that prove needless are not sent."""
-    suppliers.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
-    for days in sorted(set(sent.reminder_days)) if sent.due else ():
-        at = datetime.combine((sent.due or actor.today) + timedelta(days=days), _REMINDER_HOUR, UTC)
-        if at > actor.now + REMINDED_AFTER:
-            suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
 
 
 def load_enquiry(conn: Connection, enquiry_id: UUID, now: datetime, *, locking: bool = False) -> SupplierEnquiryDetail:
@@ -204,7 +220,8 @@ def _link_of(
 ) -> EnquiryLink | None:
     """Return the link of an enquiry and the mail of a kind with it, to copy; None where it has no use any more."""
     address, sender = links.address_of(conn, enquiry["id"]), suppliers.sender_of(conn, enquiry["id"])
-    mail = mails.write(kind, enquiry, sender.company_name, address, now)
+    articles = enquiries.articles_of(conn, enquiry["id"])
+    mail = mails.write(kind, enquiry, sender.company_name, address, now, articles=articles)
     return None if mail is None else {"url": address, "mail": mail}
 
 
@@ -216,12 +233,10 @@ def remind(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks
     """
     enquiry = load_enquiry(conn, enquiry_id, actor.now, locking=True)
     mailing = (
-        links.mailing
-        and enquiry["supplier_email"]
+        mails.is_mailed(conn, actor, enquiry["supplier_email"], links)
         and enquiry["state"] == "open"
-        and not suppliers.is_mailed(conn, enquiry_id, actor.now, since=actor.now - REMINDED_AFTER)
-        and not _has_mailed_enough(conn, actor.now)
-        and sandboxes.account_of(conn, actor.company_id) is None
+        and not suppliers.is_mailed(conn, enquiry_id, actor.now, since=actor.now - mails.REMINDED_AFTER)
+        and not mails.has_mailed_enough(conn, actor.now)
     )
     if mailing and not dry_run:
         suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=actor.now, at=actor.now)
@@ -229,10 +244,6 @@ def remind(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks
         enquiry = load_enquiry(conn, enquiry_id, actor.now)
     link = _link_of(conn, enquiry, links, "reminder", actor.now)
     return Asked("updated" if mailing else "unchanged", enquiry, link)
-
-
-def _has_mailed_enough(conn: Connection, now: datetime) -> bool:
-    return suppliers.count_mails(conn, now - timedelta(days=1)) >= MAILS_A_DAY
 
 
 def withdraw(conn: Connection, actor: Actor, enquiry_id: UUID, *, dry_run: bool = False) -> Asked:
@@ -254,8 +265,8 @@ def withdraw(conn: Connection, actor: Actor, enquiry_id: UUID, *, dry_run: bool 
 def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, mailing: bool) -> tuple[date, list[Issue]]:
     """Return the last day of the links, and every fault of what was sent."""
     last_day, issues = _last_day(sent, now.date())
-    if mailing and _has_mailed_enough(conn, now):
-        sentence = Message("A company has at most {count} mails sent in 24 hours.", count=MAILS_A_DAY)
+    if mailing and mails.has_mailed_enough(conn, now):
+        sentence = Message("A company has at most {count} mails sent in 24 hours.", count=mails.MAILS_A_DAY)
         issues.append(Issue("out_of_range", sentence, "supplier_email"))
     places = {code: at for at, code in reversed(list(enumerate(sent.sku_codes)))}
     for at, code in enumerate(sent.sku_codes):
@@ -386,7 +397,12 @@ def contradictions(answer: SupplierAnswer, rules: RuleSet) -> list[Issue]:
 def confirm_rows(conn: Connection, actor: Actor, enquiry_id: UUID) -> None:
     """Confirm every row as it is filled in; one that nobody saved is confirmed as the record has it."""
     rows = [
-        Saved(row.number, answer_of(row.part) if row.answer is None else row.answer, is_confirmed=True)
+        Saved(
+            row.number,
+            answer_of(row.part) if row.answer is None else row.answer,
+            is_confirmed=True,
+            article=row.article,
+        )
         for row in enquiries.rows_of(conn, enquiry_id)
         if not row.is_confirmed
     ]
@@ -404,16 +420,17 @@ def answer_rows(
     if enquiry["state"] not in ("open", "answered"):
         raise NotThere
     actor = replace(actor, origin=replace(actor.origin, actor_name=enquiry["supplier_name"]))
-    answers = {row.number: row.answer for row in enquiries.rows_of(conn, enquiry_id) if row.is_confirmed and row.answer}
-    beside = {name: text for name, text in (("contact", contact), ("comment", comment)) if text}
+    rows = {row.number: row for row in enquiries.rows_of(conn, enquiry_id) if row.is_confirmed and row.answer}
+    beside: JsonObject = {name: text for name, text in (("contact", contact), ("comment", comment)) if text}
     filings: list[JsonObject] = []
     for item in enquiries.answered_items(conn, enquiry_id):
-        parts = zip(item.component_ids, item.row_numbers, strict=True)
-        components = [
-            {**answers[number], "component_id": str(line_id)} for line_id, number in parts if number in answers
-        ]
+        pairs = zip(map(str, item.component_ids), item.row_numbers, strict=True)
+        parts = {line_id: rows[number] for line_id, number in pairs if number in rows}
+        components = [{**(row.answer or {}), "component_id": line_id} for line_id, row in parts.items()]
         before = item.payload or {}
         said = {name: before[name] for name in ("contact", "comment") if name in before} | beside
+        if articles := {line_id: row.article for line_id, row in parts.items() if row.article}:
+            said["articles"] = articles
         payload = {"components": components, **said, "asked": item.asked}
         if {name: before.get(name) for name in ("components", *said)} != {"components": components, **said}:
             of_item = {"sku_id": item.sku_id, "request_id": item.request_id, "payload": payload}

@@ -11,7 +11,6 @@ import gc
 import importlib
 import json
 import os
-import runpy
 import shutil
 import signal
 import socket
@@ -137,7 +136,6 @@ def main(listening: socket.socket) -> None:
     cli.build_program(cli.COMMANDS)
     gc.enable()
     gc.freeze()
-    atexit.register(gc.unfreeze)  # of every program: libraries that report leaks would report all frozen objects
     _become(_forked(listening))
 
 
@@ -173,7 +171,7 @@ def _become(program: dict[str, Any]) -> None:
     name, *_ = sys.argv = program["command"]
     if not hasattr(sys.modules.get(name), "__path__"):  # a package has a module beside it for that
         sys.modules.pop(name, None)  # it is loaded, and runs as a program
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    forker.run_program(name)
 
 
 if __name__ == "__main__":

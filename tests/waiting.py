@@ -6,6 +6,8 @@ from typing import Final
 
 PATIENCE_SECONDS: Final = 240.0
 """When what is waited for will never happen. No bound of the service: a busy machine may start a process in minutes."""
+_PAUSES_SECONDS: Final = (0.01, 0.05)
+"""From one look to the next, at first and at most: what looks often takes the processor from what it waits for."""
 _SURELY_WITHIN: Final = 50.0
 
 
@@ -14,9 +16,11 @@ def wait_until(
 ) -> None:
     """Return as soon as it has happened; fail where that takes longer than the seconds, with what is known then."""
     deadline = time.monotonic() + seconds
+    pause, longest = _PAUSES_SECONDS
     while not happened():
         assert time.monotonic() < deadline, f"it did not happen in time: {otherwise()}"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(pause * 1.1, longest)
 
 
 def within_a_minute(work: Callable[[], object]) -> None:

@@ -238,6 +238,8 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     recorder.call("post_file", "POST", path, shown=shown, data=fields, files=photo)
     recorder.call("post_file", "POST", f"{path}?dry_run=true", data=fields, files=photo)
     recorder.call("list_files", "GET", path)
+    recorder.call("list_evidence", "GET", "/api/v1/evidence?limit=1")
+    recorder.call("get_evidence", "GET", f"/api/v1/skus/{sku}/evidence")
     table = {"file": ("portfolio.csv", _CSV.encode(), "text/csv")}
     accepted = recorder.call("post_import", "POST", "/api/v1/imports", shown={"file": _CSV}, files=table)
     recorder.polled("get_import", accepted["poll_url"])

@@ -187,6 +187,15 @@ UNION ALL SELECT pdf FROM issued_translations WHERE doc_id = %(doc_id)s AND lang
     return None if row is None else bytes(row[0])
 
 
+def pdfs_of(connection: Connection, doc_id: UUID) -> list[tuple[str, bytes, str]]:
+    """Return language, PDF and its SHA-256 of each document of a declaration, its first language first."""
+    query = """
+SELECT content ->> 'lang', pdf, sha256, 0 AS place FROM issued_declarations WHERE doc_id = %(doc_id)s
+UNION ALL SELECT lang, pdf, sha256, 1 FROM issued_translations WHERE doc_id = %(doc_id)s ORDER BY 4, 1"""
+    rows = connection.execute(query, {"doc_id": doc_id}).fetchall()
+    return [(lang, bytes(pdf), sha256) for lang, pdf, sha256, _ in rows]
+
+
 def declarations_of_sku(connection: Connection, sku_id: UUID) -> set[UUID]:
     """Return the records of `docs` of a SKU that have a PDF here."""
     query = """

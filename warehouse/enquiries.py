@@ -5,7 +5,7 @@ its parts. Items are made, and their answers found, in a few statements, however
 themselves and their links are in `warehouse.suppliers`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, NamedTuple
@@ -17,10 +17,11 @@ from sqlalchemy import JSON, Boolean, Column, DateTime, Integer, PrimaryKeyConst
 
 from schemas.json_values import JsonObject
 from schemas.skus.types import PartFacts, SupplierAnswer
-from schemas.suppliers import MAX_ITEMS
+from schemas.suppliers import DESIGN, FIRST, MAX_ITEMS
 from warehouse.base import company, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
+from warehouse.skus.earlier import GRAPH_AT
 
 supplier_rows = Table(
     "supplier_rows",
@@ -34,7 +35,18 @@ supplier_rows = Table(
     Column("is_confirmed", Boolean, nullable=False, comment="whether the supplier says that it is right"),
     Column("note", Text, comment="what the supplier was told when an answer of it was rejected"),
     Column("saved_at", DateTime(timezone=True)),
+    Column("article", Text, comment="the supplier's article number of its parts"),
     PrimaryKeyConstraint("enquiry_id", "number"),
+)
+
+supplier_articles = Table(
+    "supplier_articles",
+    metadata,
+    company(),
+    Column("component_id", Uuid, nullable=False, comment="the line of a SKU's graph"),
+    Column("supplier", Text, nullable=False, comment="the name of the supplier, in small letters"),
+    Column("article", Text, nullable=False, comment="the number under which the supplier sells it"),
+    PrimaryKeyConstraint("company_id", "component_id", "supplier"),
 )
 
 _ALIKE: Final = """
@@ -55,11 +67,13 @@ FROM unnest(%(codes)s::text[]) AS code WHERE code NOT IN (SELECT sku_code FROM o
 _ADD: Final = f"""
 WITH {_ALIKE}, numbered AS MATERIALIZED (
     SELECT own.*, dense_rank() OVER (
-        ORDER BY part ->> 'component_type', part ->> 'material_family', part)::integer AS number
-    FROM (SELECT *, line::jsonb - '{{id,position_in_sku,supplier_id}}'::text[] AS part FROM own_lines) AS own
+        ORDER BY part ->> 'component_type', part ->> 'material_family', part, article)::integer AS number
+    FROM (SELECT own_lines.*, line::jsonb - '{{id,position_in_sku,supplier_id}}'::text[] AS part, article
+        FROM own_lines LEFT JOIN supplier_articles AS sold ON sold.component_id = (line ->> 'id')::uuid
+            AND sold.supplier = lower(%(supplier_name)s::text)) AS own
 ), added AS (
-    INSERT INTO supplier_rows (company_id, enquiry_id, number, part, parts, is_confirmed)
-    SELECT %(company_id)s, %(enquiry_id)s, number, (array_agg(part))[1]::json, count(*), false
+    INSERT INTO supplier_rows (company_id, enquiry_id, number, part, parts, is_confirmed, article)
+    SELECT %(company_id)s, %(enquiry_id)s, number, (array_agg(part))[1]::json, count(*), false, max(article)
     FROM numbered GROUP BY number
 )
 SELECT sku_id, array_agg((line ->> 'id')::uuid ORDER BY place), array_agg(number ORDER BY place),
@@ -130,6 +144,7 @@ class Row:
     note: str | None
     items: list[str]
     waiting: int
+    article: str | None
 
 
 _NAMED: Final = 3
@@ -139,7 +154,7 @@ WITH uses AS (
         (array_agg(sku_id ORDER BY id))[:{_NAMED}] AS ids
     FROM supplier_requests, unnest(row_numbers) AS number WHERE enquiry_id = %(id)s GROUP BY number
 )
-SELECT rows.number, part, parts, answer, is_confirmed, note, coalesce(uses.waiting, 0) AS waiting,
+SELECT rows.number, part, parts, answer, is_confirmed, note, article, coalesce(uses.waiting, 0) AS waiting,
     ARRAY(SELECT sku.name FROM unnest(uses.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS items
 FROM (SELECT * FROM supplier_rows WHERE enquiry_id = %(id)s ORDER BY number LIMIT %(limit)s OFFSET %(offset)s) AS rows
 LEFT JOIN uses ON uses.number = rows.number ORDER BY rows.number"""
@@ -175,19 +190,20 @@ def open_for_supplier(conn: Connection, enquiry_id: UUID, *, at: datetime) -> No
 
 
 class Saved(NamedTuple):
-    """What a supplier has filled in for a row, and whether it is confirmed."""
+    """What a supplier has filled in for a row, whether it is confirmed, and the article number of its parts."""
 
     number: int
     answer: SupplierAnswer
     is_confirmed: bool
+    article: str | None
 
 
 def save_rows(conn: Connection, enquiry_id: UUID, rows: Sequence[Saved], *, at: datetime) -> int:
     """Store what was filled in, and return the number of rows of the enquiry among them."""
     query = """
 UPDATE supplier_rows AS rows SET answer = saved.answer, is_confirmed = saved.is_confirmed, saved_at = %(at)s,
-    note = CASE WHEN saved.is_confirmed THEN NULL ELSE note END
-FROM json_to_recordset(%(rows)s::json) AS saved(number integer, answer json, is_confirmed boolean)
+    article = saved.article, note = CASE WHEN saved.is_confirmed THEN NULL ELSE note END
+FROM json_to_recordset(%(rows)s::json) AS saved(number integer, answer json, is_confirmed boolean, article text)
 WHERE rows.enquiry_id = %(id)s AND rows.number = saved.number"""
     listed = orjson.dumps([row._asdict() for row in rows]).decode()
     return conn.execute(query, {"id": enquiry_id, "rows": listed, "at": at}).rowcount
@@ -234,30 +250,83 @@ def move_items(conn: Connection, request_ids: Sequence[UUID], state: str, *, at:
     conn.execute(query, [state, at, list(request_ids)])
 
 
-def valid_months(conn: Connection, enquiry_id: UUID) -> int:
-    """Return how many months an accepted answer of an enquiry holds."""
-    row = conn.execute("SELECT coalesce(valid_months, 12) FROM supplier_enquiries WHERE id = %s", [enquiry_id])
-    (months,) = row.fetchone() or (12,)
-    return int(months)
+class Terms(NamedTuple):
+    """For how many months an accepted answer of an enquiry holds, whether it is asked again by itself, who asked."""
+
+    valid_months: int
+    asks_again: bool
+    asked_by: UUID | None
 
 
-_CHANGED: Final = """
-SELECT asked.row_numbers, asked.component_ids, asked.asked, before.asked FROM supplier_requests AS asked
-JOIN supplier_requests AS before ON before.sku_id = asked.sku_id AND before.enquiry_id = %(since)s
-WHERE asked.enquiry_id = %(id)s AND asked.asked::text <> before.asked::text"""
+def terms_of(conn: Connection, enquiry_id: UUID) -> Terms:
+    """Return the terms of an enquiry of the session's company."""
+    query = "SELECT coalesce(valid_months, 12), coalesce(asks_again, false), asked_by FROM supplier_enquiries"
+    row = conn.execute(f"{query} WHERE id = %s", [enquiry_id]).fetchone()
+    assert row is not None, "it was found"
+    return Terms(*row)
 
 
-def note_changes(conn: Connection, enquiry_id: UUID, *, since: UUID, sentence: Callable[[Sequence[str]], str]) -> None:
-    """Note at each row of an enquiry which facts of its parts are others than when an earlier one asked."""
-    changed: dict[int, dict[str, None]] = {}
-    for numbers, line_ids, now, before in conn.execute(_CHANGED, {"id": enquiry_id, "since": since}):
-        for number, line_id in zip(numbers, map(str, line_ids), strict=True):
-            facts = [name for name, value in now[line_id].items() if value != before.get(line_id, {}).get(name)]
-            if line_id in before and facts:
-                changed.setdefault(number, {}).update(dict.fromkeys(facts))
-    for number, facts_of_row in changed.items():
-        query = "UPDATE supplier_rows SET note = %s WHERE enquiry_id = %s AND number = %s"
-        conn.execute(query, [sentence(list(facts_of_row)), enquiry_id, number])
+_SPECIFIED: Final = ("component_type", *FIRST, *DESIGN)
+"""The fields of a part whose change asks again; of substances, only the supplier's answer tells."""
+_GRAPH_THEN: Final = GRAPH_AT.format(sku="requests.sku_id", until="<= entry.decided_at")
+_LAPSED: Final = f"""
+SELECT asked.id, asked.supplier_name, coalesce(asked.asks_again, false), sku.sku_code,
+    requests.updated_at + make_interval(months => coalesce(asked.valid_months, 12)) <= %(now)s AS is_old, changed.parts
+FROM supplier_enquiries AS asked
+JOIN supplier_requests AS requests ON requests.enquiry_id = asked.id AND requests.state = 'closed'
+JOIN LATERAL (SELECT max(decided_at) AS decided_at FROM review_entries
+    WHERE request_id = requests.id AND state = 'accepted') AS entry ON entry.decided_at IS NOT NULL
+JOIN skus AS sku ON sku.id = requests.sku_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(json_object_agg(line ->> 'id', fields) FILTER (WHERE fields <> '{{}}'), '{{}}') AS parts FROM (
+        SELECT line, ARRAY(SELECT field FROM unnest(%(fields)s::text[]) AS field
+            WHERE nullif(line -> field, 'null') IS DISTINCT FROM nullif(before -> field, 'null')) AS fields
+        FROM jsonb_array_elements(sku.components::jsonb) AS line
+        JOIN jsonb_array_elements(({_GRAPH_THEN})::jsonb) AS before ON before ->> 'id' = line ->> 'id'
+        WHERE sku.updated_at > entry.decided_at AND (line ->> 'id')::uuid = ANY(requests.component_ids)) AS part
+    ) AS changed
+WHERE (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
+    AND (changed.parts::text <> '{{}}'
+        OR requests.updated_at + make_interval(months => coalesce(asked.valid_months, 12)) <= %(now)s)
+    AND NOT EXISTS (SELECT FROM supplier_requests AS newer WHERE newer.sku_id = requests.sku_id
+        AND lower(newer.supplier_name) = lower(requests.supplier_name) AND newer.created_at > requests.created_at
+        AND (newer.state = 'closed' OR newer.withdrawn_at IS NOT NULL OR newer.expires_at > %(now)s))
+ORDER BY asked.created_at, asked.id, sku.sku_code COLLATE "C" """
+
+
+class Lapsed(NamedTuple):
+    """A SKU whose accepted answer holds no longer, and that the supplier has not been asked about since.
+
+    `is_old` says that the answer's time is over, `changed` which fields of its parts are others than when it was
+    accepted, by the id of the part.
+    """
+
+    enquiry_id: UUID
+    supplier_name: str
+    asks_again: bool
+    sku_code: str
+    is_old: bool
+    changed: dict[str, list[str]]
+
+
+def lapsed(conn: Connection, now: datetime, *, enquiry_id: UUID | None = None) -> list[Lapsed]:
+    """Return what should be asked again, of one enquiry or of all of the company's, by enquiry and code."""
+    parameters = {"now": now, "id": enquiry_id, "fields": list(_SPECIFIED)}
+    return [Lapsed(*row) for row in conn.execute(_LAPSED, parameters)]
+
+
+_NOTE: Final = """
+UPDATE supplier_rows AS rows SET note = noted.sentence
+FROM (SELECT DISTINCT ON (number) number, sentence FROM supplier_requests AS requests
+    CROSS JOIN LATERAL unnest(component_ids, row_numbers) AS part(line_id, number)
+    JOIN json_each_text(%(sentences)s::json) AS noted(line_id, sentence) ON noted.line_id = part.line_id::text
+    WHERE requests.enquiry_id = %(id)s ORDER BY number, sentence DESC) AS noted
+WHERE rows.enquiry_id = %(id)s AND rows.number = noted.number"""
+
+
+def note_parts(conn: Connection, enquiry_id: UUID, sentences: Mapping[str, str]) -> None:
+    """Note a sentence at the row of each of these parts of an enquiry."""
+    conn.execute(_NOTE, {"id": enquiry_id, "sentences": orjson.dumps(sentences).decode()})
 
 
 class Stage(NamedTuple):
@@ -321,21 +390,23 @@ class Worth(NamedTuple):
     without: dict[str, int]
 
 
-_LACKING: Final = """
+_TONNES: Final = """(
+        SELECT coalesce(sum(units.value::bigint), 0) FROM json_each_text(skus.volumes) AS units
+        WHERE split_part(units.key, '/', 2) = (
+            SELECT max(split_part(key, '/', 2)) FROM json_object_keys(skus.volumes) AS key)
+    ) * coalesce(skus.weight_grams, skus.components_weight_g, 0) / 1000000"""
+"""Tonnes of a SKU in the last year that it has units of."""
+_LACKING: Final = f"""
 lines AS (
-    SELECT skus.id AS sku_id, skus.sku_code, skus.grade_provisional, line.value AS line, (
-            SELECT coalesce(sum(units.value::bigint), 0) FROM json_each_text(skus.volumes) AS units
-            WHERE split_part(units.key, '/', 2) = (
-                SELECT max(split_part(key, '/', 2)) FROM json_object_keys(skus.volumes) AS key)
-        ) * coalesce(skus.weight_grams, skus.components_weight_g, 0) / 1000000 AS tonnes
+    SELECT skus.id AS sku_id, skus.sku_code, skus.grade_provisional, line.value AS line, {_TONNES} AS tonnes
     FROM skus CROSS JOIN LATERAL json_array_elements(skus.components) AS line(value)
     WHERE line.value ->> 'supplier_id' IS NOT NULL
 ), lacking AS (
     SELECT kept.name, kept.email, lines.*,
         line ->> 'polymer_or_grade' IS NULL AS polymer_or_grade, line ->> 'colour' IS NULL AS colour,
         line ->> 'recycled_content_percent' IS NULL AS recycled_content_percent,
-        coalesce(line #>> '{substances,pfas,status}', 'unknown') = 'unknown' AS pfas,
-        coalesce(line #>> '{substances,heavy_metals,status}', 'unknown') = 'unknown' AS heavy_metals
+        coalesce(line #>> '{{substances,pfas,status}}', 'unknown') = 'unknown' AS pfas,
+        coalesce(line #>> '{{substances,heavy_metals,status}}', 'unknown') = 'unknown' AS heavy_metals
     FROM lines JOIN suppliers AS named ON named.id = (line ->> 'supplier_id')::uuid
     JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)
 )"""
@@ -363,3 +434,44 @@ def worth_asking(conn: Connection) -> list[Worth]:
 def codes_worth_asking(conn: Connection, supplier_name: str) -> list[str]:
     """Return the codes of the SKUs with a part of this supplier that lacks a fact, as many as an enquiry can have."""
     return [code for (code,) in conn.execute(_WORTH_CODES, [supplier_name])]
+
+
+_HANGING: Final = f"""
+WITH {_ALIKE}
+SELECT own.sku_code, ({_TONNES})::double precision, array_agg(own.line ->> 'id')
+FROM own_lines AS own JOIN skus ON skus.id = own.sku_id GROUP BY own.sku_code, skus.id"""
+
+
+def keep_articles(conn: Connection, company_id: UUID, supplier_name: str, articles: Mapping[str, str]) -> None:
+    """Keep the article numbers of a supplier's parts, by the id of the part."""
+    query = """
+INSERT INTO supplier_articles SELECT %s, component_id::uuid, lower(%s), article
+FROM json_each_text(%s::json) AS sold(component_id, article)
+ON CONFLICT (company_id, component_id, supplier) DO UPDATE SET article = excluded.article"""
+    conn.execute(query, [company_id, supplier_name, orjson.dumps(articles).decode()])
+
+
+_ARTICLES: Final = """
+SELECT requests.id, string_agg(DISTINCT rows.article, ', ' ORDER BY rows.article)
+FROM supplier_requests AS requests JOIN supplier_rows AS rows
+    ON rows.enquiry_id = requests.enquiry_id AND rows.number = ANY(requests.row_numbers)
+WHERE requests.enquiry_id = %s AND rows.article IS NOT NULL GROUP BY requests.id"""
+
+
+def articles_of(conn: Connection, enquiry_id: UUID) -> dict[UUID, str]:
+    """Return the supplier's article numbers of the parts of each item that has some, in one text, by its request."""
+    return dict(conn.execute(_ARTICLES, [enquiry_id]).fetchall())
+
+
+class Askable(NamedTuple):
+    """A SKU that a supplier can be asked about: its tonnes in the last year with units, and the ids of those parts."""
+
+    sku_code: str
+    tonnes: float
+    line_ids: list[str]
+
+
+def askable(conn: Connection, codes: Sequence[str], supplier_name: str) -> dict[str, Askable]:
+    """Return the SKUs of these codes of which an enquiry to the supplier would ask about parts, by code."""
+    rows = conn.execute(_HANGING, {"codes": list(codes), "supplier_name": supplier_name})
+    return {row[0]: Askable(*row) for row in rows}

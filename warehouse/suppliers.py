@@ -21,6 +21,7 @@ from psycopg.rows import class_row, dict_row
 from sqlalchemy import (
     ARRAY,
     JSON,
+    Boolean,
     Column,
     Date,
     DateTime,
@@ -83,6 +84,11 @@ supplier_enquiries = Table(
     Column("asked_by", Uuid, comment="the person whom the supplier answers a mail to; null for an API key"),
     Column("opened_at", DateTime(timezone=True), comment="when its link was first opened"),
     Column("valid_months", Integer, comment="how long an accepted answer holds; null is 12"),
+    Column(
+        "asks_again",
+        Boolean,
+        comment="whether it is asked again by itself when a part has changed or the answers are old; null is no",
+    ),
     Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
 )
 
@@ -414,9 +420,9 @@ def add_enquiry(connection: Connection, enquiry: Mapping[str, object], token: st
         """
 INSERT INTO supplier_enquiries
     (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at, supplier_email, language,
-    asked_by, valid_months)
+    asked_by, valid_months, asks_again)
 VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, %(due_on)s, %(expires_at)s, %(at)s,
-    %(supplier_email)s, %(language)s, %(asked_by)s, %(valid_months)s)""",
+    %(supplier_email)s, %(language)s, %(asked_by)s, %(valid_months)s, %(asks_again)s)""",
         {**enquiry, "token_hash": digest(token)},
     )
 

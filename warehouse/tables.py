@@ -30,7 +30,7 @@ from warehouse.companies.profiles import company_profiles
 from warehouse.companies.queries import api_keys, companies, company_counters, removed_companies, removed_links
 from warehouse.companies.queries import plans_table as plans
 from warehouse.conformity import issued_declarations, issued_translations
-from warehouse.enquiries import supplier_rows
+from warehouse.enquiries import supplier_articles, supplier_rows
 from warehouse.exports import exports
 from warehouse.figures.snapshots import head_figures, snapshots
 from warehouse.files import technical_files
@@ -81,6 +81,7 @@ COMPANY_TABLES: Final = (
     supplier_enquiries,
     supplier_mails,
     supplier_rows,
+    supplier_articles,
     review_entries,
     review_files,
     issued_declarations,
@@ -167,6 +168,7 @@ __all__ = [
     "snapshots",
     "staff",
     "staff_sessions",
+    "supplier_articles",
     "supplier_enquiries",
     "supplier_mails",
     "supplier_requests",

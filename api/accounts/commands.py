@@ -265,7 +265,7 @@ def issue(
 def _reached(operator: Operator, company: UUID, *, test: bool) -> tuple[UUID, bool]:
     """Return the company that a key is to reach, and whether it is a sandbox."""
     with operator.company(company) as connection:
-        if sandboxes.account_of(connection, company) is not None:
+        if companies.account_of(connection, company) is not None:
             return company, True
     if not test:
         return company, False

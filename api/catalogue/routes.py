@@ -13,7 +13,7 @@ from api.http.service import service_of
 from api.openapi.document import PUBLIC_ERRORS, V1, operation
 from compliance import catalogue
 from compliance.representatives import published_entry
-from schemas.catalogue import JurisdictionListResponse
+from schemas.rules import JurisdictionListResponse
 from warehouse import catalogue as catalogue_warehouse
 
 router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])

@@ -85,7 +85,7 @@ async def post_reset(request: Request, key: Writer, dry_run: DryRun) -> Response
 def _reset(write: Write, *, dry_run: bool) -> Response:
     service, digest = write.service, fingerprint({})
     with service.writes.company(write.actor.company_id) as conn:
-        account, skus = stored.account_of(conn, write.actor.company_id), stored.held(conn, write.actor.company_id)
+        account, skus = queries.account_of(conn, write.actor.company_id), stored.held(conn, write.actor.company_id)
     if account is None:
         raise Forbidden("write", _ONLY_TEST_KEYS)
     if dry_run:

@@ -13,24 +13,47 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.audit.words import fact_in_words
 from api.http.answers import json_of
-from api.http.auth import Credential, Presented, read
+from api.http.auth import Credential, Presented, read, read_as_actor
 from api.http.parameters import Limit, Offset
 from api.http.service import service_of
 from api.openapi.document import READ_ERRORS, V1, operation
-from api.pages.concurrency import run_limited
+from api.pages.concurrency import limited, run_limited
+from api.pages.forms import offset_of, write_of
+from api.pages.render import language_of, page
+from api.pages.sessions import Session, Viewer
+from pipelines.figures import loaded_catalogue
+from pipelines.filings import Inputs
 from schemas import normalise, texts
-from schemas.figures import ObligationListResponse, TonnesListResponse, UncountedListResponse, UndecidedListResponse
+from schemas.actors import Actor
+from schemas.figures import (
+    ObligationListResponse,
+    RecycledContentPage,
+    TonnesListResponse,
+    UncountedListResponse,
+    UndecidedListResponse,
+)
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.skus.inputs import validator
+from services.filings import figures
+from services.filings.files import csv_of
 from warehouse.companies import queries as companies
+from warehouse.figures import snapshots
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.stored import Table, figure_rows
+from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/figures", tags=["Figures"])
+content_router = APIRouter(prefix=V1, tags=["Figures"])
 
+pages_router = APIRouter()
+_FILE: Final = {"Content-Disposition": 'attachment; filename="recycled-content.csv"', "Cache-Control": "no-store"}
+_ALL: Final = 2_147_483_647
+_SIZE: Final = 50
+"""SKUs of a page."""
 _YEARS: Final = range(2000, 2101)
 _HALVES: Final = ("0", "1", "2")
 
@@ -155,6 +178,68 @@ async def list_obligations(
     is that this packaging is meant. No legal advice.
     """
     return await _page(request, presented, "obligations", {"market": market, "year": year}, limit=limit, offset=offset)
+
+
+@content_router.get(
+    "/recycled-content",
+    **operation("Recycled content by plant", answers={200: RecycledContentPage}, errors=READ_ERRORS, preview=True),
+)
+async def get_recycled_content(
+    request: Request, presented: Presented, *, year: Year = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """Recycled content of plastic per plant and year, by type and format, as Article 7 asks: an average with bounds.
+
+    Beside the minimum of 2030 and 2040 stands what is still to find, at least and at most. The rows are the SKUs that
+    are in no average, with the questions that settle it. Without a year it is the latest with units in the Union.
+    """
+
+    def ask(conn: Connection, actor: Actor) -> RecycledContentPage:
+        return content_of(request, conn, actor, year, limit=limit, offset=offset)
+
+    return json_of(await read_as_actor(request, presented, ask))
+
+
+def content_of(
+    request: Request, conn: Connection, actor: Actor, year: int | None, *, limit: int, offset: int
+) -> RecycledContentPage:
+    """Return what the operation and the page answer, from the company's newest snapshot."""
+    service = service_of(request)
+    snapshot = snapshots.current(service.settings.data_dir, actor.company_id)
+    inputs = Inputs(snapshot, loaded_catalogue(conn), service.rulesets.active(conn)) if snapshot else None
+    return figures.recycled_content(conn, actor, inputs, year, limit=limit, offset=offset)
+
+
+@pages_router.get("/recycled-content")
+@limited("portfolio")
+def get_content(request: Request, session: Viewer) -> Response:
+    """Show the averages of Article 7 of a year, and the items that are in none."""
+    offset = offset_of(request)
+    return page(
+        request,
+        "recycled_content.html",
+        session=session,
+        found=_content_of_page(request, session, limit=_SIZE, offset=offset),
+        facts=lambda fields: [fact_in_words(field, language_of(request)) for field in fields],
+        offset=offset,
+        size=_SIZE,
+    )
+
+
+@pages_router.get("/recycled-content/file.csv")
+@limited("portfolio")
+def get_content_file(request: Request, session: Viewer) -> Response:
+    """Download the averages, what is exempt, every item that is in none, and what no record says."""
+    rows = figures.content_rows(_content_of_page(request, session, limit=_ALL, offset=0))
+    return Response(csv_of(figures.CONTENT_COLUMNS, rows), media_type="text/csv; charset=utf-8", headers=_FILE)
+
+
+def _content_of_page(request: Request, session: Session, *, limit: int, offset: int) -> RecycledContentPage:
+    try:
+        year = _year(request.query_params["year"])
+    except (KeyError, Unfit):
+        year = None
+    with service_of(request).writes.company(session.company_id) as conn:
+        return content_of(request, conn, write_of(request, session).actor, year, limit=limit, offset=offset)
 
 
 async def _page(

@@ -95,7 +95,7 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             return _answer(request, HttpRefusal("not_found"))
         case 405:
-            # In a thread: while the process is young, the document is still being built (`api.app`).
+            # In a thread: the document may have to be built.
             published = await run_in_threadpool(allowed_methods, request.app, request.url.path)
             return _answer(request, WrongMethod(published or _of_routes(request)))
         case 400:

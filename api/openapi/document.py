@@ -42,6 +42,7 @@ _TAGS: Final = {
     "Roles": "What the company is by the Regulation in each market, why, and the duties that follow.",
     "Registers": "What the company holds in the registers of its markets, and what is missing to sell there.",
     "Marks": "What is printed on packs: marks that must go, labels that come, and claims with their proof.",
+    "Evidence": "Which technical files show what Articles 5 to 12 ask, and what is missing.",
     "Technical files": "Evidence beside a SKU: what is held and its fingerprint, never the bytes.",
     "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
     "Exports": "The whole portfolio as a file: asked for, polled, downloaded.",

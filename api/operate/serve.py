@@ -344,7 +344,7 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
     catalogue = (sys.executable, "-m", "pipelines.commands", "catalogue-refresh", "--if-needed")
     socket_of_forker = dagster_home.forker_socket(settings) if forker.SUPPORTED else None
     children = [*(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names)]
-    children.append(_Child("catalogue", catalogue, once=True, first=True))
+    children.append(_Child("catalogue", catalogue, once=True, first=True, forker=socket_of_forker))
     for program in start.orchestration(settings):
         child = _Child(program.name, program.command, after=program.after, forker=socket_of_forker)
         if program.name == start.CODE_SERVER:

@@ -206,6 +206,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/roles", "nav.roles", "viewer"),
     ("/registers", "nav.registers", "viewer"),
     ("/marks", "nav.marks", "viewer"),
+    ("/evidence", "nav.evidence", "viewer"),
     ("/company", "nav.company", "administrator"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
@@ -215,7 +216,9 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
 """The pages of a signed-in person: path, key of the name, and the role that sees it."""
 
 
-PANELS: Final[dict[str, list[tuple[str, Callable[[Connection, Actor, Any], JsonObject]]]]] = {"item": [], "market": []}
+PANELS: Final[dict[str, list[tuple[str, Callable[[Connection, Actor, Any], JsonObject]]]]] = {
+    name: [] for name in ("item", "market", "draft")
+}
 """What other subjects show on a page: a template, and what fills its `panel` for the record of the page."""
 
 

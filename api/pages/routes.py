@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api import marks
+from api import evidence, marks
 from api.accounts import pages as pages_accounts
 from api.accounts import sign_in
 from api.assistants import pages as pages_assistants
@@ -16,6 +16,7 @@ from api.changes import pages as pages_changes
 from api.companies import pages as pages_companies
 from api.conformity import pages as pages_conformity
 from api.figures import pages as pages_figures
+from api.figures import routes as routes_figures
 from api.files import pages as pages_files
 from api.filings import pages as pages_filings
 from api.http.answers import cacheable
@@ -46,9 +47,11 @@ for pages in (
     pages_suppliers.router,
     library.pages_router,
     pages_figures.router,
+    routes_figures.pages_router,
     roles.pages_router,
     registers.pages_router,
     marks.pages_router,
+    evidence.pages_router,
     pages_statements.router,
     pages_skus.router,
     pages_skus.archive_router,

@@ -20,13 +20,14 @@ from api.http import stored_files
 from api.http.service import service_of
 from api.pages.forms import Form, SentForm, offset_of, path_id, write_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Approver, Session, Viewer
 from compliance.annex_v import translated_reason
 from schemas import texts
 from schemas.conformity import POINT, SIGNATORY
 from schemas.files import visible
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.refusals import NotThere, Refused, require
 from schemas.vocabularies import CONTENTS
 from services.conformity import documents
@@ -240,6 +241,7 @@ def _entry_page(
         is_issued_here = issuing_form is not None and entry.state == "open"
         defaults = suggestions(conn, entry) if is_issued_here else {}
         alike = documents.alike(conn, entry) if is_issued_here else []
+        panels = _panels(request, session, conn, entry) if is_issued_here else []
         rules = service.rulesets.active(conn)
     impossible = _sentences(comparison.refusal, lang) if comparison else []
     is_compared = comparison is not None and not impossible
@@ -259,6 +261,7 @@ def _entry_page(
         reasons=_reasons(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(defaults),
+        panels=panels,
         alike=[(str(other.id), f"{other.sku_name or '–'} ({other.sku_code or '–'})") for other in alike],
         gaps=_gaps(form or defaults, issuing_form, lang) if is_issued_here else [],
         issue=issuing_form,
@@ -277,6 +280,12 @@ def _entry_page(
         ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
+
+
+def _panels(request: Request, session: Session, conn: Connection, entry: Entry) -> list[tuple[str, JsonObject]]:
+    """Return what other subjects show of a draft's item."""
+    actor = write_of(request, session).actor
+    return [(template, fill(conn, actor, entry.sku_id)) for template, fill in PANELS["draft"] if entry.sku_id]
 
 
 def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:

@@ -45,11 +45,13 @@ from pipelines.reading.values import EMPTY_LIST, LIST_SEPARATOR, code_of_words
 from pipelines.suppliers import (
     WORKBOOK_NAME,
     WORKBOOK_TYPE,
+    item_token,
     part_title,
     value_at,
     workbook,
     workbook_headers,
 )
+from schemas import normalise
 from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
@@ -63,7 +65,6 @@ from schemas.messages import (
     supplier_languages,
 )
 from schemas.refusals import NotThere, Refused
-from schemas.skus.types import SupplierAnswer
 from schemas.suppliers import CELLS, answer_of, parse_submission
 from schemas.texts import as_cell
 from schemas.vocabularies import TAKEN
@@ -84,6 +85,9 @@ _ITEMS: Final = 200
 _MOST_FAULTS: Final = 100
 """Faults that a page names; a workbook may have thousands."""
 _CONFIRMED: Final = "confirmed"
+_ARTICLE: Final = "article"
+_LONGEST: Final = 100
+"""Longest article number of a supplier, in characters."""
 _AFTER_LATIN: Final = "\u2e80"
 """The first character of the scripts of East Asia."""
 Fault = tuple[str, str]
@@ -103,8 +107,8 @@ def post_rows(request: Request, link: CountedEnquiry, form: SupplierForm) -> Res
     Rows with a fault are shown again as they were typed; the others are saved.
     """
     lang = language_of(request)
-    numbers = [int(number) for number in form.getlist("row") if number.isascii() and number.isdecimal()][:ROWS]
-    answers, faults = read_rows(form, numbers, lang, _rules(request, link))
+    numbers = [number for typed in form.getlist("row") if (number := _row_number(typed)) is not None][:ROWS]
+    saved, faults = read_rows(form, numbers, lang, _rules(request, link))
     beside: JsonObject = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
     sending = form.get("do") == "send"
     if sending and form.get("consent") != "yes":
@@ -113,7 +117,6 @@ def post_rows(request: Request, link: CountedEnquiry, form: SupplierForm) -> Res
         beside = dict(parse_submission({"consent": True, "response": beside}))
     except Refused as invalid:
         faults += [((issue.field or "").removeprefix("response."), issue.message) for issue in invalid.issues]
-    saved = [Saved(number, answer, form.get(f"{number}.{_CONFIRMED}") == "yes") for number, answer in answers.items()]
     write = write_of_supplier(request, link)
 
     def keep(conn: Connection) -> int | None:
@@ -186,8 +189,7 @@ def _attach(request: Request, link: Linked, form: FileForm, file: File) -> bool:
 
 
 def _save_workbook(request: Request, link: Linked, form: Form, numbers: Sequence[int]) -> Response:
-    answers, faults = read_rows(form, numbers, language_of(request), _rules(request, link))
-    saved = [Saved(number, answer, form.get(f"{number}.{_CONFIRMED}") == "yes") for number, answer in answers.items()]
+    saved, faults = read_rows(form, numbers, language_of(request), _rules(request, link))
     write = write_of_supplier(request, link)
     write.do(lambda conn: enquiries.save_rows(conn, link.id, saved, at=write.actor.now))
     if faults:
@@ -200,11 +202,9 @@ def _rules(request: Request, link: Linked) -> RuleSet:
         return service_of(request).rulesets.active(conn)
 
 
-def read_rows(
-    form: Form, numbers: Sequence[int], lang: str, rules: RuleSet
-) -> tuple[dict[int, SupplierAnswer], list[Fault]]:
-    """Return the answer of each row that has no fault, and the faults of the others, each at its cell."""
-    answers: dict[int, SupplierAnswer] = {}
+def read_rows(form: Form, numbers: Sequence[int], lang: str, rules: RuleSet) -> tuple[list[Saved], list[Fault]]:
+    """Return what is said of each row that has no fault, and the faults of the others, each at its cell."""
+    saved: list[Saved] = []
     faults: list[Fault] = []
     for number in numbers:
         body = {"consent": True, "response": {"components": [parse_answer(form, number, lang)]}}
@@ -214,13 +214,17 @@ def read_rows(
             answer = (parse_submission(body)["components"] or [])[0]
             if against := operations.contradictions(answer, rules):
                 raise Refused(against)
+            article = normalise.text(form.get(f"{number}.{_ARTICLE}", ""), min_length=None, max_length=_LONGEST)
+        except normalise.Unfit as unfit:
+            faults.append((f"{number}.{_ARTICLE}", unfit.message))
         except Refused as invalid:
             for issue in invalid.issues:
                 path = (issue.field or "").removeprefix("response.components[0].").partition("[")[0]
                 faults.append((f"{number}.{path}", issue.message))
         else:
-            answers[number] = answer
-    return answers, faults
+            is_confirmed = form.get(f"{number}.{_CONFIRMED}") == "yes"
+            saved.append(Saved(number, answer, is_confirmed, article.strip() or None))
+    return saved, faults
 
 
 def form_of_rows(rows: Sequence[Row], lang: str) -> Form:
@@ -231,6 +235,8 @@ def form_of_rows(rows: Sequence[Row], lang: str) -> Form:
         for cell in CELLS:
             texts = texts_of(value_at(answer, cell.path), lang)
             pairs += [(f"{row.number}.{cell.path}", " ".join(line.splitlines())) for line in texts]
+        if row.article:
+            pairs.append((f"{row.number}.{_ARTICLE}", row.article))
         if row.is_confirmed:
             pairs.append((f"{row.number}.{_CONFIRMED}", "yes"))
     return Form(pairs)
@@ -261,17 +267,24 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
             if name and filled
         }
         typed, _ = line.get("number", ("", False))
-        number = int(float(typed)) if typed.replace(".", "", 1).isdecimal() and len(typed) < 10 else None
+        number = _row_number(typed.removesuffix(".0"))
         if number is None or number in numbers:
             sentence = Message("Each line of the workbook has the number of its row, once: {cell}.", cell=typed or "–")
             raise Refused([Issue("duplicate_row", sentence, "file")])
         numbers[number] = None
+        if _ARTICLE in line:
+            article, is_number = line[_ARTICLE]
+            pairs.append((f"{number}.{_ARTICLE}", _plain_text(article.removesuffix(".0") if is_number else article)))
         if _CONFIRMED in line and _code(line[_CONFIRMED][0], "truth") == "true":
             pairs.append((f"{number}.{_CONFIRMED}", "yes"))
         for path in fields.keys() & line.keys():
             filled, is_number = line[path]
             pairs += [(f"{number}.{path}", value) for value in _typed(filled, fields[path], lang, is_number=is_number)]
     return Form(pairs), list(numbers)
+
+
+def _row_number(typed: str) -> int | None:
+    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 8 else None
 
 
 def _code(filled: str, vocabulary: str) -> str | None:
@@ -297,7 +310,12 @@ def _typed(filled: str, field: Field, lang: str, *, is_number: bool) -> list[str
         return [_code(filled, field.vocabulary) or filled]
     if is_number:
         return [plain(Decimal(filled), lang)]
-    return [filled[1:] if filled.startswith("'") and as_cell(filled[1:]) == filled else filled]
+    return [_plain_text(filled)]
+
+
+def _plain_text(filled: str) -> str:
+    """Return a text without the mark that keeps a program from reading it as a formula."""
+    return filled[1:] if filled.startswith("'") and as_cell(filled[1:]) == filled else filled
 
 
 def _enquiry_page(
@@ -320,6 +338,7 @@ def _enquiry_page(
         attached = review.of_enquiry(conn, link.id)
     token, shown = request.path_params["token"], [_shown(row, lang) for row in rows]
     labels, types = {cell.path: header("component", cell.name, lang) for cell in CELLS}, contents(lang)
+    labels[_ARTICLE] = text("enquiry.article", lang)
     return page(
         request,
         "supplier_enquiry.html",
@@ -346,7 +365,7 @@ def _enquiry_page(
         is_saved=request.query_params.get("saved") == "1",
         sent=request.query_params.get("sent", ""),
         listed=[
-            (item, None if item["state"] in ("accepted", "closed") else operations.item_token(token, item["id"]))
+            (item, None if item["state"] in ("accepted", "closed") else item_token(token, item["id"]))
             for item in enquiry["items"]
         ],
         last_day=(enquiry["expires_at"] - timedelta(days=1)).date(),

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -21,11 +23,12 @@ from api.pages.sessions import Editor, Session, Viewer
 from schemas import texts
 from schemas.actors import Actor
 from schemas.json_values import JsonObject
-from schemas.messages import supplier_languages
+from schemas.messages import header, supplier_languages
 from schemas.refusals import Refused
 from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
-from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
+from schemas.suppliers import MAX_ITEMS, EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
+from schemas.vocabularies import SUBSTANCES
 from services import suppliers as operations
 from services.suppliers import Asked
 from warehouse import enquiries, suppliers
@@ -51,6 +54,7 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
         if name:
             listing = suppliers.requests_page(now, PAGE_SIZE, offset, supplier_name=name, state=state or None)
             values["stages"] = enquiries.stages(conn, now, supplier_name=name)
+            values["changed"] = {item.enquiry_id for item in enquiries.lapsed(conn, now) if item.changed}
             return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
@@ -58,10 +62,12 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
 
 @router.get("/suppliers/worth")
 def get_worth(request: Request, session: Viewer) -> Response:
-    """Show whom it is worth asking: the suppliers by the tonnes whose grade or statement hangs on what they know."""
+    """Show whom it is worth asking, by the tonnes that hang on it, and whose answers hold no longer."""
     with service_of(request).writes.company(session.company_id) as conn:
         worth = enquiries.worth_asking(conn)
-    return page(request, "supplier_worth.html", session=session, worth=worth)
+        lapsed = enquiries.lapsed(conn, service_of(request).clock.now())
+    by_enquiry = [list(items) for _, items in groupby(lapsed, key=attrgetter("enquiry_id"))]
+    return page(request, "supplier_worth.html", session=session, worth=worth, lapsed=by_enquiry)
 
 
 _SHOWN: Final = 200
@@ -145,7 +151,9 @@ def get_enquiries(request: Request, session: Viewer) -> Response:
 @router.post("/enquiries")
 def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
     """Ask a supplier; the link is shown once, on the page that answers."""
-    codes = [code for part in _SEPARATORS.split(form.get("sku_codes", "")) if (code := part.strip())]
+    if form.get("do") == "preview":
+        return _list_page(request, session, form=form)
+    codes = _codes(form)
     body: JsonObject = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
     body |= {name: form[name] for name in _OPTIONAL if form.get(name, "").strip()}
     if days := form.get("reminder_days", "").strip():
@@ -156,7 +164,8 @@ def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
     def ask(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
         if not codes:  # all of the supplier's parts that lack a fact
             body["sku_codes"] = enquiries.codes_worth_asking(conn, texts.from_form(str(body["supplier_name"])))
-        return operations.create_enquiry(conn, actor, parse_body(SupplierEnquiryInput, body), links)
+        sent, asks_again = parse_body(SupplierEnquiryInput, body), form.get("asks_again") == "yes"
+        return operations.create_enquiry(conn, actor, sent, links, asks_again=asks_again)
 
     try:
         return _show_mail(request, session, ask)
@@ -204,6 +213,10 @@ def post_withdraw(request: Request, session: Editor, _: SentForm) -> Response:
     return redirect(link(request, f"/enquiries/{enquiry_id}"))
 
 
+def _codes(form: Form) -> list[str]:
+    return [code for part in _SEPARATORS.split(form.get("sku_codes", "")) if (code := part.strip())]
+
+
 def _whole(typed: str) -> int | str:
     """Return a whole number that was typed, with any minus; what is none stays, and is refused."""
     sign, digits = ("-", typed[1:]) if typed[:1] in ("-", "−", "–") else ("", typed)
@@ -235,8 +248,14 @@ def _list_page(
     request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
 ) -> Response:
     offset, now = offset_of(request), service_of(request).clock.now()
+    form = form or _asked_for(request)
+    name = texts.from_form(form.get("supplier_name", "")).strip()[:_LONGEST]
     with service_of(request).writes.company(session.company_id) as conn:
         enquiries_page = suppliers.enquiries_page(now, ENQUIRIES_PAGE_SIZE, offset).read(conn)
+        preview = None
+        if name:
+            codes = _codes(form)[:MAX_ITEMS]
+            preview = operations.preview(conn, name, codes, rulesets=service_of(request).rulesets)
     return page(
         request,
         "enquiries.html",
@@ -246,9 +265,17 @@ def _list_page(
         size=ENQUIRIES_PAGE_SIZE,
         mailing=service_of(request).settings.smtp_url is not None,
         languages_of_mails=languages(language_of(request), supplier_languages()),
-        given=form or _asked_for(request),
+        given=form,
         faults=faults,
+        preview=preview,
+        deciding=[(_in_words(field, language_of(request)), counted) for field, counted in preview.fields]
+        if preview
+        else (),
     )
+
+
+def _in_words(field: str, lang: str) -> str:
+    return text(f"substance.{field}", lang) if field in SUBSTANCES else header("component", field, lang)
 
 
 def _asked_for(request: Request) -> Form:
@@ -261,8 +288,9 @@ def _enquiry_page(
     request: Request, session: Session, enquiry: SupplierEnquiryDetail, mail: EnquiryLink | None = None
 ) -> Response:
     """Return the page of an enquiry, with a mail to copy where one was asked for."""
-    now, offset = service_of(request).clock.now(), offset_of(request)
+    now, offset, lang = service_of(request).clock.now(), offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
+        lapsed = enquiries.lapsed(conn, now, enquiry_id=UUID(str(enquiry["id"])))
         [stage] = enquiries.stages(conn, now, enquiry_id=UUID(str(enquiry["id"])))
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(
@@ -275,6 +303,11 @@ def _enquiry_page(
         offset=offset,
         size=PAGE_SIZE,
         stage=stage,
+        changed=[
+            (item.sku_code, [header("component", field, lang) for field in sorted({*chain(*item.changed.values())})])
+            for item in lapsed
+            if item.changed
+        ],
         shown=mail,
         is_mailed=is_mailed,
     )

@@ -77,8 +77,8 @@ def count(
     silent = skus.join(recorded.select("sku"), on="sku", how="anti").select("sku")
     counted_skus = skus.join(counting.select("sku"), on="sku", how="semi")
     own, every = part_rows(portfolio, counted_skus)
-    parts = _with_facts(every, rules)
-    units = _with_categories(_units(parts, rules), rules)
+    parts = with_facts(every, rules)
+    units = categorise(parts, rules)
     beyond = beyond_reach(units, counting)
     lines = units.join(counting.join(beyond, on="sku", how="anti"), on="sku").with_columns(
         times_units("grams").alias("grams")
@@ -155,7 +155,7 @@ _FACE: Final = ("component_type", "family", "text", "separable")
 _FACTS: Final = {"group": pl.String, "kind": pl.String, "weightless": pl.Boolean, "comes_off": pl.Boolean}
 
 
-def _with_facts(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+def with_facts(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return the parts with their `unit`, its `form` and format `key`, `group` and material family `kind`.
 
     `lacks_weight` marks a part that needs a weight and has none; each distinct face is read once.
@@ -203,6 +203,15 @@ def _families(rules: RuleSet) -> frozenset[str]:
         for material in rules.materials.values()
         if material.specified and any(row.category_no for row in rules.streams.get(material.group, ()))
     )
+
+
+def categorise(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return a row per unit of the parts of `with_facts`: exact `grams`, `category_no` and `reason`.
+
+    The reason is empty where the number is the one category; else the numbers are all that it may be, joined by `|`,
+    and `fields` would settle it.
+    """
+    return _with_categories(_units(parts, rules), rules)
 
 
 def _units(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Defines the tools: fourteen of decisions §7, and seven more that only read.
+"""Defines the tools: fourteen of decisions §7, and eight more that only read.
 
 Each is a thin layer over the services and queries that `api` uses too.
 
@@ -12,7 +12,7 @@ Each is a thin layer over the services and queries that `api` uses too.
     figures.py      compliance_overview, check_market_readiness, check_missing_data, summarise_items;
                     get_market_figures, list_filed_declarations
     rules.py        check_items_against_rule
-    audit.py        list_changes, list_supplier_requests
+    audit.py        list_changes, list_supplier_requests, list_review_queue
     library.py      list_declarations, list_shared_components
     imports.py      check_bulk_import
     catalogue.py    get_product_facts, check_regulation_statement, check_pricing_statement

@@ -1,8 +1,9 @@
-"""Defines the tools of what happened: changes of records, and suppliers whose answer is awaited."""
+"""Defines the tools of what happened: changes of records, what waits for a decision, answers that are awaited."""
 
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
+import orjson
 from pydantic import Field
 
 from connector.principal import current_principal
@@ -18,12 +19,15 @@ from connector.tools.kit import (
     instant,
     item_id,
     refusal,
+    stated,
 )
 from schemas.json_values import JsonObject
 from services import audit
 from services.audit import Change, Changes, Record, Wanted
-from warehouse import suppliers
+from services.review.entries import described, remembered_parts
+from warehouse import review, suppliers
 from warehouse.operate.sessions import Connection
+from warehouse.review import Entry
 from warehouse.skus import queries as skus
 from warehouse.skus import search
 from warehouse.skus.search import Search
@@ -43,6 +47,7 @@ class HistoryTools(ToolSet):
     TITLES = (
         ("list_changes", "Who changed what, and when"),
         ("list_supplier_requests", "Suppliers who have not answered"),
+        ("list_review_queue", "Review queue"),
     )
 
     def list_changes(
@@ -57,10 +62,9 @@ class HistoryTools(ToolSet):
         limit: FittingLimit = None,
         offset: Offset = 0,
     ) -> Found:
-        """Who changed what, when, and from what to what: the history of one item, or all changes since a day.
+        """Who changed what, when, and from what to what: of one item, or everything since a day.
 
-        Use it for "who changed the weight" and "what changed since Friday, by whom". An import is one line: actor with
-        its id lists what it wrote. Without the audit log in the plan it lists the items that changed.
+        An import is one line: actor with its id lists what it wrote.
         """
         wanted = Wanted(_instant(since), _instant(until, end=True), actor, field)
         with self._service.writes.company(current_principal().company_id) as conn:
@@ -135,8 +139,71 @@ class HistoryTools(ToolSet):
             next_step=f"Call again with offset {end} for more of {total}."
             if end < total
             else "A reminder is sent on the website, under suppliers; no tool sends one.",
-            answer={"waiting": requests, "total": total, "next_offset": end if end < total else None},
+            answer={
+                "waiting": list(map(stated, requests)),
+                "total": total,
+                "next_offset": end if end < total else None,
+            },
         )
+
+    def list_review_queue(
+        self,
+        state: Annotated[Literal["open", "decided"], Field(description="Whether it waits.")] = "open",
+        limit: FittingLimit = None,
+        offset: Offset = 0,
+    ) -> Found:
+        """What waits for a person's release in the review queue, or was decided, by whom and why.
+
+        Suppliers' answers, proposals, drafts of declarations and documents: of which item, and from whom.
+        """
+        for size in _SIZES if limit is None else (limit,):
+            with self._service.writes.company(current_principal().company_id) as conn:
+                entries, total = review.page(conn, state=state, limit=size, offset=offset)
+                rows = [_entry(conn, entry) for entry in entries]
+            end = offset + len(rows)
+            answer = Found(
+                as_of=self._service.clock.now(),
+                sources=["The company's review queue in this service"],
+                next_step=f"Call again with offset {end} for more of {total}."
+                if end < total
+                else "A person decides on the website, under review; no tool decides.",
+                answer={"entries": rows, "total": total, "next_offset": end if end < total else None},
+            )
+            if len(answer.model_dump_json()) <= SHORT:
+                break
+        return answer
+
+
+_LONG: Final = ("asked", "draft", "translations")
+"""Members of an entry that are as long as a document, or that say again what it is about."""
+_MOST_SAID: Final = 2_000
+"""Characters of an entry from which on only the names of its members are told."""
+
+
+def _entry(conn: Connection, entry: Entry) -> JsonObject:
+    """Return an entry of the review queue with what it says; the parts of a supplier's answer are in words."""
+    said = {name: value for name, value in entry.payload.items() if name not in _LONG}
+    request = suppliers.find_request(conn, entry.request_id) if entry.request_id else None
+    if request is not None:
+        parts = remembered_parts(conn, request)
+        said["components"] = [
+            {"part": described(parts[line["component_id"]]), **line} if line["component_id"] in parts else line
+            for line in said.get("components") or ()
+        ]
+    row = {
+        "kind": entry.kind,
+        "sku_code": entry.sku_code,
+        "name": entry.sku_name,
+        "state": entry.state,
+        "filed_at": instant(entry.filed_at),
+        "filed_by": entry.filed_by_name or entry.filed_by_type,
+        "says": said if len(orjson.dumps(said)) <= _MOST_SAID else {"too_long": sorted(said)},
+        "decided_at": entry.decided_at and instant(entry.decided_at),
+        "decided_by": entry.decided_by_name,
+        "reason": entry.reason,
+        "note_to_supplier": entry.note,
+    }
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _instant(text: str | None, *, end: bool = False) -> datetime | None:

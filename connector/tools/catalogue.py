@@ -69,9 +69,9 @@ class FactTools(ToolSet):
     """These tools read tables of the release and nothing of the company."""
 
     TITLES = (
-        ("check_regulation_statement", "Check a statement against the regulation"),
-        ("check_pricing_statement", "Check a statement about plans and prices"),
-        ("get_product_facts", "Read the published product facts"),
+        ("check_regulation_statement", "Check a statement on the law"),
+        ("check_pricing_statement", "Check a statement on plans"),
+        ("get_product_facts", "Product facts"),
     )
 
     def check_regulation_statement(
@@ -84,24 +84,21 @@ class FactTools(ToolSet):
     ) -> Checked:
         """Check one statement about packaging law (PPWR, PFAS, BPA, REACH): supported, contradicted or not_covered.
 
-        Use it for "is it true that", and before you state a limit, date, target, format ban or duty. It answers with
-        provisions, articles and exceptions. The verdict is about `read_as`: a help, no legal judgement.
+        Use it for "is it true that", and before you state a limit, date, target, format ban or duty. The verdict is
+        about `read_as`: a help, no legal judgement.
         """
         return self._checked(statement, lang, "regulation", _LAW, claim)
 
     def check_pricing_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about this service's plans, limits and prices: supported, contradicted or not_covered.
 
-        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Amounts
-        of money are not published here.
+        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes. Amounts of money are not
+        published.
         """
         return self._checked(statement, lang, "service", _PLANS)
 
     def get_product_facts(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Facts:
-        """Read the published facts about this service: plans and their limits, rate limits, file sizes, what tools do.
-
-        Use it for questions about the product itself. For the law use check_regulation_statement.
-        """
+        """Read the published facts about this service: plans, their limits, rate limits, file sizes, what tools do."""
         service_facts = facts.load("service")
         page_of_facts = service_facts[offset : offset + limit]
         page = Page.from_pagination({"limit": limit, "offset": offset, "total": len(service_facts)}, len(page_of_facts))

@@ -58,6 +58,7 @@ from warehouse.skus import queries as skus
 from warehouse.skus.search import Search
 
 Market = Annotated[str, Field(description="Name or code: FR, DE, US-CA, …", min_length=2, max_length=100)]
+Half = Annotated[Literal[0, 1, 2], Field(description="0 the whole year, 1 or 2 a half of it.")]
 State: Any = Literal[STATES]
 Property: Any = Literal[summaries.PROPERTIES]
 _PORTFOLIO_SOURCE: Final = (
@@ -116,15 +117,14 @@ class PortfolioTools(ToolSet):
         ("compliance_overview", "Portfolio compliance overview"),
         ("check_market_readiness", "Check readiness for one market"),
         ("check_missing_data", "Check what is missing"),
-        ("summarise_items", "Sums by one property: items, units, tonnes"),
+        ("summarise_items", "Sums by one property"),
     )
 
     def compliance_overview(self) -> Portfolio:
         """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
-        Also every jurisdiction in scope with its EPR system, depth and verification date, and for whom you act:
-        company, plan, person, role. Use it for how many items have which grade; for one market use
-        check_market_readiness.
+        Also every jurisdiction in scope with its EPR system and verification date, and for whom you act: company, plan,
+        person, role.
         """
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
@@ -141,15 +141,15 @@ class PortfolioTools(ToolSet):
     def check_market_readiness(
         self,
         market: Market,
-        state: Annotated[State | None, Field(description="Also list the items of this class, with codes.")] = None,
+        state: Annotated[State | None, Field(description="Also list the items of this class.")] = None,
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> Portfolio:
-        """Which packaging items can or cannot be sold in one market, and why; state=blocked lists all with their codes.
+        """Which packaging items can or cannot be sold in one market, and why; state=blocked lists them all.
 
-        Items are blocked, to_decide, incomplete or ready; each finding has its article and examples. Also the market's
-        system, register and duties: must we register (LUCID), do we need an authorised representative. Not legal
-        advice. Tonnes and thresholds in full: get_market_figures.
+        Items are blocked, to_decide, incomplete or ready, by article. Also the market's system, register and duties:
+        must we register (LUCID), do we need an authorised representative. Not legal advice. All tonnes and thresholds:
+        get_market_figures.
         """
         market = market_code(market)
         snapshot, now = newest_snapshot(self._service)
@@ -174,11 +174,10 @@ class PortfolioTools(ToolSet):
         limit: Limit = 10,
         offset: Offset = 0,
     ) -> Portfolio:
-        """What is missing for one packaging item (sku_code or id), or for the whole portfolio, the worst gaps first.
+        """What is missing for one packaging item, or for the whole portfolio, the worst gaps first.
 
-        Use it for what to complete first, to improve grades. Without an item it gives the gaps of all items and a page
-        of the items with the worst ones. An item's `missing` and `open` are what its grade lacks, and what could still
-        change it.
+        Use it for what to complete first, to improve grades. An item's `missing` and `open` are what its grade lacks,
+        and what could still change it.
         """
         code = None
         if id is not None or sku_code is not None:
@@ -203,7 +202,9 @@ class PortfolioTools(ToolSet):
         *,
         by: Annotated[Property, Field(description="Property.")],
         sort: Annotated[Measure, Field(description="What is ranked.")] = "tonnes",
+        least_first: Annotated[bool, Field(description="Else the most first.")] = False,
         year: Annotated[int | None, Field(description="Else the latest with units.")] = None,
+        half: Half = 0,
         market: InMarket = None,
         material: OfMaterial = None,
         grade: OfGrade = None,
@@ -211,25 +212,35 @@ class PortfolioTools(ToolSet):
         limit: FittingLimit = None,
         offset: Offset = 0,
     ) -> Portfolio:
-        """Rank the portfolio by one property: items, units, tonnes of each value, the most first, with shares.
+        """Rank the portfolio by one property: items, units and tonnes of each value, with shares.
 
-        Use it for which five items bring most plastic to Germany (by item), the worst brand (by brand, with grade), or
-        the most frequent reasons of a grade (by reason, sort items). Market and material narrow units and tonnes, too.
+        Such as which five items bring most plastic to Germany (by item), the worst brand (by brand, with grade), the
+        most frequent reasons of a grade (by reason, sort items). Market, material and supplier narrow the tonnes, too.
         """
         snapshot, now = newest_snapshot(self._service)
         with self._service.writes.company(snapshot.company_id) as conn:
             rules = self._service.rulesets.active(conn)
             others = filters.model_dump() if filters else {}
             wanted = asked_search(conn, market=market, material=material, **others)
-        items, polymer = self._codes(wanted.search, wanted.finding), wanted.finding.polymer
-        conditions = Filters(wanted.search.market, year, wanted.search.material, grade, polymer, items)
-        summary = summaries.summarise(snapshot, rules, now.today, conditions, by=by, measure=sort)
+        search, finding = wanted
+        suppliers = (search.refers_to or []) if others.get("supplier") else None
+        if suppliers is not None:  # their parts alone are summed up, of archived items too
+            search, finding = replace(search, refers_to=None), replace(finding, no_supplier=False)
+        held = half if search.market in HALF_YEARLY else 0
+        conditions = Filters(
+            search.market, year, search.material, grade, finding.polymer, self._codes(search, finding), suppliers, held
+        )
+        summary = summaries.summarise(
+            snapshot, rules, now.today, conditions, by=by, measure=sort, least_first=least_first
+        )
         for size in _SIZES if limit is None else (limit,):
             rows = summary.rows[offset : offset + size]
             with self._service.writes.company(snapshot.company_id) as conn:
                 names = summaries.names(conn, snapshot, rules, now, by=by, rows=rows)
             page = Page.from_pagination({"limit": size, "offset": offset, "total": len(summary.rows)}, len(rows))
-            told = {**_summed(summary, rows, names, sort), "by": by, "page": page.model_dump()}
+            told = {**_summed(summary, rows, names, sort), "by": by, "half": held, "page": page.model_dump()}
+            if half and not held:
+                told["half_note"] = _half_note(search.market or "All markets together", summary.year or "each year")
             answer = _answer(now.head(snapshot), told, page.way_on(_QUOTE_SUMS))
             if len(answer.model_dump_json()) <= SHORT:
                 break
@@ -361,7 +372,6 @@ def _answer(head: Head, answer: Mapping[str, object], next_step: str) -> Portfol
 
 Material: Any = Literal[tuple(VOCABULARIES["material"])]
 Year = Annotated[int | None, Field(description="Else the latest with figures.")]
-Half = Annotated[Literal[0, 1, 2], Field(description="0 the whole year, 1 or 2 a half of it.")]
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
 _QUOTE: Final = (
@@ -377,8 +387,8 @@ class FigureTools(ToolSet):
     """The tools of figures, which read stored files and rows in a thread."""
 
     TITLES = (
-        ("get_market_figures", "Tonnes, thresholds and uncounted items of one market"),
-        ("list_filed_declarations", "List declarations as filed to a scheme or register"),
+        ("get_market_figures", "Figures of one market"),
+        ("list_filed_declarations", "Filed declarations"),
     )
 
     def get_market_figures(
@@ -391,10 +401,10 @@ class FigureTools(ToolSet):
         limit: Limit = 10,
         offset: Offset = 0,
     ) -> Found:
-        """How many tonnes were placed on one market in a year or half, by category and material: plastic, paper, glass.
+        """How many tonnes were placed on one market in a year or half, by category and material.
 
-        Also the thresholds and obligations (do we exceed a threshold?) with verdicts, and the items that could not be
-        counted, with the facts they lack. Only GB has halves; other markets are held by the year.
+        Also thresholds and obligations (do we exceed one?) with verdicts, and the items that could not be counted, with
+        the facts they lack. Only GB has halves.
         """
         company_id, code = current_principal().company_id, market_code(market)
         stored = stored_figures.current(self._service.settings.data_dir, company_id)
@@ -450,10 +460,10 @@ class FigureTools(ToolSet):
         limit: Limit = 5,
         offset: Offset = 0,
     ) -> Found:
-        """What did we declare (report, file) to a scheme or register for one market and period, as it was filed.
+        """What we declared (reported, filed) to a scheme or register for one market and period, as it was filed.
 
-        Each with its total in scope, who kept it when, corrections, and items that could not be counted. For tonnes not
-        declared yet use get_market_figures; for declarations of conformity list_declarations.
+        With the total in scope, who kept it when, corrections, and items that could not be counted. Not declared yet:
+        get_market_figures. Declarations of conformity: list_declarations.
         """
         filters = {"market": None if market is None else market_code(market), "year": year, "half": half}
         wanted = {name: value for name, value in filters.items() if value is not None}
@@ -493,7 +503,7 @@ def _by_material(placed: Placed, rows: Iterable[JsonMapping]) -> dict[str, float
     return {name: _sum(placed, of_material) for name, of_material in sorted(rows_by_material.items())}
 
 
-def _half_note(market: str, year: int) -> str:
+def _half_note(market: str, year: int | str) -> str:
     return (
         f"{market} is held and declared by the calendar year, not by halves: these are the figures of all of {year}. "
         f"Halves exist for {', '.join(sorted(HALF_YEARLY))} only."

@@ -1,9 +1,10 @@
 """Defines the parts that every answer of a tool has beside its figures, and the refusal of a call."""
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from typing import (
     Annotated,
     Any,  # Any: a row, whose columns the query names
@@ -19,6 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from compliance import catalogue
 from connector.principal import current_principal
 from connector.service import Service
 from schemas import texts
@@ -28,6 +30,7 @@ from schemas.normalise import Unfit
 from schemas.pages import Page as ListPage
 from schemas.pages import Pagination
 from schemas.words import market_named
+from warehouse import library
 from warehouse.operate.sessions import Connection, all_rows, first_row
 from warehouse.pages import Listing
 from warehouse.skus import queries as skus
@@ -75,17 +78,17 @@ Values = Annotated[JsonObject, BeforeValidator(_plain)]
 """Typed values, which the answer's JSON has as texts and numbers: instants, days, ids and decimals."""
 
 
-def _stated(value: object) -> object:
+def stated(value: Any) -> Any:
     """Return a JSON value without the members that are null, which say what leaving them out says."""
     match value:
         case Mapping():
-            return {name: _stated(member) for name, member in value.items() if member is not None}
+            return {name: stated(member) for name, member in value.items() if member is not None}
         case list():
-            return [_stated(member) for member in value]
+            return [stated(member) for member in value]
     return value
 
 
-Stated = Annotated[JsonObject, BeforeValidator(_stated)]
+Stated = Annotated[JsonObject, BeforeValidator(stated)]
 """A JSON object without members that are null, at any depth."""
 
 
@@ -193,10 +196,38 @@ def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (t
 
 def market_code(text: str) -> str:
     """Return the code of the market that a call names. Raises the tool's refusal, with the nearest known names."""
+    if (code := _market_names().get(text.casefold().strip())) is not None:
+        return code
     try:
         return market_named(text)
     except Unfit as unfit:
         raise refusal(unfit.code, f"market: {unfit.message}") from None
+
+
+REFERENCES: Final = {
+    "brand_id": "brand",
+    "manufacturing_site_id": "site",
+    "packing_site_id": "site",
+    "supplier_id": "supplier",
+    "component_id": "library_component",
+}
+"""The fields of an item and its components that have the id of a record, with its type."""
+
+
+def record_names(conn: Connection, values: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Return the names of the records whose ids are among the values of fields, by id."""
+    ids = defaultdict[str, set[UUID]](set)
+    for field, value in values:
+        resource = REFERENCES.get(field.rpartition(".")[2])
+        if resource is not None and (record_id := uuid_of(str(value))) is not None:
+            ids[resource].add(record_id)
+    return {key: name for resource, of_it in ids.items() for key, name in library.names(conn, resource, of_it).items()}
+
+
+@cache
+def _market_names() -> Mapping[str, str]:
+    """Return the codes of the catalogue's markets by name: those of states and provinces, too."""
+    return {entry.name.casefold(): entry.code for entry in catalogue.pinned()}
 
 
 def uuid_of(text: str) -> UUID | None:

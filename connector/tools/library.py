@@ -1,6 +1,7 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Final, Literal, cast
+from uuid import UUID
 
 from anyio import to_thread
 from pydantic import Field
@@ -8,10 +9,11 @@ from pydantic import Field
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import kit
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, item_id
-from schemas.conformity import DocOfItem
-from schemas.library import LibraryComponent
-from warehouse import conformity, library
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Stated, Tool, item_id
+from schemas.actors import Actor
+from schemas.json_values import JsonObject
+from warehouse import conformity, files, library
+from warehouse.operate.sessions import Connection
 
 Status = Literal["draft", "pending", "valid", "expired", "rejected"]
 
@@ -19,15 +21,27 @@ Status = Literal["draft", "pending", "valid", "expired", "rejected"]
 class Declarations(Answer):
     """A page of declarations, newest first."""
 
-    declarations: list[DocOfItem]
+    declarations: list[Stated]
     page: Page
 
 
 class SharedComponents(Answer):
     """A page of shared components, by code."""
 
-    components: list[LibraryComponent]
+    components: list[Stated]
     page: Page
+
+
+_MOST_FILES: Final = 5
+"""The most technical files of an item that are named, the newest; the others are counted."""
+_OF_FILE: Final = ("type", "filename", "reference", "issuer", "issued_on", "expires_on", "created_at")
+
+
+def newest_files(conn: Connection, actor: Actor, sku_id: UUID) -> JsonObject:  # noqa: ARG001  (as all members have it)
+    """Return the number of an item's technical files, and the newest."""
+    page = files.page(sku_id, _MOST_FILES, 0).read(conn)
+    newest = [{name: value for name, value in file.items() if name in _OF_FILE} for file in page["data"]]
+    return {"total": page["pagination"]["total"], "newest": newest}
 
 
 class RecordTools:
@@ -53,10 +67,10 @@ class RecordTools:
         limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
     ) -> Declarations:
-        """List the company's Declarations of Conformity (DoC) with the code and name of each item, newest first.
+        """List Declarations of Conformity (DoC) with the code and name of each item, newest first.
 
-        Use it for which are valid, drafts, or end (expire) in the next days. To prepare one use generate_doc_draft;
-        for declarations to a scheme or register list_filed_declarations.
+        Which are valid, drafts, or end in the next days. To prepare one use generate_doc_draft; for what was filed to a
+        register list_filed_declarations.
         """
         if sku_code is not None:
             await to_thread.run_sync(self._require_item, sku_code)
@@ -74,26 +88,30 @@ class RecordTools:
             as_of=self._service.clock.now(),
             sources=["The company's declarations in this service"],
             next_step=page.way_on("Call generate_doc_draft for an item that has no valid declaration."),
-            declarations=listed["data"],
+            declarations=cast(list[JsonObject], listed["data"]),
             page=page,
         )
 
     async def list_shared_components(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> SharedComponents:
-        """List the company's shared library components (caps, labels, bottles that several items use), by code.
-
-        Use it to resolve a component_id, or to find the material, weight and supplier of a shared component.
-        """
+        """List shared components (caps, labels that several items use) with material, weight, supplier."""
         listed = await kit.page_of(
             self._service, current_principal().company_id, library.page("library_component", limit, offset)
         )
         page = Page.from_pagination(listed["pagination"], len(listed["data"]))
+        components = cast(list[JsonObject], listed["data"])
+        names = await to_thread.run_sync(self._suppliers, components)
         return SharedComponents(
             as_of=self._service.clock.now(),
             sources=["The company's component library in this service"],
             next_step=page.way_on("Call get_packaging_item for an item that uses one of them."),
-            components=cast(list[LibraryComponent], listed["data"]),
+            components=[{**row, "supplier_name": names.get(str(row["supplier_id"]))} for row in components],
             page=page,
         )
+
+    def _suppliers(self, components: list[JsonObject]) -> dict[str, str]:
+        """Return the names of the components' suppliers by id."""
+        with self._service.writes.company(current_principal().company_id) as conn:
+            return kit.record_names(conn, [("supplier_id", row["supplier_id"]) for row in components])
 
     def _require_item(self, sku_code: str) -> None:
         """Raise the tool's refusal where the company has no such item."""

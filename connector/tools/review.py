@@ -330,7 +330,7 @@ def tools(service: Service) -> list[Tool]:
     """Return the tools with their titles."""
     return [
         Tool(_doc_draft(service), "Draft a declaration of conformity", DRAFTS),
-        Tool(_sku_update(service), "Propose an update of a packaging item", DRAFTS),
+        Tool(_sku_update(service), "Propose an update", DRAFTS),
         Tool(_supplier_document(service), "Submit a supplier's document", DRAFTS),
     ]
 
@@ -359,8 +359,8 @@ def _doc_draft(service: Service) -> Callable[..., object]:
     ) -> Filed:
         """Draft an EU Declaration of Conformity (PPWR Annex VIII) for one packaging item, for a person to review.
 
-        Each numbered point is filled from the records; what is missing is listed. The user is asked first. It is filed
-        in the review queue: nothing is issued or signed.
+        Points are filled from the records; what is missing is listed. The user is asked first. It waits in the review
+        queue: nothing is issued or signed.
         """
         filing, _ = doc_draft(service, current_principal(), sku_code=sku_code, id=id, reference=reference, lang=lang)
         return settled(service, current_principal(), filing, answer, confirmation)
@@ -398,10 +398,10 @@ def _sku_update(service: Service) -> Callable[..., object]:
         id: ItemId = None,  # noqa: A002  (the contract's name)
         confirmation: Confirmation = None,
     ) -> Filed:
-        """Propose changes to one packaging item or one component: each field now and then, grade before and after.
+        """Propose changes to one packaging item or component: each field now and then, grade before and after.
 
-        The user is asked first. It is filed in the review queue: the record changes only if a person accepts it there.
-        Use it when the user wants to correct or complete an item; to only try a change use what_if.
+        The user is asked first. The record changes only if a person accepts it in the review queue. To only try a
+        change use what_if.
         """
         filing, _ = sku_update(
             service, current_principal(), sku_code, id, changes=changes, component_changes=component_changes
@@ -433,8 +433,8 @@ def _supplier_document(service: Service) -> Callable[..., object]:
     ) -> Filed:
         """File a document that a supplier sent (test report, certificate, declaration) for one packaging item.
 
-        At most 1.5 MB. The user is asked first. It is filed in the review queue and becomes a technical file of the
-        item only if a person accepts it.
+        At most 1.5 MB. The user is asked first. It becomes a technical file of the item only if a person accepts it in
+        the review queue.
         """
         filing, _ = await supplier_document(service, current_principal(), sku_code, id, document)
         return await to_thread.run_sync(settled, service, current_principal(), filing, answer, confirmation)

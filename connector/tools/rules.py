@@ -41,8 +41,8 @@ class RuleTools(ToolSet):
     ) -> Found:
         """Hold every item against one rule: its state, and the facts that are missing to be sure.
 
-        Recycled plastic content beside the minimum of 2030; bisphenol A (BPA) statements of food packaging; format bans
-        of Annex V, affected or depending on facts; the French Triman mark: who needs it and lacks it in our records.
+        Recycled plastic beside the minimum of 2030; bisphenol A (BPA) in food packaging; format bans of Annex V; the
+        French Triman mark: who needs it and lacks it.
         """
         states = search.STATES if rule == "triman_mark" else STATES[rule]
         if state is not None and state not in states:

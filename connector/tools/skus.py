@@ -37,6 +37,7 @@ from connector.tools.kit import (
     require_one,
     uuid_of,
 )
+from connector.tools.library import newest_files
 from connector.tools.review import (
     ComponentChange,
     ComponentChanges,
@@ -55,7 +56,7 @@ from schemas.rules import GradeTrace, GradeUnit
 from schemas.skus.inputs import Strict, issues_of
 from schemas.skus.types import Component, SkuDetail, SkuListItem
 from schemas.vocabularies import VOCABULARIES
-from services import marks, roles
+from services import evidence, marks, roles
 from services.skus import detail as detail_skus
 from services.skus import listing, what_if
 from services.skus.listing import Place
@@ -65,7 +66,7 @@ from warehouse.figures.gaps import GAPS, Finding
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries, search
 from warehouse.skus import queries as skus
-from warehouse.skus.search import MOST_WORDS, Search
+from warehouse.skus.search import MOST_WORDS, NEWEST, SORTS, Search
 
 
 def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, Page]:
@@ -123,17 +124,23 @@ def _units(units: Sequence[GradeUnit], components: Sequence[Component]) -> list[
 
 
 Grade: Any = Literal[tuple(VOCABULARIES["recyclability_grade"])]
-Gap: Any = Literal[GAPS]
+Gap: Any = Literal[*GAPS, "heavy_metals", "pfas_food_contact", "bpa_food_contact"]
 DocStatus: Any = Literal[tuple(VOCABULARIES["doc_status"])]
 
 Words = Annotated[str | None, Field(description="Words of code, name, GTIN, format, category, brand or supplier.")]
 InMarket = Annotated[str | None, Field(description="Name or code, such as FR.")]
 OfGrade = Annotated[Grade | None, Field(description="Grade.")]
-WithGap = Annotated[Gap | None, Field(description="What is not recorded.")]
+WithGap = Annotated[Gap | None, Field(description="What is not recorded, or a limit that is exceeded.")]
 WithFlag = Annotated[str | None, Field(description="Code of a format ban, as in compliance_overview.")]
-OfSupplier = Annotated[str | None, Field(description="Name or id of a component's supplier.")]
-OfMaterial = Annotated[str | None, Field(description="Material, polymer or grade: plastic, PVC, glass, …")]
+OfSupplier = Annotated[str | None, Field(description="Name or id of a part's supplier; none: parts without one.")]
+OfMaterial = Annotated[str | None, Field(description="Material or its grade: plastic, PVC, …")]
 UsesComponent = Annotated[str | None, Field(description="Code, name or id of a shared component.")]
+Reusable = Annotated[bool | None, Field(description="Reusable or not.")]
+EmptySpace = Annotated[float | None, Field(description="More percent than this.")]
+Sorted = Annotated[
+    str | None,
+    Field(description="sku_code, name, weight_grams, recyclability_score, …; - descends."),
+]
 HasDoc = Annotated[DocStatus | None, Field(description="Cover by a declaration of conformity.")]
 
 
@@ -146,6 +153,8 @@ class ListFilters(Strict):
     flag: WithFlag = None
     supplier: OfSupplier = None
     component: UsesComponent = None
+    reusable: Reusable = None
+    empty_space_above: EmptySpace = None
 
 
 OtherFilters = Annotated[
@@ -182,15 +191,21 @@ def asked_search(
     supplier: str | None = None,
     material: str | None = None,
     component: str | None = None,
+    reusable: bool | None = None,
+    empty_space_above: float | None = None,
+    sort: str | None = None,
 ) -> Asked:
     """Return the conditions in a session of the company. Raise the tool's refusal of one that cannot be read."""
+    if sort is not None and sort not in SORTS:
+        raise refusal("not_in_vocabulary", f"sort: the orders of the list are {', '.join(SORTS)}.")
+    of_none = supplier is not None and supplier.casefold() == "none"
     words = tuple((search or "").split())
     if len(words) > MOST_WORDS:
         raise refusal("out_of_range", f"search: at most {MOST_WORDS} words are searched at once.")
     family, polymer = _material(material)
     ids = [
         record.id
-        for text, kind in ((supplier, "supplier"), (component, "library_component"))
+        for text, kind in ((None if of_none else supplier, "supplier"), (component, "library_component"))
         if text
         for record in named_records(conn, kind, text)
     ]
@@ -203,8 +218,11 @@ def asked_search(
         doc_status=doc_status,
         material=family,
         refers_to=ids or None,
+        reusable=reusable,
+        empty_space_above=empty_space_above,
+        sort=sort or NEWEST,
     )
-    return Asked(criteria, Finding(gap=gap, flag=flag, polymer=polymer))
+    return Asked(criteria, Finding(gap=gap, flag=flag, polymer=polymer, no_supplier=of_none))
 
 
 @contextmanager
@@ -259,7 +277,12 @@ def _material(text: str | None) -> tuple[str | None, str | None]:
 _SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
 """How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"
-MEMBERS: Final = {"roles": roles.of_item, "marks": marks.of_item}
+MEMBERS: Final = {
+    "roles": roles.of_item,
+    "marks": marks.of_item,
+    "evidence": evidence.of_item,
+    "technical_files": newest_files,
+}
 """What other subjects say in the answer about an item."""
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
@@ -290,22 +313,14 @@ class Items(Answer):
     page: Page
 
 
-_REFERENCES: Final = {
-    "brand": ("brand_id",),
-    "site": ("manufacturing_site_id", "packing_site_id"),
-    "supplier": ("supplier_id",),
-    "library_component": ("component_id",),
-}
-"""The fields of an item and its components that have the id of a record, by its type."""
-
-
 class ItemDetail(Answer):
     """One packaging item as it is stored."""
 
     item: Annotated[
         Stated,
         Field(
-            description="The fields of REST's SkuDetailResponse.data that are not null, `roles`, `marks` and `names`."
+            description="The fields of REST's SkuDetailResponse.data that are not null, `roles`, `marks`, `names` and "
+            "`technical_files`."
         ),
     ]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
@@ -336,13 +351,16 @@ class ItemTools:
         supplier: OfSupplier = None,
         material: OfMaterial = None,
         component: UsesComponent = None,
+        reusable: Reusable = None,
+        empty_space_above: EmptySpace = None,
+        sort: Sorted = None,
         limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
     ) -> Items:
-        """List or search the company's packaging items (SKUs), newest first: code, name, grade, weight, markets, DoC.
+        """List or search the company's packaging items (SKUs): code, name, grade, weight, markets, DoC.
 
-        Filters narrow it, and page.total counts what fits: items with PVC (material), of one supplier, that use a
-        shared component or cap, with a gap (plastic parts without their polymer: polymer_missing), with a format ban.
+        page.total counts what fits the filters, such as items with PVC (material), or with plastic parts without their
+        polymer (gap=polymer_missing).
         """
         ask = partial(
             asked_search,
@@ -355,18 +373,17 @@ class ItemTools:
             supplier=supplier,
             material=material,
             component=component,
+            reusable=reusable,
+            empty_space_above=empty_space_above,
+            sort=sort,
         )
         return await to_thread.run_sync(self._list, ask, limit, offset)
 
     def _names(self, item: SkuDetail) -> dict[str, str]:
         """Return the names of the records that an item and its components refer to, by id."""
         records = [cast(JsonObject, item), *cast(list[JsonObject], item["components"])]
-        names = dict[str, str]()
         with self._service.writes.company(current_principal().company_id) as conn:
-            for resource, fields in _REFERENCES.items():
-                ids = {UUID(str(record[field])) for record in records for field in fields if record.get(field)}
-                names |= library.names(conn, resource, ids)
-        return names
+            return kit.record_names(conn, [value for record in records for value in record.items()])
 
     def _list(self, search: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
         service, company_id = self._service, current_principal().company_id
@@ -398,7 +415,7 @@ class ItemTools:
         limit: FittingLimit = None,
         offset: Offset = 0,
     ) -> ItemDetail:
-        """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
+        """Get one packaging item by sku_code or id: components, substances, volumes, DoC status, format bans, files.
 
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, open and
         assumed; compliance.schemes what others, such as the UK's RAM, would rate it.
@@ -467,10 +484,10 @@ class WhatIfTools:
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> Found:
-        """Try a change without filing it: what would happen to the grade, or what would make an item grade B (or A, C).
+        """Try a change without filing it: what happens to the grade, or what would make an item grade A, B or C.
 
-        For one item send target_grade, or changes. For a shared component or cap that many items use send component
-        with component_fields: the grade of each before and after. Also why an item has no grade and what to send.
+        For one item send target_grade, or changes; for a shared component or cap that many items use, component with
+        component_fields. Also why an item has no grade and what to send.
         """
         if component is not None:
             if sku_code is not None or id is not None or changes is not None or component_changes:
@@ -499,10 +516,18 @@ class WhatIfTools:
             page = search.page(holders, min(limit, _MOST_ITEMS), offset, actor.now).read(conn)
             items = [self._item(conn, actor, item, ids, fields) for item in page["data"]]
         total, end = page["pagination"]["total"], offset + len(items)
+        tried = [item for item in items if "grade_then" in item]
+        summary = {
+            "tried": len(tried),
+            "grade_changes": sum(item["grade_then"] != item["grade_now"] for item in tried),
+            "score_changes": sum(item["score_then"] != item["score_now"] for item in tried),
+            "refused": sum("refused" in item for item in items),
+        }
         return self._answer(
             {
                 "component": [record.label for record in records],
                 "change": fields,
+                "summary": summary,
                 "items": items,
                 "total": total,
                 "next_offset": end if end < total else None,
@@ -521,6 +546,7 @@ class WhatIfTools:
             "sku_code": item["sku_code"],
             "name": item["name"],
             "grade_now": item["recyclability_grade"],
+            "score_now": item["recyclability_score"],
         }
         if not fields:
             return answer
@@ -533,12 +559,7 @@ class WhatIfTools:
         return {**answer, "grade_then": after and after.grade, "score_then": after and after.score}
 
     def _answer(self, answer: JsonObject) -> Found:
-        return Found(
-            as_of=self._service.clock.now(),
-            sources=_SOURCES,
-            next_step=_NEXT,
-            answer=answer,
-        )
+        return Found(as_of=self._service.clock.now(), sources=_SOURCES, next_step=_NEXT, answer=answer)
 
 
 def _change(line_id: str, fields: JsonObject) -> Strict:

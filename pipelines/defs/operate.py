@@ -10,7 +10,7 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines import exports, filings, operate
+from pipelines import exports, filings, operate, suppliers
 from pipelines.defs import daily_schedule, op
 from pipelines.due import ENDED
 from pipelines.engine.jobs import run_config
@@ -95,6 +95,7 @@ _OPS: Final = (
     audit_heads,
     _counting("expired_docs", "docs_entered", operate.enter_expiries, "postgres", "clock"),
     _counting("due_mails_planned", "mails_stored", filings.plan_mails, "postgres", "settings", "clock"),
+    _counting("enquiries_asked_again", "enquiries_made", suppliers.ask_again, "postgres", "settings", "clock"),
     _counting("expired_exports", "exports_removed", exports.remove_expired, "postgres", "object_store", "clock"),
     old_snapshots,
     old_runs,

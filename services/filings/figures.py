@@ -17,10 +17,13 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import cache, lru_cache, partial
 from typing import Any, Final, TypeAlias, TypedDict  # Any: JSON, and rows of frames, whose columns the query names
+from uuid import UUID
 
 import orjson
 import polars as pl
 
+from compliance import recycled_content as recycled
+from compliance import ruleset
 from compliance.filings.annex_ix import TOTAL
 from compliance.filings.document import tonnes_rows
 from compliance.filings.uk.rows import DRINKS, IDENTITY, RATINGS, UK_COLUMNS, Producer, Statements
@@ -33,10 +36,14 @@ from compliance.rollup.tonnes import Figures as RolledFigures
 from compliance.scopes import judge_scope
 from pipelines import filings
 from pipelines.filings import Inputs, portfolios, uk_lines
+from schemas.actors import Actor
+from schemas.figures import ContentLine, ContentSentence, RecycledContentPage
 from schemas.filings import UNION_FORMAT
 from schemas.json_values import JsonMapping, instant_text
 from schemas.refusals import Refused
 from warehouse import filings as filings_warehouse
+from warehouse import library
+from warehouse.companies.queries import counters
 from warehouse.figures.snapshots import Snapshot
 from warehouse.filings import Standing
 from warehouse.operate.sessions import Connection
@@ -117,6 +124,51 @@ def counted(inputs: Inputs, market: str, year: int, half: int, category_code: st
         scoped = weighed.join(_scoped(ready.standings, of_category["scope_key"][0]), on="sku", how="left")
         frames.append(scoped.select(*_COUNTED, *SCOPED))
     return pl.concat(frames or [pl.DataFrame(schema=_NONE)]).sort("sku_code")
+
+
+def recycled_content(
+    conn: Connection, actor: Actor, inputs: Inputs | None, year: int | None, *, limit: int, offset: int
+) -> RecycledContentPage:
+    """Return the averages of Article 7 of a year, else the latest, and a page of the SKUs that are in none.
+
+    All is empty where there is no snapshot of this release yet, and for a year without units in the Union.
+    """
+    counted, chosen, years, rules = recycled.combine([]), year, list[int](), ruleset.load()
+    if inputs is not None:
+        rules = inputs.rules
+        counted, chosen, years = filings.recycled_content(inputs, year, actor.today)
+    ids = {UUID(site) for site in counted.sums["site_id"].unique()}
+    names, stays = library.names(conn, "site", ids), library.merged(conn) if ids else {}
+    sites = {str(site): (stays.get(str(site), str(site)), names.get(str(site), "")) for site in ids}
+    links = counters(conn).links
+    return {
+        "as_of": inputs.snapshot.as_of if inputs else None,
+        "newer_writes": max(links - inputs.snapshot.number, 0) if inputs else None,
+        "data": [recycled.unplaced_row(row, actor.lang) for row in counted.unplaced[offset:][:limit].to_dicts()],
+        "pagination": {"limit": limit, "offset": offset, "total": counted.unplaced.height},
+        "summary": {**recycled.summary(counted, years, rules, sites, actor.lang), "year": chosen},
+    }
+
+
+CONTENT_COLUMNS: Final = ("state", *ContentLine.__annotations__, "sku_code", "units", "questions", "fields")
+"""The columns of the file of averages."""
+
+
+def content_rows(found: RecycledContentPage) -> Iterator[dict[str, object]]:
+    """Yield the rows of the file: the averages, what is exempt, what is in no average, and what no record says."""
+    summary = found["summary"]
+    for line in summary["averages"]:
+        yield {"state": "average", **line}
+    for row in summary["excluded"]:
+        yield {"state": "exempt", "skus": row["skus"], "tonnes": row["tonnes"], "questions": [_asked(row)]}
+    for sku in found["data"]:
+        yield {**sku, "state": "open", "questions": [_asked(ask) for ask in sku["asks"]]}
+    for sentence in summary["open"]:
+        yield {"state": "not_recorded", "questions": [_asked(sentence)]}
+
+
+def _asked(said: ContentSentence) -> str:
+    return f"{said['sentence']} ({said['reference']})"
 
 
 def with_origins(connection: Connection, rows: pl.DataFrame) -> Iterator[dict[str, object]]:

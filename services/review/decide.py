@@ -99,6 +99,8 @@ def accept(
         comparison = replace(comparison, reasons=reasons)
     elif entry.kind == "doc_draft":
         issuing.issue(conn, writer, entry, issued_with or {}, rulesets=rulesets)
+    if entry.kind == "supplier_answer" and entry.filed_by_name:
+        enquiries.keep_articles(conn, actor.company_id, entry.filed_by_name, entry.payload.get("articles") or {})
     accept_files(conn, writer, entry)
     return _record_decision(conn, actor.with_reason(reason), entry, "accepted", comparison)
 

@@ -19,6 +19,7 @@ NEVER_ONE = {
     "portfolio.expiring": "a constant of many days",
     "portfolio.none_expiring": "a constant of many days",
     "declarations.due.next": "a constant of many days",
+    "evidence.lead": "a constant of many days",
 }
 SAME_FOR_ONE = {
     "suppliers.overdue",
@@ -28,6 +29,7 @@ SAME_FOR_ONE = {
     "edit.remove",
     "supplier.part",
     "marks.without",
+    "evidence.of_parts",
 }
 NUMBERED = {
     "{market} {year}: {units} units without weight": "{market} {year}: 1 unit without weight",

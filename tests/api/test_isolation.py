@@ -283,7 +283,7 @@ def test_no_tool_tells_or_takes_what_is_another_companys(sides, caller):
             told = str(stranger.tool(name, **needed.get(name, {})))
             assert [found for found in (asked.sku_id, imported) if found in told] == [], name
             assert "BOTTLE-1" not in told or name.endswith("_statement"), name
-    assert len(tools) == 21
+    assert len(tools) == 22
 
 
 def test_a_suppliers_token_is_of_its_one_request(sides, join, pool):

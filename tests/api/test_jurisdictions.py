@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import psycopg
 
 from compliance.representatives import published_entry
-from schemas.catalogue import JurisdictionListResponse
+from schemas.rules import JurisdictionListResponse
 from tests.waiting import wait_until, within_a_minute
 from warehouse.imports.claims import LISTENER
 

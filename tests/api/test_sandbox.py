@@ -15,7 +15,7 @@ from tests import stores
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, sent
 from warehouse.accounts import keys
-from warehouse.companies import removal
+from warehouse.companies import queries, removal
 from warehouse.companies import sandboxes as stored
 from warehouse.operate.sessions import owner_transaction
 
@@ -112,7 +112,7 @@ def test_of_two_resets_at_once_one_finds_it_done(caller, tester, database):
     for skus in (1, 0):
         with owner_transaction(database.owner_url) as owner:
             done = companies.reset(owner, caller.company, Actor(tester.company, ORIGIN, now))
-            assert stored.account_of(owner, done.sandbox) == caller.company
+            assert queries.account_of(owner, done.sandbox) == caller.company
             assert owner.execute("SELECT current_setting('app.company_id')").fetchone() == (str(done.sandbox),)
         assert done.skus == skus
     assert companies.erase_left(caller.http.app.state.service.settings, database, now) >= 1

@@ -249,7 +249,7 @@ def test_the_mail_and_what_was_rejected_are_in_the_language(asked, pool, lang):
             "items": [item | {"state": "rejected"} for item in enquiry["items"]],
             "expires_at": now + timedelta(days=30), "due_on": now.date(),
         }  # fmt: skip
-        mail = write(kind, of_kind, "Brand Ltd", "https://x.example/y", now)
+        mail = write(kind, of_kind, "Brand Ltd", "https://x.example/y", now, articles={})
         for english in ("asks", "Items", "Answer", "Please", "link works", "data", "packaging"):
             assert english not in mail["subject"] + mail["text"]
         assert day(now.date(), lang) in mail["text"]

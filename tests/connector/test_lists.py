@@ -12,7 +12,7 @@ from warehouse.operate.clock import StoppedClock
 pytestmark = pytest.mark.anyio
 
 SIZE = 2
-LISTS = ("items", "declarations", "components", "facts", "waiting", "changes", "rows")
+LISTS = ("items", "declarations", "components", "facts", "waiting", "changes", "rows", "entries")
 """The members of an answer that are paged."""
 NEEDED = {
     "summarise_items": {"by": "item"},
@@ -34,6 +34,10 @@ VALUES: dict[str, list[object]] = {
     "year": [2025, 2026],
     "expires_within_days": [400],
     "sku_code": ["CHP-17"],
+    "reusable": [False],
+    "empty_space_above": [10],
+    "sort": ["-weight_grams"],
+    "least_first": [True],
 }
 """Values of filters that are no closed list."""
 OF_ONE = ("get_packaging_item", "what_if", "check_bulk_import")

@@ -32,7 +32,7 @@ def test_a_client_finds_its_way_from_the_address_to_two_answers(home: Path, runn
         said, _ = client.communicate(f"{back}\n", timeout=PATIENCE_SECONDS)
     assert client.returncode == 0
     told = json.loads(said)
-    assert (told["server"], len(told["tools"]), told["items"]) == ("packaging-compliance", 21, 0)
+    assert (told["server"], len(told["tools"]), told["items"]) == ("packaging-compliance", 22, 0)
 
 
 def test_a_client_that_takes_either_era_reads_with_a_token(home: Path, running: Served):

@@ -37,6 +37,7 @@ READING = {
     "what_if",
     "list_changes",
     "list_supplier_requests",
+    "list_review_queue",
 }
 DRAFTING = {"generate_doc_draft", "propose_sku_update", "submit_supplier_document"}
 FREE = {

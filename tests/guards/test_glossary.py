@@ -26,6 +26,7 @@ SUBJECTS = [
     "roles",
     "registers",
     "marks",
+    "evidence",
     "assistants",
     "operate",
 ]

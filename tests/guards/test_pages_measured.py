@@ -17,6 +17,8 @@ NO_PAGE = {
     "/portfolio/board.pdf",
     "/registers/file.csv",
     "/marks/file.csv",
+    "/evidence.csv",
+    "/recycled-content/file.csv",
 }
 """What is redirected for a signed-in person, needs an application, or is a file."""
 

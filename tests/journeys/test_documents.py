@@ -88,12 +88,13 @@ class Reader:
             subprocess.Popen(
                 ["bash", "-c", f"exec {text}"], cwd=self.folder, env=variables, stdout=output, stderr=output
             ) as process,
+            httpx2.Client() as http,
         ):
 
             def is_ready() -> bool:
                 assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
                 with suppress(httpx2.TransportError):
-                    return httpx2.get(f"{address}/readyz").status_code == 200
+                    return http.get(f"{address}/readyz").status_code == 200
                 return False
 
             try:

@@ -279,7 +279,7 @@ def test_without_a_mail_server_nothing_waits(desk: Desk, tmp_path: Path) -> None
 def test_a_company_has_no_more_mails_a_day_than_the_limit(
     desk: Desk, asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations, "MAILS_A_DAY", 2)
+    monkeypatch.setattr(suppliers, "MAILS_A_DAY", 2)
     asker.ask("MAIL-11", due_on=(desk.clock.now().date() + timedelta(days=1)).isoformat())
     with pytest.raises(Refused) as refused:
         asker.ask("MAIL-12")

@@ -45,6 +45,8 @@ SKU = st.fixed_dictionaries(
         "packaging_format": st.sampled_from(["bottle", "tray"]),
         "packaging_level": st.sampled_from(["sales", "transport"]),
         "product_category": st.sampled_from(["food", "care"]),
+        "ppwr_role": st.sampled_from(["importer", "manufacturer"]),
+        "reusable": st.booleans(),
         "archived": st.booleans(),
     },
 )
@@ -56,6 +58,7 @@ FILTERS = st.builds(
     grade=st.none(),  # what the rules say of a SKU is held against the lists elsewhere
     polymer=st.sampled_from([None, None, "PET"]),
     codes=st.sampled_from([None, None, ("S0", "S2"), ()]),
+    half=st.sampled_from([0, 0, 1, 2]),
 )
 
 
@@ -77,7 +80,9 @@ def test_each_property_is_summed_as_a_loop_does(  # noqa: PLR0917  (fixtures are
     for measure in get_args(Measure):
         summary = summarise(snapshot, ruleset.load(), clock.today(), filters, by=by, measure=measure)
         assert [row[measure] for row in summary.rows] == sorted((row[measure] for row in summary.rows), reverse=True)
-    if by in ("reason", "ban", "gap", "provisional", "declaration", "grade"):
+        least = summarise(snapshot, ruleset.load(), clock.today(), filters, by=by, measure=measure, least_first=True)
+        assert [row[measure] for row in least.rows] == sorted(row[measure] for row in summary.rows)
+    if by in ("reason", "rule", "ban", "gap", "provisional", "declaration", "grade"):
         return  # what the rules say of a SKU is held against the lists elsewhere
     rows, total, year = _summed(records, by, filters)
     assert summary.year == year
@@ -134,14 +139,14 @@ def _sum(lines: list[Line]) -> tuple[int, int, float]:
     return len(items), sum(units.values()), sum(line.grams * line.units for line in lines) / 1e6
 
 
-def _units(record: dict[str, Any], market: str | None) -> dict[tuple[str, int], int]:
-    """Return the units by market and year that are not 0: those of the year, else those of its halves together."""
+def _units(record: dict[str, Any], market: str | None, half: int = 0) -> dict[tuple[str, int], int]:
+    """Return the units by market and year that are not 0: of a half, else of the year, else of its halves together."""
     years, halves = dict[tuple[str, int], int](), defaultdict[tuple[str, int], int](int)
     for row in record["volumes"]:
         place = row["market"], row["year"]
         if row["half"]:
-            halves[place] += row["units_placed"]
-        else:
+            halves[place] += row["units_placed"] if half in (0, row["half"]) else 0
+        elif not half:
             years[place] = row["units_placed"]
     return {place: units for place, units in {**halves, **years}.items() if units and _is_in(place[0], market)}
 
@@ -155,7 +160,7 @@ def _lines(number: int, record: dict[str, Any], by: str, filters: Filters, year:
     in_effect = {
         code for code in {*record.get("markets", ()), *(code for code, _ in placed)} if _is_in(code, filters.market)
     }
-    units = {place: n for place, n in _units(record, filters.market).items() if year in (None, place[1])}
+    units = {place: n for place, n in _units(record, filters.market, filters.half).items() if year in (None, place[1])}
     if (filters.market and not units and not in_effect) or not (filters.codes is None or f"S{number}" in filters.codes):
         return
     places: list[tuple[str | None, int | None, int]] = [(*place, n) for place, n in units.items()]
@@ -173,6 +178,8 @@ def _lines(number: int, record: dict[str, Any], by: str, filters: Filters, year:
                 "category": record.get("product_category"),
                 "format": record.get("packaging_format"),
                 "level": record.get("packaging_level"),
+                "role": record.get("ppwr_role"),
+                "reusable": str(record["reusable"]).lower() if "reusable" in record else None,
                 "material": part["material_family"],
                 "polymer": part.get("polymer_or_grade"),
                 "market": market,

@@ -92,6 +92,12 @@ def every_company(pool: Pool) -> list[UUID]:
         return ids(connection)
 
 
+def account_of(connection: Connection, company_id: UUID) -> UUID | None:
+    """Return the company whose sandbox the session's company is; None for a company of its own."""
+    row = connection.execute("SELECT sandbox_of FROM companies WHERE id = %s", [company_id]).fetchone()
+    return row[0] if row else None
+
+
 _COMPANY: Final = "SELECT pcds_company_of_slug(%s)"
 _SLUG: Final = "SELECT id, slug FROM pcds_slugs(%s)"
 _OWN: Final = "SELECT slug FROM companies WHERE id = %s"

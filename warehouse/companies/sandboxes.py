@@ -12,7 +12,6 @@ from warehouse.companies import queries as companies
 from warehouse.operate.sessions import Connection, become
 
 _OF: Final = "SELECT pcds_sandbox_of(%s)"
-_ACCOUNT: Final = "SELECT sandbox_of FROM companies WHERE id = %s"
 _LOCK: Final = "SELECT name, plan FROM companies WHERE id = %s FOR UPDATE"
 _LEAVE: Final = "UPDATE companies SET left_at = %s WHERE id = %s"
 _HELD: Final = "SELECT skus FROM company_counters WHERE company_id = %s"
@@ -37,12 +36,6 @@ NAME: Final = "{name} (sandbox)"
 def find_sandbox(connection: Connection, company_id: UUID) -> UUID | None:
     """Return a company's sandbox, in a session of no company; None where it has none."""
     row = connection.execute(_OF, [company_id]).fetchone()
-    return row[0] if row else None
-
-
-def account_of(connection: Connection, company_id: UUID) -> UUID | None:
-    """Return the company whose sandbox the session's company is; None for a company of its own."""
-    row = connection.execute(_ACCOUNT, [company_id]).fetchone()
     return row[0] if row else None
 
 

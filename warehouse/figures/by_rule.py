@@ -10,10 +10,11 @@ from typing import Any, Final, NamedTuple  # Any: rows of frames, as polars yiel
 
 import polars as pl
 
+from compliance.recycled_content import asked_minimum, pet_verdicts
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
 from compliance.weights import judge_shares
-from compliance.words import resolve_format, resolve_material
+from compliance.words import resolve_material
 from schemas.json_values import JsonObject
 from warehouse.figures.reader import CONDITIONS, FACTS, Now, prepare, reader
 from warehouse.figures.snapshots import Snapshot
@@ -23,10 +24,7 @@ RECYCLED_STATES: Final = ("below", "undecided", "to_decide", "meets")
 _RIDERS: Final = (*WEIGHTLESS, "coating")
 _PET_CONTACT: Final = "rc_pet_contact_2030"
 _OTHER_CONTACT: Final = "rc_other_contact_2030"
-_MAINLY: Final = 50.0
-"""Percent; contact-sensitive packaging is of PET where more than this of its plastic is."""
-_CONTACT_USES: Final = ("food", "beverage", "cosmetics")
-_EXEMPT_USES: Final = ("pharmaceutical", "dangerous_goods")
+_BY_CODE: Final = {"sup_bottle": "rc_sup_bottle_2030", "rest": "rc_rest_2030"}
 _SKU_COLUMNS: Final = (
     "sku_code",
     "name",
@@ -55,9 +53,10 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         for code, limit in rules.limits.items()
         if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
     }
-    skus_asked = _minimum_rules(skus.join(parts, on="sku_code", how="semi"), rules).join(
-        _pet_verdicts(parts), on="sku_code"
+    skus_asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).select(
+        "sku_code", "name", pl.col("minimum").replace(_BY_CODE)
     )
+    skus_asked = skus_asked.join(pet_verdicts(parts), on="sku_code")
     contact = pl.col("minimum") == "contact"
     of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
     skus_asked = skus_asked.with_columns(
@@ -161,45 +160,6 @@ def _plastic_parts(snapshot: Snapshot, skus: pl.DataFrame, rules: RuleSet) -> pl
     return every.with_columns(
         pl.col("text").replace_strict(is_pet, default=None, return_dtype=pl.Float64).alias("pet")
     ).drop("text")
-
-
-def _pet_verdicts(parts: pl.DataFrame) -> pl.DataFrame:
-    """Return `pet` of each SKU: `below` is mainly of PET, `meets` is not, `undecided` may be either.
-
-    Mainly is more than half, so that the rest, which is asked about, is less than half.
-    """
-    rest = parts.select(
-        "sku_code", "grams", (100 - pl.col("pet")).alias("share"), pl.lit(100 - _MAINLY).alias("minimum")
-    )
-    return judge_shares(rest).select("sku_code", pl.col("verdict").alias("pet"))
-
-
-def _minimum_rules(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Return `sku_code`, `name` and `minimum`: the rule's code, `contact` (of PET or not), `exemption` or `unknown`."""
-    texts = [text for text in skus["packaging_format"].unique() if text]
-    bottles = [text for text in texts if (format_row := resolve_format(text, rules)) and format_row.key == "bottle"]
-    uses = pl.col("use_contexts").fill_null([])
-    is_contact = pl.col("food_contact").fill_null(value=False) | pl.any_horizontal(
-        uses.list.contains(use) for use in _CONTACT_USES
-    )
-    return skus.select(
-        "sku_code",
-        "name",
-        pl.when(pl.any_horizontal(uses.list.contains(use) for use in _EXEMPT_USES))
-        .then(pl.lit("exemption"))
-        .when(pl.col("food_contact").is_null() & (uses.list.len() == 0))
-        .then(pl.lit("unknown"))
-        .when(
-            ~pl.col("reusable").fill_null(value=False)
-            & pl.col("packaging_format").is_in(bottles).fill_null(value=False)
-            & uses.list.contains("beverage")
-        )
-        .then(pl.lit("rc_sup_bottle_2030"))
-        .when(is_contact)
-        .then(pl.lit("contact"))
-        .otherwise(pl.lit("rc_rest_2030"))
-        .alias("minimum"),
-    )
 
 
 _BPA: Final = """

@@ -163,6 +163,8 @@ WHERE ($flag IS NULL OR len(list_filter(flags, lambda flag: flag.code = $flag)) 
   AND ($rule IS NULL OR list_contains(rules, $rule))
   AND ({gap})
   AND ({material})
+  AND (NOT $no_supplier OR sku_code NOT IN (FROM (SELECT sku_code FROM components GROUP BY sku_code
+       HAVING bool_and(supplier_id IS NOT NULL))))
 """
 _OF_MATERIAL: Final = """sku_code IN (SELECT sku_code FROM components WHERE polymer_or_grade IN (FROM meant))
     OR material_subtype IN (FROM meant)"""
@@ -177,13 +179,15 @@ _KEPT_BYTES: Final = 32 * 2**20
 class Finding:
     """What a SKU has to have; None is no condition. `gap` is one of `GAPS`, `flag` a ban's code, `rule` a rule's id.
 
-    `polymer` is the canonical code of a polymer, a paper grade or an alloy that a part or the SKU is of.
+    `polymer` is the canonical code of a polymer, a paper grade or an alloy that a part or the SKU is of. `no_supplier`
+    is a part, or the SKU where it has none, without a supplier.
     """
 
     gap: str | None = None
     flag: str | None = None
     rule: str | None = None
     polymer: str | None = None
+    no_supplier: bool = False
 
 
 def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
@@ -219,7 +223,9 @@ def _ids(snapshot: Snapshot, now: Now, finding: Finding) -> str:
             prepare(answers)
         if finding.polymer is not None:
             keep_texts(answers, "meant", lambda code: code == finding.polymer)
-        [(ids,)] = answers.rows(query, flag=finding.flag, rule=finding.rule, **of_facts)
+        [(ids,)] = answers.rows(
+            query, flag=finding.flag, rule=finding.rule, no_supplier=finding.no_supplier, **of_facts
+        )
     return str(ids)
 
 

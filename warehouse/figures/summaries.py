@@ -1,7 +1,8 @@
-"""Sums up the portfolio by one property: items, units and tonnes of each value, the most first.
+"""Sums up the portfolio by one property: items, units and tonnes of each value, the most or the least first.
 
-Units and tonnes are those of one calendar year, or of each for `period`, and of archived SKUs too: what was placed
-stays placed. Items are those that are held. Grams are those of an item's parts, of the item itself where it has none.
+Units and tonnes are those of one calendar year or half, or of each year for `period`, and of archived SKUs too: what
+was placed stays placed. Items are those that are held. Grams are those of an item's parts, of the item itself where it
+has none.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ OF_ITEM: Final = {
     "packing_site": "skus.packing_site_id",
     "format": "skus.packaging_format",
     "level": "skus.packaging_level",
+    "role": "skus.ppwr_role",
+    "reusable": "skus.reusable::VARCHAR",
     "grade": "skus.recyclability_grade",
     "provisional": "skus.grade_provisional::VARCHAR",
     "declaration": "skus.doc_status",
@@ -36,6 +39,7 @@ OF_PART: Final = {"material": "lines.material", "polymer": "lines.polymer", "sup
 """Properties of a part: the tonnes are those of the parts."""
 OF_MANY: Final = {
     "reason": "unnest(skus.rules)",
+    "rule": "unnest(skus.rules)",
     "ban": "unnest(list_distinct(list_transform(skus.flags, lambda flag: flag.code)))",
     "gap": "unnest(gaps.keys)",
 }
@@ -49,9 +53,10 @@ _PLACES: Final = 6
 _HALVES: Final = ", ".join(f"'{market}'" for market in sorted(HALF_YEARLY))
 _ROWS: Final = f"""
 WITH of_years AS (
-    SELECT sku_code, market, year, coalesce(
-        max(units_placed) FILTER (half = 0), sum(units_placed) FILTER (half > 0 AND market IN ({_HALVES}))
-    ) AS units
+    SELECT sku_code, market, year, CASE WHEN $half > 0
+        THEN sum(units_placed) FILTER (half = $half AND market IN ({_HALVES}))
+        ELSE coalesce(max(units_placed) FILTER (half = 0),
+            sum(units_placed) FILTER (half > 0 AND market IN ({_HALVES}))) END AS units
     FROM every_volumes
     WHERE ($market IS NULL OR {in_market("market")}) AND ($year IS NULL OR year = $year) GROUP BY ALL
 ), placed AS (SELECT * FROM of_years WHERE units > 0 {{in_effect}}), lines AS (
@@ -64,7 +69,7 @@ WITH of_years AS (
     FROM every_skus AS skus JOIN lines USING (sku_code) LEFT JOIN placed USING (sku_code)
     LEFT JOIN gaps USING (sku_code)
     WHERE ($material IS NULL OR lines.material = $material) AND ($grade IS NULL OR recyclability_grade = $grade)
-      AND {{polymer}} AND {{codes}}
+      AND {{polymer}} AND {{codes}} AND {{supplier}}
       AND ($market IS NULL OR placed.units > 0 OR len(list_filter(markets_in_effect, lambda code:
            {in_market("code")})) > 0)
 ), of_place AS (
@@ -87,14 +92,16 @@ _KEYS: Final = """
 CREATE TEMPORARY TABLE gaps AS SELECT judged.sku_code, named.keys FROM judged JOIN (
     SELECT unnest($masks::BIGINT[]) AS mask, unnest($keys::VARCHAR[]) AS joined
 ) AS texts USING (mask), LATERAL (SELECT string_split(joined, ' ') AS keys) AS named"""
+_NO_SUPPLIER: Final = "lines.supplier_id IS NULL"
 _NO_GAPS: Final = "CREATE TEMPORARY TABLE gaps (sku_code VARCHAR, keys VARCHAR[])"
 
 
 class Filters(NamedTuple):
     """What is summed up, None is all: of a market with its subdivisions, a year, a family of materials, a grade.
 
-    `polymer` is the canonical code of a polymer, a paper grade or an alloy: like `material` it leaves the parts of it.
-    `codes` are the items of a list: those that are held alone.
+    `polymer` is the canonical code of a polymer, a paper grade or an alloy: like `material` it leaves the parts of it,
+    as `suppliers`, ids, leave theirs; no id leaves the parts without a supplier. `codes` are the items of a list:
+    those that are held alone. `half` is 1 or 2 in markets that are held by halves; 0 is the whole year.
     """
 
     market: str | None = None
@@ -103,6 +110,8 @@ class Filters(NamedTuple):
     grade: str | None = None
     polymer: str | None = None
     codes: Sequence[str] | None = None
+    suppliers: Sequence[str] | None = None
+    half: int = 0
 
 
 class Sum(TypedDict):
@@ -115,7 +124,7 @@ class Sum(TypedDict):
 
 
 class Summary(NamedTuple):
-    """All values, the most first; the total of what they are of, each item once; the year, None for all years."""
+    """All values in their order; the total of what they are of, each item once; the year, None for all years."""
 
     rows: tuple[Sum, ...]
     total: Sum
@@ -123,7 +132,14 @@ class Summary(NamedTuple):
 
 
 def summarise(
-    snapshot: Snapshot, rules: RuleSet, today: date, filters: Filters, *, by: str, measure: Measure
+    snapshot: Snapshot,
+    rules: RuleSet,
+    today: date,
+    filters: Filters,
+    *,
+    by: str,
+    measure: Measure,
+    least_first: bool = False,
 ) -> Summary:
     """Sum up by one of `PROPERTIES`, sorted by a measure; reasons are the rules that lower a grade.
 
@@ -134,6 +150,7 @@ def summarise(
         year = filters.year or (None if by == "period" else latest_period(answers, filters.market, today))
         _keep_gaps(answers, today, filters.market) if by == "gap" else answers.rows(_NO_GAPS)
         values = {"market": filters.market, "year": year, "material": filters.material, "grade": filters.grade}
+        values["half"] = filters.half
         conditions = _keep_conditions(answers, filters)
         in_effect = _IN_EFFECT if by == "market" else ""
         rows = answers.records(Sum, _ROWS.format(of=expression, in_effect=in_effect, **conditions), **values)
@@ -141,19 +158,22 @@ def summarise(
     for row in (*rows, *total):
         row["tonnes"] = round(row["tonnes"], _PLACES)
     kept = [row for row in rows if (row["items"] or row["units"]) and (by != "reason" or _lowers(row["of"], rules))]
-    kept.sort(key=lambda row: (-row[measure], row["of"] or ""))
+    kept.sort(key=lambda row: (row[measure] if least_first else -row[measure], row["of"] or ""))
     return Summary(tuple(kept), total[0] if total else Sum(of="all", items=0, units=0, tonnes=0.0), year)
 
 
 def _keep_conditions(answers: Reader, filters: Filters) -> dict[str, str]:
-    """Return the conditions on polymer and codes; make the tables that they name."""
-    conditions = {"polymer": "true", "codes": "true"}
+    """Return the conditions on polymer, codes and suppliers; make the tables that they name."""
+    conditions = {"polymer": "true", "codes": "true", "supplier": "true"}
     if filters.polymer is not None:
         keep_texts(answers, "meant", lambda code: code == filters.polymer)
         conditions["polymer"] = "lines.polymer IN (FROM meant)"
     if filters.codes is not None:
         keep(answers, "listed", filters.codes)
         conditions["codes"] = "skus.sku_code IN (FROM listed)"
+    if filters.suppliers is not None:
+        keep(answers, "supplying", filters.suppliers)
+        conditions["supplier"] = "lines.supplier_id IN (FROM supplying)" if filters.suppliers else _NO_SUPPLIER
     return conditions
 
 
@@ -178,7 +198,8 @@ def names(
     if by in _RESOURCES:
         return library.names(conn, _RESOURCES[by], [UUID(code) for code in codes])
     texts = {
-        "reason": {rule.rule_id: rule.feature for rule in rules.rules.values()},
+        "reason": (features := {rule.rule_id: rule.feature for rule in rules.rules.values()}),
+        "rule": features,
         "ban": {ban.code: dated_ban(ban.flag_text, ban.applies_from, now.today) for ban in reversed(rules.bans)},
         "gap": {finding.key: finding.sentence for finding in findings()},
         "market": {entry.code: entry.name for entry in now.jurisdictions.values()},

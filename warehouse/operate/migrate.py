@@ -204,13 +204,13 @@ AND NOT (t.relforcerowsecurity AND EXISTS (
 _OPTIONS: Final = {"compare_type": True, "compare_server_default": True}
 _SINCE_BASELINE: Final = {
     *((None, "company_profiles"), (None, "head_figures"), (None, "former_codes"), (None, "role_answers")),
-    *((None, "registers"), (None, "marks")),
+    *((None, "registers"), (None, "marks"), (None, "supplier_articles")),
     *(("skus", "flag_facts"), ("sku_versions", "flag_facts")),
     *(("users", "due_mail_language"), ("supplier_mails", "user_id"), ("supplier_mails", "due_on")),
     *((table, "merged_into") for table in ("brands", "sites", "suppliers")),
     *(("supplier_mails", "enquiry_id"), (None, "uq_supplier_mails_due")),
     *((None, "supplier_rows"), ("supplier_requests", "row_numbers"), ("technical_files", "component_ids")),
-    *(("supplier_enquiries", name) for name in ("opened_at", "valid_months")),
+    *(("supplier_enquiries", name) for name in ("opened_at", "valid_months", "asks_again")),
     *(("review_files", name) for name in ("enquiry_id", "row_numbers")),
     *((None, "ix_review_files_enquiry_id"), ("imports", "preview")),
 }

@@ -98,6 +98,8 @@ _CONDITIONS: Final = {
         SELECT coalesce(merged_into, id)::text FROM suppliers WHERE id = %(supplier_id)s::uuid)) > 0""",
     "refers_to": """EXISTS (SELECT FROM unnest(%(refers_to)s::text[]) AS named(id)
         WHERE strpos(skus.components::text, named.id) > 0)""",
+    "reusable": "skus.reusable = %(reusable)s::boolean",
+    "empty_space_above": "skus.empty_space_ratio > %(empty_space_above)s::float8",
     "ids": "skus.id::text = ANY(%(ids)s::text[])",
 }
 _FOUND_BY_WORD: Final = """(strpos(skus.words, (SELECT pcds_words({word}))) > 0
@@ -116,8 +118,9 @@ class Search:
 
     Each of at most `MOST_WORDS` words is searched on its own, letters and accents folded. `market` is a jurisdiction
     code, a country with its subdivisions. `refers_to` are ids of library components or suppliers, one of which a
-    component names. `ids` is a Postgres array as text, of what was found at `ids_as_of`. With `after_id` a page begins
-    behind that SKU, whose sort key is `after_key`; the order is one of `LASTING`.
+    component names; `empty_space_above` are percent. `ids` is a Postgres array as text, of what was found at
+    `ids_as_of`. With `after_id` a page begins behind that SKU, whose sort key is `after_key`; the order is one of
+    `LASTING`.
     """
 
     words: tuple[str, ...] = ()
@@ -128,6 +131,8 @@ class Search:
     brand_id: UUID | None = None
     supplier_id: UUID | None = None
     refers_to: list[str] | None = None
+    reusable: bool | None = None
+    empty_space_above: float | None = None
     ids: str | None = None
     ids_as_of: datetime | None = None
     sku_codes: list[str] | None = None

@@ -193,7 +193,7 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         cap = library.add(conn, "library_component", company, uuid4(), at=LAST_WEEK, values={
             "code": "CAP-PP-28", "name": "cap PP 28 mm", "component_type": "cap", "material_family": "plastic",
             "polymer_or_grade": "PP", "weight_g": 1.5})  # fmt: skip
-    _write(assistant, items(str(cap["id"]), str(supplier["id"])), by["Night sync"], LAST_WEEK)
+    write(assistant, items(str(cap["id"]), str(supplier["id"])), by["Night sync"], LAST_WEEK)
     for code, rows in VOLUMES.items():
         _place(assistant, code, rows, by["Night sync"], LAST_WEEK)
     with service.writes.company(company) as conn:
@@ -205,7 +205,7 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         actor = Actor(company, by["Ada Lovelace"], LAST_WEEK)
         operations.create_enquiry(conn, actor, asked, EnquiryLinks(service.settings))
     clock.advance(NOW - clock.now())
-    _write(assistant, [{"sku_code": "CHP-17", "components": [part("body", "plastic", None, 5,
+    write(assistant, [{"sku_code": "CHP-17", "components": [part("body", "plastic", None, 5,
            supplier_id=str(supplier["id"]))]}], by["Ada Lovelace"], NOW)  # fmt: skip
     await _imported(assistant, by["Night sync"])
     caller = caller_of(assistant)
@@ -230,7 +230,8 @@ def caller_of(assistant: Assistant) -> Any:
     return SimpleNamespace(http=SimpleNamespace(app=app), company=assistant.company)
 
 
-def _write(assistant: Assistant, rows: list[dict[str, Any]], origin: Origin, now: datetime) -> None:
+def write(assistant: Assistant, rows: list[dict[str, Any]], origin: Origin, now: datetime) -> None:
+    """Write items as a person or an application."""
     records = {place: parse_sku({"name": "Crisps bag", **row}) for place, row in enumerate(rows)}
     with assistant.service.writes.company(assistant.company) as conn:
         written = write_records(
