@@ -73,7 +73,7 @@ async def list_marks(
     return json_of(await read_as_actor(request, presented, ask))
 
 
-@router.get("/marks/file", **operation("File of marks", files=("text/csv",), errors=READ_ERRORS, preview=True))
+@router.get("/marks.csv", **operation("File of marks", files=("text/csv",), errors=READ_ERRORS, preview=True))
 async def get_marks_file(request: Request, presented: Presented) -> Response:
     """A row for each SKU that is sold in the Union, or may be: what must change and how far the artwork is, as CSV."""
     return Response(await read_as_actor(request, presented, marks.file), media_type=_CSV, headers=_FILE)

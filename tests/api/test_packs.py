@@ -116,7 +116,7 @@ def test_the_list_has_tonnes_of_the_union_artwork_and_labels_and_the_file_says_t
     assert [(row["label"], row["skus"]) for row in summary["labels"]] == [("material", 4), ("replaced", 3)]
     assert [row["sku_code"] for row in listed(caller, offset=1)["data"]] == ["B", "C", "D", "E"]
     assert caller.get("/marks?state=gone").status_code == 400
-    answer = caller.get("/marks/file")
+    answer = caller.get("/marks.csv")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     lines = {line["sku_code"]: line for line in csv.DictReader(io.StringIO(answer.text))}
     assert set(lines) == {"A", "B", "D", "E"}  # none for Great Britain alone
