@@ -59,6 +59,8 @@ ASKED_FOR: Final = timedelta(seconds=4)
 """How long after a file was accepted or an export was asked for the request of its run is left to the API."""
 WRITE_QUIET_TIME: Final = timedelta(seconds=8)
 """How long a write waits for further writes: a publication beside the next import would slow that import."""
+WAIT_WHILE_WRITING: Final = timedelta(seconds=30)
+"""The longest that writes wait where others follow each other: each publication would be behind when it ends."""
 WAIT_WHILE_IMPORTING: Final = timedelta(seconds=20)
 """The longest that writes wait while files are imported: more writes come, and imports need the machine."""
 WAIT_WHILE_MIGRATING: Final = timedelta(seconds=60)
@@ -206,7 +208,7 @@ def written_portfolios(instance: dg.DagsterInstance, conn: Connection, now: date
     return {
         company.slug: _publication(company, _state(company, now.date()), large=company.skus >= LARGE_PORTFOLIO_SKUS)
         for company in stale
-        if company.since is None or company.since <= now - _wait(company, importing=importing)
+        if company.since is None or company.since <= now - _wait(company, now, importing=importing)
     }
 
 
@@ -224,10 +226,11 @@ def lost_portfolios(conn: Connection, folder: Path, now: datetime) -> dict[str, 
     }
 
 
-def _wait(company: Stale, *, importing: bool) -> timedelta:
+def _wait(company: Stale, now: datetime, *, importing: bool) -> timedelta:
     """Return how old the oldest write of a company must be; `importing`: files of any company are imported now."""
     if not (importing or company.importing):
-        return WRITE_QUIET_TIME
+        is_writing = company.latest is not None and company.latest > now - WRITE_QUIET_TIME
+        return WAIT_WHILE_WRITING if is_writing else WRITE_QUIET_TIME
     return WAIT_WHILE_MIGRATING if company.importing or company.imported else WAIT_WHILE_IMPORTING
 
 

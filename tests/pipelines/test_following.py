@@ -23,17 +23,22 @@ from pipelines.due import (
     LARGE_PORTFOLIO_SKUS,
     WAIT_WHILE_IMPORTING,
     WAIT_WHILE_MIGRATING,
+    WAIT_WHILE_WRITING,
     WRITE_QUIET_TIME,
     is_retry_due,
 )
 from pipelines.figures import up_to_date_snapshot
-from tests.pipelines.conftest import Desk
+from schemas.actors import Actor
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
+from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
 from warehouse import conformity
 from warehouse.figures import stored
 from warehouse.figures.snapshots import Snapshot, current
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
+from warehouse.rules import Rulesets
 
 FILE = "sku_code,name\nF{0}1,Bottle\nF{0}2,Jar"
 
@@ -49,6 +54,14 @@ def runs(desk: Desk) -> int:
 def write(desk: Desk, number: int = 0) -> None:
     assert desk.run(desk.send(FILE.format(number)))
     desk.clock.advance(WAIT_WHILE_MIGRATING)
+
+
+def write_one(desk: Desk, code: str) -> None:
+    """A write of a person, of one SKU."""
+    record = parse_sku({"sku_code": code, "name": "Jar"})
+    actor = Actor(desk.company, ORIGIN, desk.clock.now())
+    with desk.pool.company(desk.company) as conn:
+        write_records(conn, actor, {0: record}, rulesets=Rulesets(), dry_run=False)
 
 
 def look(desk: Desk, sensor: dg.SensorDefinition = due_companies) -> list[dg.ExecuteInProcessResult]:
@@ -357,3 +370,16 @@ def test_a_write_waits_a_little_for_others(desk: Desk) -> None:
     assert asked(desk) == []
     desk.clock.advance(WRITE_QUIET_TIME)
     assert len(asked(desk)) == 1
+
+
+def test_writes_that_follow_each_other_are_published_together_and_not_put_off_for_ever(desk: Desk) -> None:
+    pause = WRITE_QUIET_TIME / 2
+    steps = WAIT_WHILE_WRITING // pause
+    for number in range(steps):
+        write_one(desk, f"N{number}")
+        assert asked(desk) == [], "another write follows"
+        desk.clock.advance(pause)
+    desk.clock.advance(WAIT_WHILE_WRITING - steps * pause)
+    write_one(desk, "N")
+    assert len(look(desk)) == 1, "the first write has waited as long as any may"
+    assert published(desk).rows["skus"] == steps + 1

@@ -63,7 +63,7 @@ def test_who_wrote_is_seen_across_companies_and_nothing_else_is(operators_server
             connection.execute("INSERT INTO company_counters (company_id, links) VALUES (%s, %s)", (company, links))
     with Pool(database.app_url) as app:
         with app.system() as connection:
-            assert snapshots.stale(connection, date(2026, 11, 21)) == [(wrote, "acme", 3, None, False, False, 0)]
+            assert snapshots.stale(connection, date(2026, 11, 21)) == [(wrote, "acme", 3, None, False, False, 0, None)]
             assert connection.execute("SELECT count(*) FROM company_counters").fetchone() == (0,)
         with app.company(quiet) as connection:
             assert connection.execute("SELECT company_id FROM company_counters").fetchall() == [(quiet,)]

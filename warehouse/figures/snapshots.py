@@ -287,7 +287,7 @@ def _written_at(path: Path) -> float:
 
 
 _STALE: Final = """
-SELECT company_id, slug, "position", since, importing, imported, skus
+SELECT company_id, slug, "position", since, importing, imported, skus, latest
 FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST
 """
 _PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_published_snapshots()'
@@ -297,7 +297,7 @@ class Stale(NamedTuple):
     """A company with writes that no snapshot has; `since`: the oldest of them, None where only a day has passed.
 
     `position` is the last link of its chain, `importing` whether an import of it waits or is under way, `imported`
-    whether one has ended since the oldest of those writes, `skus` how many SKUs it has.
+    whether one has ended since the oldest of those writes, `skus` how many SKUs it has, `latest` its last write.
     """
 
     company_id: UUID
@@ -307,6 +307,7 @@ class Stale(NamedTuple):
     importing: bool
     imported: bool
     skus: int
+    latest: datetime | None
 
 
 class Published(NamedTuple):
