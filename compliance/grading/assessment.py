@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from compliance.grading.firing import Effect, Face, Outcome, face, facts_of, outcome, shares_held
 from compliance.grading.units import (
+    LAYERS,
     Part,
     Unit,
     Weighed,
@@ -195,3 +196,25 @@ def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:
     outcomes = [outcome(rules, seen, answer) for seen, answer in zip(faces, bands, strict=True)]
     result = score([outcome.effect for outcome in outcomes], unit.grams, total, rules)
     return UnitAssessment(unit, result, group, row.stream, [], total, faces, bands, outcomes)
+
+
+def with_part(before: UnitAssessment, at: int, part: Part, rules: RuleSet) -> UnitAssessment:
+    """Assess a unit as if it had another part in one place.
+
+    What is known of the other parts stays where that part weighs nothing and is no layer: it changes no share, and
+    nothing that the others' rows read of the unit.
+    """
+    unit = before.unit.with_part(at, part)
+    is_apart = not unit.grams[at] and unit.types[at] not in LAYERS and part.carried == before.unit.parts[at].carried
+    if not is_apart or missing_facts(unit):
+        return assess_unit(unit, rules)
+    group = predominant_group(unit)
+    row = stream_row(unit, group, rules)
+    if row is None or row.stream is None or row.stream != before.stream:
+        return assess_unit(unit, rules)
+    seen = face(rules, row.stream, unit.types[at], part, facts_of(unit))
+    [bands] = shares_held(unit, [seen], before.total, rules)
+    faces, held, outcomes = list(before.faces), list(before.held), list(before.outcomes)
+    faces[at], held[at], outcomes[at] = seen, bands, outcome(rules, seen, bands)
+    result = score([outcome.effect for outcome in outcomes], unit.grams, before.total, rules)
+    return UnitAssessment(unit, result, group, row.stream, [], before.total, faces, held, outcomes)

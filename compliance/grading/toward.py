@@ -18,6 +18,7 @@ from compliance.grading.assessment import (
     rounded_score,
     score,
     sku_score,
+    with_part,
 )
 from compliance.grading.firing import Effect
 from compliance.grading.units import Part, Unit, Weighed, alike, lightweight_exemption, lines
@@ -174,8 +175,11 @@ class Trials:
         effects, grams, rules = unit.effects(), unit.unit.grams, self._rules
         together = _summed(zip(effects, grams, strict=True)) if len(effects) > MANY else None
         beside = self._beside(place)
+        disqualified = {part for part, effect in enumerate(effects) if effect.disqualified}
 
         def tried(trial: Mapping[int, Effect]) -> Score:
+            if not disqualified <= trial.keys():  # one of the others still decides alone
+                return beside(unit.result)
             if together is None:
                 changed = [trial.get(part, effect) for part, effect in enumerate(effects)]
                 return beside(score(changed, grams, unit.total, rules))
@@ -186,12 +190,16 @@ class Trials:
 
     def with_part(self, place: int) -> Callable[[int, Part], Score]:
         """Return a function of the SKU's score with another part at one place of a unit."""
-        unit = self._units[place].unit
-        replaced = _merging(unit) if len(unit.parts) > MANY else unit.with_part
+        before = self._units[place]
+        replaced = _merging(before.unit) if len(before.unit.parts) > MANY else None
         beside = self._beside(place)
 
         def tried(at: int, part: Part) -> Score:
-            unit_score = assess_unit(replaced(at, part), self._rules)
+            unit_score = (
+                with_part(before, at, part, self._rules)
+                if replaced is None
+                else assess_unit(replaced(at, part), self._rules)
+            )
             group = unit_score.group if place == 0 else self._units[0].group
             return NOT_ASSESSED if lightweight_exemption(self._record, group) else beside(unit_score.result)
 

@@ -424,7 +424,8 @@ def _heaviest(weights: dict[str, float]) -> str:
     """
     if len(weights) == 1:
         return next(iter(weights))
-    return min(weights, key=lambda name: (-round(weights[name], 9), name))
+    most = round(max(weights.values()), 9)
+    return min(name for name, weight in weights.items() if round(weight, 9) == most)
 
 
 def _family(part: Part) -> str | None:
