@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from uuid import UUID, uuid4
 
@@ -59,6 +60,14 @@ def test_the_company_ends_with_its_transaction(database: Database, company: UUID
         _add_brand(pool, company)
         with pool.system() as connection:
             assert connection.execute("SELECT count(*) FROM brands").fetchone() == (0,)
+
+
+def test_who_comes_alone_after_many_at_once_stays_on_one_session(pool: Pool) -> None:
+    with ExitStack() as at_once:
+        held = {at_once.enter_context(pool.system()).info.backend_pid for _ in range(4)}
+    alone = [pool.fetch_rows("SELECT pg_backend_pid()", {}) for _ in range(8)]
+    assert len(held) == 4
+    assert all(rows == alone[0] for rows in alone)
 
 
 def test_an_exception_rolls_back(pool: Pool, company: UUID) -> None:

@@ -6,6 +6,7 @@ when Postgres restarts. What does not: queries.
 """
 
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -110,6 +111,17 @@ def savepoint(connection: Connection) -> Iterator[Savepoint]:
         connection.execute("RELEASE SAVEPOINT part" if part.keep else "ROLLBACK TO SAVEPOINT part")
 
 
+class _LatestFirst(deque[T]):
+    """The free connections of a pool: the one that was put back last is taken first.
+
+    Its session has the statements and the pages at hand; taken in turns, eight sessions cost Postgres a third more.
+    """
+
+    def popleft(self) -> T:
+        """Take the last one."""
+        return self.pop()
+
+
 class Pool:
     """A pool of connections for threads: writes, workers, commands. Thread-safe; enter it or `open` it before use."""
 
@@ -124,6 +136,7 @@ class Pool:
             num_workers=1,
             kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on the encoding
         )
+        self._pool._pool = _LatestFirst()  # the library has no option for it
 
     def __enter__(self) -> Self:
         return self.open()
@@ -366,6 +379,7 @@ class AsyncPool:
             num_workers=1,
             kwargs={"autocommit": True},
         )
+        self._pool._pool = _LatestFirst()
 
     def stats(self) -> Mapping[str, int]:
         """Return the pool's numbers, as its library names them."""
