@@ -119,15 +119,15 @@ def create_enquiry(
     if dry_run:
         return Asked("created", None)
     by = actor.origin
-    row = sent.model_dump(include={"supplier_name", "supplier_email", "language", "valid_months"}) | {
+    chosen = {"supplier_name", "supplier_email", "language", "valid_months", "reminder_days"}
+    row = sent.model_dump(include=chosen) | {
         "message": sent.message or None,
         "due_on": sent.due,
         "last_day": last_day,
         "asked_by": UUID(by.actor_id) if by.actor_type == "user" and by.actor_id else None,
         "asks_again": asks_again,
     }
-    days = sent.reminder_days if mailing else None
-    enquiry_id = mails.add_enquiry(conn, actor, row, sent.sku_codes, links, reminder_days=days)
+    enquiry_id = mails.add_enquiry(conn, actor, row, sent.sku_codes, links, mailing=mailing)
     enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("created", enquiry, _link_of(conn, enquiry, links, "asked", actor.now))
 
@@ -200,8 +200,10 @@ def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLi
     What the record has is filled in, so that unchanged parts are confirmed as they are. Raises `NotThere`, `Refused`.
     """
     before, terms = load_enquiry(conn, enquiry_id, actor.now), enquiries.terms_of(conn, enquiry_id)
-    again = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
-    body = {**again, "sku_codes": [item["sku_code"] for item in before["items"]], "valid_months": terms.valid_months}
+    again: JsonObject = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
+    again |= {"valid_months": terms.valid_months, "reminder_days": terms.reminder_days}
+    due_on = mails.due_again(before, actor.today).isoformat()
+    body = {**again, "sku_codes": [item["sku_code"] for item in before["items"]], "due_on": due_on}
     lapsed = enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id)
     sent = parse_body(SupplierEnquiryInput, body)
     made = create_enquiry(conn, actor, sent, links, asks_again=terms.asks_again)

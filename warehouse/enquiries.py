@@ -251,17 +251,23 @@ def move_items(conn: Connection, request_ids: Sequence[UUID], state: str, *, at:
 
 
 class Terms(NamedTuple):
-    """For how many months an accepted answer of an enquiry holds, whether it is asked again by itself, who asked."""
+    """What a company chose for an enquiry, and who did.
+
+    For how many months an accepted answer holds, whether it is asked again by itself, and the days of its reminders.
+    """
 
     valid_months: int
     asks_again: bool
+    reminder_days: list[int]
     asked_by: UUID | None
 
 
 def terms_of(conn: Connection, enquiry_id: UUID) -> Terms:
     """Return the terms of an enquiry of the session's company."""
-    query = "SELECT coalesce(valid_months, 12), coalesce(asks_again, false), asked_by FROM supplier_enquiries"
-    row = conn.execute(f"{query} WHERE id = %s", [enquiry_id]).fetchone()
+    query = """
+SELECT coalesce(valid_months, 12), coalesce(asks_again, false), coalesce(reminder_days, '{-3,1}'), asked_by
+FROM supplier_enquiries WHERE id = %s"""
+    row = conn.execute(query, [enquiry_id]).fetchone()
     assert row is not None, "it was found"
     return Terms(*row)
 
@@ -270,10 +276,21 @@ _SPECIFIED: Final = ("component_type", *FIRST, *DESIGN)
 """The fields of a part whose change asks again; of substances, only the supplier's answer tells."""
 _GRAPH_THEN: Final = GRAPH_AT.format(sku="requests.sku_id", until="<= entry.decided_at")
 _LAPSED: Final = f"""
-SELECT asked.id, asked.supplier_name, coalesce(asked.asks_again, false), sku.sku_code,
-    requests.updated_at + make_interval(months => coalesce(asked.valid_months, 12)) <= %(now)s AS is_old, changed.parts
+WITH lasts AS (
+    SELECT sku_id, lower(supplier_name) AS supplier, max(created_at) AS asked_at, max(withdrawn_at) AS withdrawn_at,
+        max(created_at) FILTER (WHERE state = 'closed'
+            OR withdrawn_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)) AS settled_at
+    FROM supplier_requests GROUP BY sku_id, lower(supplier_name)
+)
+SELECT asked.id, asked.supplier_name, coalesce(asked.asks_again, false)
+        AND lasts.withdrawn_at > entry.decided_at IS NOT TRUE
+        AND (lasts.asked_at <= entry.decided_at OR lasts.asked_at + terms.validity <= %(now)s),
+    sku.sku_code, requests.updated_at + terms.validity <= %(now)s AS is_old, changed.parts
 FROM supplier_enquiries AS asked
+CROSS JOIN LATERAL (SELECT make_interval(months => coalesce(asked.valid_months, 12)) AS validity) AS terms
 JOIN supplier_requests AS requests ON requests.enquiry_id = asked.id AND requests.state = 'closed'
+JOIN lasts ON lasts.sku_id = requests.sku_id AND lasts.supplier = lower(requests.supplier_name)
+    AND lasts.settled_at <= requests.created_at
 JOIN LATERAL (SELECT max(decided_at) AS decided_at FROM review_entries
     WHERE request_id = requests.id AND state = 'accepted') AS entry ON entry.decided_at IS NOT NULL
 JOIN skus AS sku ON sku.id = requests.sku_id
@@ -286,19 +303,17 @@ CROSS JOIN LATERAL (
         WHERE sku.updated_at > entry.decided_at AND (line ->> 'id')::uuid = ANY(requests.component_ids)) AS part
     ) AS changed
 WHERE (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
-    AND (changed.parts::text <> '{{}}'
-        OR requests.updated_at + make_interval(months => coalesce(asked.valid_months, 12)) <= %(now)s)
-    AND NOT EXISTS (SELECT FROM supplier_requests AS newer WHERE newer.sku_id = requests.sku_id
-        AND lower(newer.supplier_name) = lower(requests.supplier_name) AND newer.created_at > requests.created_at
-        AND (newer.state = 'closed' OR newer.withdrawn_at IS NOT NULL OR newer.expires_at > %(now)s))
+    AND (changed.parts::text <> '{{}}' OR requests.updated_at + terms.validity <= %(now)s)
 ORDER BY asked.created_at, asked.id, sku.sku_code COLLATE "C" """
 
 
 class Lapsed(NamedTuple):
-    """A SKU whose accepted answer holds no longer, and that the supplier has not been asked about since.
+    """A SKU whose accepted answer holds no longer, and of which the supplier's answer is not awaited.
 
-    `is_old` says that the answer's time is over, `changed` which fields of its parts are others than when it was
-    accepted, by the id of the part.
+    `asks_again` says that it is due to be asked again by itself: its enquiry wants that, the supplier was not asked in
+    vain since, within the time for which an answer holds, and nobody has withdrawn such a link. `is_old` says that the
+    answer's time is over, `changed` which fields of its parts are others than when it was accepted, by the id of the
+    part.
     """
 
     enquiry_id: UUID
@@ -340,27 +355,23 @@ class Stage(NamedTuple):
     confirmed: int
     items: int
     accepted: int
-    accepted_at: datetime | None
 
 
 _STAGES: Final = """
 SELECT asked.id, CASE
-        WHEN items.closed = items.total AND items.decided_at + make_interval(months => coalesce(asked.valid_months, 12))
-            <= %(now)s THEN 'stale'
         WHEN items.closed = items.total THEN 'accepted'
         WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s THEN 'ended'
         WHEN items.reviewed > 0 AND items.reviewed + items.closed = items.total THEN 'in_review'
         WHEN rows.total > 0 AND rows.confirmed = rows.total THEN 'answered'
         WHEN rows.saved > 0 OR items.reviewed + items.closed > 0 THEN 'half'
         WHEN asked.opened_at IS NOT NULL THEN 'opened' ELSE 'asked' END,
-    asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed, items.decided_at
+    asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed
 FROM supplier_enquiries AS asked
 CROSS JOIN LATERAL (SELECT count(*) AS total, count(saved_at) AS saved,
         count(*) FILTER (WHERE is_confirmed) AS confirmed
     FROM supplier_rows WHERE enquiry_id = asked.id) AS rows
 CROSS JOIN LATERAL (SELECT count(*) AS total, count(*) FILTER (WHERE state = 'closed') AS closed,
-        count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed,
-        max(updated_at) FILTER (WHERE state = 'closed') AS decided_at
+        count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed
     FROM supplier_requests WHERE enquiry_id = asked.id) AS items
 WHERE (%(name)s::text IS NULL OR lower(asked.supplier_name) = lower(%(name)s::text))
     AND (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
@@ -368,11 +379,22 @@ ORDER BY asked.created_at DESC, asked.id LIMIT 100"""
 
 
 def stages(
-    conn: Connection, now: datetime, *, supplier_name: str | None = None, enquiry_id: UUID | None = None
+    conn: Connection,
+    now: datetime,
+    gone: Sequence[Lapsed],
+    *,
+    supplier_name: str | None = None,
+    enquiry_id: UUID | None = None,
 ) -> list[Stage]:
-    """Return how far the enquiries to a supplier are, or one of them, the newest first: 100 at most."""
+    """Return how far the enquiries to a supplier are, or one of them, the newest first: 100 at most.
+
+    One that nothing is awaited of is stale where an answer of it is among those that are `gone` by age.
+    """
     parameters = {"now": now, "name": supplier_name, "id": enquiry_id}
-    return [Stage(*row) for row in conn.execute(_STAGES, parameters)]
+    old = {item.enquiry_id for item in gone if item.is_old}
+    found = [Stage(*row) for row in conn.execute(_STAGES, parameters)]
+    over = ("accepted", "ended")
+    return [stage._replace(stage="stale") if stage.stage in over and stage.id in old else stage for stage in found]
 
 
 class Worth(NamedTuple):

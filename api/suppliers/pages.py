@@ -53,8 +53,9 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
     with service_of(request).writes.company(session.company_id) as conn:
         if name:
             listing = suppliers.requests_page(now, PAGE_SIZE, offset, supplier_name=name, state=state or None)
-            values["stages"] = enquiries.stages(conn, now, supplier_name=name)
-            values["changed"] = {item.enquiry_id for item in enquiries.lapsed(conn, now) if item.changed}
+            lapsed = enquiries.lapsed(conn, now)
+            values["stages"] = enquiries.stages(conn, now, lapsed, supplier_name=name)
+            values["changed"] = {item.enquiry_id for item in lapsed if item.changed}
             return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
@@ -291,7 +292,7 @@ def _enquiry_page(
     now, offset, lang = service_of(request).clock.now(), offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         lapsed = enquiries.lapsed(conn, now, enquiry_id=UUID(str(enquiry["id"])))
-        [stage] = enquiries.stages(conn, now, enquiry_id=UUID(str(enquiry["id"])))
+        [stage] = enquiries.stages(conn, now, lapsed, enquiry_id=UUID(str(enquiry["id"])))
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(
         request,
