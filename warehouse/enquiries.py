@@ -464,13 +464,36 @@ SELECT own.sku_code, ({_TONNES})::double precision, array_agg(own.line ->> 'id')
 FROM own_lines AS own JOIN skus ON skus.id = own.sku_id GROUP BY own.sku_code, skus.id"""
 
 
-def keep_articles(conn: Connection, company_id: UUID, supplier_name: str, articles: Mapping[str, str]) -> None:
-    """Keep the article numbers of a supplier's parts, by the id of the part."""
-    query = """
-INSERT INTO supplier_articles SELECT %s, component_id::uuid, lower(%s), article
-FROM json_each_text(%s::json) AS sold(component_id, article)
+class Sold(NamedTuple):
+    """A part by its id, a supplier of it, and the number under which that one sells it."""
+
+    component_id: str
+    supplier: str
+    article: str
+
+
+_SOLD: Final = "json_to_recordset(%(sold)s::json) AS sold(component_id uuid, supplier text, article text)"
+_KEEP: Final = f"""
+WITH sold AS (SELECT component_id, lower(supplier) AS supplier, article FROM {_SOLD}), cleared AS (
+    DELETE FROM supplier_articles AS kept USING sold
+    WHERE kept.component_id = sold.component_id AND kept.supplier = sold.supplier AND sold.article = '')
+INSERT INTO supplier_articles SELECT %(company_id)s, component_id, supplier, article FROM sold WHERE article <> ''
 ON CONFLICT (company_id, component_id, supplier) DO UPDATE SET article = excluded.article"""
-    conn.execute(query, [company_id, supplier_name, orjson.dumps(articles).decode()])
+
+
+def keep_articles(conn: Connection, company_id: UUID, sold: Sequence[Sold]) -> None:
+    """Keep the article numbers of suppliers' parts; an empty one is cleared."""
+    listed = orjson.dumps([each._asdict() for each in sold]).decode()
+    conn.execute(_KEEP, {"company_id": company_id, "sold": listed})
+
+
+def sold_parts(conn: Connection, component_ids: Sequence[str], supplier_name: str | None = None) -> list[Sold]:
+    """Return under which numbers these parts are sold, by one supplier or by all, each named as in the library."""
+    query = """
+SELECT component_id::text, coalesce((SELECT min(name) FROM suppliers WHERE lower(name) = supplier), supplier), article
+FROM supplier_articles WHERE component_id = ANY(%s::uuid[]) AND supplier = coalesce(lower(%s::text), supplier)
+ORDER BY supplier"""
+    return [Sold(*row) for row in conn.execute(query, [list(component_ids), supplier_name])]
 
 
 _ARTICLES: Final = """
