@@ -144,7 +144,8 @@ class Preview(NamedTuple):
 
     `grade` are those whose grade is provisional or missing, `ban` those with a format ban that is open, `declaration`
     those whose declaration has an open point, where a part that is asked about lacks a fact that could settle it.
-    `fields` are these facts, those of the most tonnes first.
+    `fields` are these facts, those of the most tonnes first. Where very many would be asked about, these are counted
+    among the `judged` alone, those with the most tonnes.
     """
 
     asked: Counted
@@ -152,6 +153,11 @@ class Preview(NamedTuple):
     ban: Counted
     declaration: Counted
     fields: list[tuple[str, Counted]]
+    judged: Counted
+
+
+_JUDGED: Final = 1_000
+"""Most SKUs that a preview judges: a page answers at once, and the most tonnes decide."""
 
 
 def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, rulesets: Rulesets) -> Preview:
@@ -159,15 +165,16 @@ def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, r
     rules = rulesets.active(conn)
     codes = list(sku_codes) or enquiries.codes_worth_asking(conn, supplier_name)
     askable = enquiries.askable(conn, codes, supplier_name)
+    most = dict(sorted(askable.items(), key=lambda item: (-item[1].tonnes, item[0]))[:_JUDGED])
     tonnes: dict[tuple[str, str], list[float]] = {}
-    judged: dict[bytes, Hanging] = {}
-    for row in portfolio.of_codes(conn, list(askable)):
-        item, record = askable[row["sku_code"]], detail.record(row)
+    alike: dict[bytes, Hanging] = {}
+    for row in portfolio.of_codes(conn, list(most)):
+        item, record = most[row["sku_code"]], detail.record(row)
         key = _deciding(record, item.line_ids)
-        if (hanging := judged.get(key)) is None:
-            hanging = judged[key] = conformity.hanging(record, item.line_ids, rules)
+        if (hanging := alike.get(key)) is None:
+            hanging = alike[key] = conformity.hanging(record, item.line_ids, rules)
         kinds = (("kind", kind) for kind, fields in hanging._asdict().items() if fields)
-        for group in (("kind", "asked"), *kinds, *(("field", name) for name in hanging.declaration)):
+        for group in (("kind", "judged"), *kinds, *(("field", name) for name in hanging.declaration)):
             tonnes.setdefault(group, []).append(item.tonnes)
     sums = {group: Counted(len(of_group), sum(of_group)) for group, of_group in tonnes.items()}
     fields = [(name, counted) for (kind, name), counted in sums.items() if kind == "field"]
@@ -176,7 +183,8 @@ def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, r
     def count(kind: str) -> Counted:
         return sums.get(("kind", kind), Counted(0, 0.0))
 
-    return Preview(count("asked"), count("grade"), count("ban"), count("declaration"), fields)
+    asked = Counted(len(askable), sum(item.tonnes for item in askable.values()))
+    return Preview(asked, count("grade"), count("ban"), count("declaration"), fields, count("judged"))
 
 
 _DECIDES_NOTHING: Final = frozenset({"sku_code", "name", "description", "gtin", "brand_id", "volumes"})

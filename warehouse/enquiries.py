@@ -496,6 +496,15 @@ ORDER BY supplier"""
     return [Sold(*row) for row in conn.execute(query, [list(component_ids), supplier_name])]
 
 
+def rename_seller(conn: Connection, former: str, name: str) -> None:
+    """Have the article numbers of a supplier be those of its name today; one that this name has of a part stays."""
+    query = """
+UPDATE supplier_articles AS sold SET supplier = lower(%(name)s) WHERE supplier = lower(%(former)s)
+    AND NOT EXISTS (SELECT FROM supplier_articles AS own
+        WHERE own.component_id = sold.component_id AND own.supplier = lower(%(name)s))"""
+    conn.execute(query, {"former": former, "name": name})
+
+
 _ARTICLES: Final = """
 SELECT requests.id, string_agg(DISTINCT rows.article, ', ' ORDER BY rows.article)
 FROM supplier_requests AS requests JOIN supplier_rows AS rows

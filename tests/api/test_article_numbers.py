@@ -1,10 +1,14 @@
 """Suppliers' article numbers: imported, seen at the item, and decided on where an answer has another."""
 
 import re
+from datetime import UTC, datetime
 from html import unescape
+from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
+from services import library
 from services.review import decide
 from tests.api.people import Browser, added, hidden
 from tests.api.test_enquiry_table import LID, decided, parts_of
@@ -113,6 +117,21 @@ def test_another_number_than_the_known_one_is_decided_by_a_person(asked, choice,
     decision = {f"choice.{key}": choice, f"reason.{key}": "Their catalogue"}
     assert "accepted=2" in reviewer.post("/review/answers", hidden(page) | decision).headers["location"]
     assert [sold(asked, code)[0] for code in ("CAN-1", "CAN-2")] == [kept, kept]
+
+
+def test_numbers_follow_a_supplier_that_is_renamed_or_merged(asked):
+    imported(asked.caller, lines("1", "2"))
+    renamed = asked.caller.request("PATCH", f"/suppliers/{asked.own}", json={"name": "Dosen GmbH"})
+    assert renamed.status_code == 200, renamed.text
+    assert sold(asked, "ART-1") == ["1", "2"]
+    other = asked.caller.post("/suppliers", {"name": "Cans Ltd"}).json()["data"]["id"]
+    with asked.pool.company(asked.caller.company) as conn:
+        actor = Actor(UUID(str(asked.caller.company)), Origin("user", str(uuid4()), "Ada", "c-1"), datetime.now(UTC))
+        library.merge(conn, actor, "supplier", UUID(asked.own), UUID(other))
+    assert sold(asked, "ART-1") == ["1", "2"]
+    made = asked.ask("Cans Ltd", "ART-1")
+    asked.link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", made.text)[1]
+    assert {value for name, value in asked.form().items() if name.endswith(".article")} == {"1", "2"}
 
 
 def test_no_other_company_sees_a_number(asked, join):
