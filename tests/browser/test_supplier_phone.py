@@ -53,14 +53,14 @@ def by_page(hand: Hand, link: str) -> int:
     steps = 0
     for row in range(1, KINDS + 1):
         for name, said in kind_of(row).items():
-            at = hand.at(f"{row}.{name}")
             if name == "colour":
-                at.select_option(said)
+                hand.page.locator(f'[name="{row}.colour"]').select_option(said)
             else:
-                at.fill(said.replace(".", "." if hand.lang == "en" else ",") if name.endswith("percent") else said)
+                said_here = said.replace(".", "." if hand.lang == "en" else ",") if name.endswith("percent") else said
+                hand.fill(**{f"{row}.{name}": said_here})
             steps += 1
         for substance in SUBSTANCES:
-            hand.choose(**{f"{row}.substances.{substance}.status": "absent"})
+            hand.page.locator(f'[name="{row}.substances.{substance}.status"]').select_option("absent")
             steps += 1
     hand.press("enquiry.confirm")
     assert hand.say("enquiry.progress", confirmed=KINDS, rows=KINDS) in hand.told
