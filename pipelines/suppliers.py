@@ -508,8 +508,8 @@ def ask_again(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) ->
     for company_id in every_company(pool):
         proceed()
         with pool.company(company_id) as conn:
-            wanted = {item.enquiry_id for item in enquiries.lapsed(conn, clock.now()) if item.asks_again}
-        for enquiry_id in sorted(wanted):
+            wanted = [each.id for each in enquiries.lapsed_enquiries(conn, clock.now()) if each.asks_again]
+        for enquiry_id in wanted:
             origin = Origin("system", None, "enquiries", correlation_id=str(uuid4()))
             with pool.company(company_id) as conn:
                 made += _asked_again(conn, Actor(company_id, origin, clock.now()), enquiry_id, links)
@@ -519,7 +519,7 @@ def ask_again(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) ->
 def _asked_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks) -> bool:
     """Ask about the SKUs of an enquiry whose answers hold no longer; False where that has become needless."""
     before = suppliers.find_enquiry(conn, enquiry_id, actor.now, locking=True, limit=1)
-    lapsed = [item for item in enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id) if item.asks_again]
+    lapsed = [item for item in enquiries.lapsed(conn, actor.now, enquiry_id) if item.asks_again]
     if before is None or not lapsed or has_mailed_enough(conn, actor.now):
         return False
     lang, name, email = before["language"], before["supplier_name"], before["supplier_email"]

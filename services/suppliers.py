@@ -156,7 +156,7 @@ class Preview(NamedTuple):
     judged: Counted
 
 
-_JUDGED: Final = 1_000
+_JUDGED: Final = 500
 """Most SKUs that a preview judges: a page answers at once, and the most tonnes decide."""
 
 
@@ -212,7 +212,7 @@ def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLi
     again |= {"valid_months": terms.valid_months, "reminder_days": terms.reminder_days}
     due_on = mails.due_again(before, actor.today).isoformat()
     body = {**again, "sku_codes": [item["sku_code"] for item in before["items"]], "due_on": due_on}
-    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id)
+    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id)
     sent = parse_body(SupplierEnquiryInput, body)
     made = create_enquiry(conn, actor, sent, links, asks_again=terms.asks_again)
     assert made.enquiry is not None, "it is no dry run"

@@ -5,7 +5,7 @@ its parts. Items are made, and their answers found, in a few statements, however
 themselves and their links are in `warehouse.suppliers`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, NamedTuple
@@ -276,21 +276,17 @@ _SPECIFIED: Final = ("component_type", *FIRST, *DESIGN)
 """The fields of a part whose change asks again; of substances, only the supplier's answer tells."""
 _GRAPH_THEN: Final = GRAPH_AT.format(sku="requests.sku_id", until="<= entry.decided_at")
 _LAPSED: Final = f"""
-WITH lasts AS (
-    SELECT sku_id, lower(supplier_name) AS supplier, max(created_at) AS asked_at, max(withdrawn_at) AS withdrawn_at,
-        max(created_at) FILTER (WHERE state = 'closed'
-            OR withdrawn_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)) AS settled_at
-    FROM supplier_requests GROUP BY sku_id, lower(supplier_name)
-)
 SELECT asked.id, asked.supplier_name, coalesce(asked.asks_again, false)
-        AND lasts.withdrawn_at > entry.decided_at IS NOT TRUE
-        AND (lasts.asked_at <= entry.decided_at OR lasts.asked_at + terms.validity <= %(now)s),
+        AND requests.last_withdrawn_at > entry.decided_at IS NOT TRUE
+        AND (requests.last_asked_at <= entry.decided_at OR requests.last_asked_at + terms.validity <= %(now)s)
+        AS asks_again,
     sku.sku_code, requests.updated_at + terms.validity <= %(now)s AS is_old, changed.parts
-FROM supplier_enquiries AS asked
+FROM (SELECT *, max(created_at) OVER of_part AS last_asked_at, max(withdrawn_at) OVER of_part AS last_withdrawn_at,
+        max(created_at) FILTER (WHERE state = 'closed'
+            OR withdrawn_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)) OVER of_part AS settled_at
+    FROM supplier_requests WINDOW of_part AS (PARTITION BY sku_id, lower(supplier_name))) AS requests
+JOIN supplier_enquiries AS asked ON asked.id = requests.enquiry_id
 CROSS JOIN LATERAL (SELECT make_interval(months => coalesce(asked.valid_months, 12)) AS validity) AS terms
-JOIN supplier_requests AS requests ON requests.enquiry_id = asked.id AND requests.state = 'closed'
-JOIN lasts ON lasts.sku_id = requests.sku_id AND lasts.supplier = lower(requests.supplier_name)
-    AND lasts.settled_at <= requests.created_at
 JOIN LATERAL (SELECT max(decided_at) AS decided_at FROM review_entries
     WHERE request_id = requests.id AND state = 'accepted') AS entry ON entry.decided_at IS NOT NULL
 JOIN skus AS sku ON sku.id = requests.sku_id
@@ -300,9 +296,11 @@ CROSS JOIN LATERAL (
             WHERE nullif(line -> field, 'null') IS DISTINCT FROM nullif(before -> field, 'null')) AS fields
         FROM jsonb_array_elements(sku.components::jsonb) AS line
         JOIN jsonb_array_elements(({_GRAPH_THEN})::jsonb) AS before ON before ->> 'id' = line ->> 'id'
-        WHERE sku.updated_at > entry.decided_at AND (line ->> 'id')::uuid = ANY(requests.component_ids)) AS part
+        WHERE sku.updated_at > entry.decided_at AND (line ->> 'id')::uuid = ANY(requests.component_ids)
+        OFFSET 0) AS part
     ) AS changed
 WHERE (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
+    AND requests.state = 'closed' AND requests.settled_at <= requests.created_at
     AND (changed.parts::text <> '{{}}' OR requests.updated_at + terms.validity <= %(now)s)
 ORDER BY asked.created_at, asked.id, sku.sku_code COLLATE "C" """
 
@@ -324,10 +322,32 @@ class Lapsed(NamedTuple):
     changed: dict[str, list[str]]
 
 
-def lapsed(conn: Connection, now: datetime, *, enquiry_id: UUID | None = None) -> list[Lapsed]:
-    """Return what should be asked again, of one enquiry or of all of the company's, by enquiry and code."""
+def lapsed(conn: Connection, now: datetime, enquiry_id: UUID) -> list[Lapsed]:
+    """Return what should be asked again of an enquiry, by code."""
     parameters = {"now": now, "id": enquiry_id, "fields": list(_SPECIFIED)}
     return [Lapsed(*row) for row in conn.execute(_LAPSED, parameters)]
+
+
+class LapsedEnquiry(NamedTuple):
+    """An enquiry with answers that hold no longer: how many SKUs have changed parts, how many answers are old."""
+
+    id: UUID
+    supplier_name: str
+    asks_again: bool
+    changed: int
+    old: int
+
+
+_LAPSED_ENQUIRIES: Final = f"""
+SELECT id, supplier_name, bool_or(asks_again), count(*) FILTER (WHERE parts::text <> '{{}}'),
+    count(*) FILTER (WHERE is_old)
+FROM ({_LAPSED}) AS lapsed GROUP BY id, supplier_name ORDER BY id"""
+
+
+def lapsed_enquiries(conn: Connection, now: datetime) -> list[LapsedEnquiry]:
+    """Return the enquiries of which something should be asked again, the oldest first."""
+    parameters = {"now": now, "id": None, "fields": list(_SPECIFIED)}
+    return [LapsedEnquiry(*row) for row in conn.execute(_LAPSED_ENQUIRIES, parameters)]
 
 
 _NOTE: Final = """
@@ -381,20 +401,19 @@ ORDER BY asked.created_at DESC, asked.id LIMIT 100"""
 def stages(
     conn: Connection,
     now: datetime,
-    gone: Sequence[Lapsed],
+    stale: Collection[UUID],
     *,
     supplier_name: str | None = None,
     enquiry_id: UUID | None = None,
 ) -> list[Stage]:
     """Return how far the enquiries to a supplier are, or one of them, the newest first: 100 at most.
 
-    One that nothing is awaited of is stale where an answer of it is among those that are `gone` by age.
+    Of those that nothing is awaited of some are `stale`: an answer of theirs is too old.
     """
     parameters = {"now": now, "name": supplier_name, "id": enquiry_id}
-    old = {item.enquiry_id for item in gone if item.is_old}
     found = [Stage(*row) for row in conn.execute(_STAGES, parameters)]
     over = ("accepted", "ended")
-    return [stage._replace(stage="stale") if stage.stage in over and stage.id in old else stage for stage in found]
+    return [stage._replace(stage="stale") if stage.stage in over and stage.id in stale else stage for stage in found]
 
 
 class Worth(NamedTuple):

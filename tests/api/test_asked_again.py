@@ -105,7 +105,13 @@ def run_here(asked):
 
 def lapsed(asked):
     with asked.pool.company(asked.caller.company) as conn:
-        return enquiries.lapsed(conn, Clock().now())
+        now = Clock().now()
+        found = enquiries.lapsed_enquiries(conn, now)
+        items = [enquiries.lapsed(conn, now, each.id) for each in found]
+    for each, of_enquiry in zip(found, items, strict=True):
+        counted = (sum(bool(item.changed) for item in of_enquiry), sum(item.is_old for item in of_enquiry))
+        assert (each.changed, each.old) == counted
+    return [item for of_enquiry in items for item in of_enquiry]
 
 
 @pytest.mark.parametrize(

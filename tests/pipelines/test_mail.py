@@ -109,7 +109,8 @@ class Asker:
         """How far each enquiry is, the newest first."""
         now = self.desk.clock.now()
         with self.desk.pool.company(self.desk.company) as conn:
-            return [stage.stage for stage in enquiries.stages(conn, now, enquiries.lapsed(conn, now))]
+            stale = {each.id for each in enquiries.lapsed_enquiries(conn, now) if each.old}
+            return [stage.stage for stage in enquiries.stages(conn, now, stale)]
 
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""
