@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from pathlib import Path
@@ -420,10 +420,9 @@ REMINDED_AFTER: Final = timedelta(days=1)
 """How long after a mail a person can have the next reminder mailed."""
 MAILS_A_DAY: Final = 500
 """From this many mails stored in 24 hours on, a company asks and reminds nobody by mail: nobody's spam is sent here."""
-_REMINDER_DAYS: Final = (-3, 1)
 _ANSWERED_WITHIN: Final = timedelta(days=60)
 _ENDS_AFTER: Final = timedelta(days=30)
-"""How long an enquiry that is asked again by itself waits for an answer, and how long its link works after that."""
+"""How long a supplier has to answer who is asked again, and how long the link works after that."""
 
 
 def has_mailed_enough(conn: Connection, now: datetime) -> bool:
@@ -452,12 +451,12 @@ def add_enquiry(
     sku_codes: Sequence[str],
     links: EnquiryLinks,
     *,
-    reminder_days: Sequence[int] | None,
+    mailing: bool,
 ) -> UUID:
     """Store an enquiry with its rows, its items with their tokens, and an entry in the ledger for each; return its id.
 
-    `enquiry` has its other columns, and the `last_day` of its links. It is mailed unless `reminder_days` is None: now,
-    and on these days after its `due_on`, where it has one; mails that prove needless are not sent.
+    `enquiry` has its other columns, and the `last_day` of its links. With `mailing` it is mailed now, and on its
+    `reminder_days`, counted from its `due_on`, where it has one; mails that prove needless are not sent.
     """
     enquiry_id, name = UUID(str(uuid7())), enquiry["supplier_name"]
     token = links.new_token(conn, enquiry_id)
@@ -475,9 +474,9 @@ def add_enquiry(
         (request_id, {"sku_id": item.sku_id, "component_ids": item.component_ids, **asked}) for request_id, item in made
     ]
     ledger.enter_many(conn, actor, "supplier_request.created", entered)
-    if reminder_days is not None:
+    if mailing:
         suppliers.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
-    for days in sorted(set(reminder_days or ())) if enquiry["due_on"] else ():
+    for days in sorted(set(enquiry["reminder_days"])) if mailing and enquiry["due_on"] else ():
         at = datetime.combine(enquiry["due_on"] + timedelta(days=days), _REMINDER_HOUR, UTC)
         if at > actor.now + REMINDED_AFTER:
             suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
@@ -503,14 +502,14 @@ def note_changes(conn: Connection, enquiry_id: UUID, lapsed: Sequence[Lapsed], l
 def ask_again(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -> int:
     """Ask suppliers again whose answers hold no longer, where their enquiry is to be; return how many were made.
 
-    A supplier that has been asked since is not asked; nor is one whose link of then a person has withdrawn.
+    Whoever does not answer is asked again once in the time for which an answer holds (`enquiries.lapsed`).
     """
     made, links = 0, EnquiryLinks(settings)
     for company_id in every_company(pool):
         proceed()
         with pool.company(company_id) as conn:
-            wanted = {item.enquiry_id for item in enquiries.lapsed(conn, clock.now()) if item.asks_again}
-        for enquiry_id in sorted(wanted):
+            wanted = [each.id for each in enquiries.lapsed_enquiries(conn, clock.now()) if each.asks_again]
+        for enquiry_id in wanted:
             origin = Origin("system", None, "enquiries", correlation_id=str(uuid4()))
             with pool.company(company_id) as conn:
                 made += _asked_again(conn, Actor(company_id, origin, clock.now()), enquiry_id, links)
@@ -520,7 +519,7 @@ def ask_again(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) ->
 def _asked_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks) -> bool:
     """Ask about the SKUs of an enquiry whose answers hold no longer; False where that has become needless."""
     before = suppliers.find_enquiry(conn, enquiry_id, actor.now, locking=True, limit=1)
-    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id)
+    lapsed = [item for item in enquiries.lapsed(conn, actor.now, enquiry_id) if item.asks_again]
     if before is None or not lapsed or has_mailed_enough(conn, actor.now):
         return False
     lang, name, email = before["language"], before["supplier_name"], before["supplier_email"]
@@ -528,7 +527,7 @@ def _asked_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: Enquir
     if not codes:
         return False
     terms = enquiries.terms_of(conn, enquiry_id)
-    due_on = actor.today + _ANSWERED_WITHIN
+    due_on = due_again(before, actor.today)
     row = terms._asdict() | {
         "supplier_name": name,
         "supplier_email": email,
@@ -537,9 +536,15 @@ def _asked_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: Enquir
         "due_on": due_on,
         "last_day": due_on + _ENDS_AFTER,
     }
-    days = _REMINDER_DAYS if is_mailed(conn, actor, email, links) else None
-    note_changes(conn, add_enquiry(conn, actor, row, codes, links, reminder_days=days), lapsed, lang)
+    made_id = add_enquiry(conn, actor, row, codes, links, mailing=is_mailed(conn, actor, email, links))
+    note_changes(conn, made_id, lapsed, lang)
     return True
+
+
+def due_again(before: SupplierEnquiryDetail, today: date) -> date:
+    """Return by when a supplier who is asked again answers: after as many days as the last time, else after 60."""
+    within = before["due_on"] - before["created_at"].date() if before["due_on"] else None
+    return today + (within or _ANSWERED_WITHIN)
 
 
 def _why_again(lapsed: Sequence[Lapsed], months: int, message: str, lang: str) -> str:

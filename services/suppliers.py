@@ -119,15 +119,15 @@ def create_enquiry(
     if dry_run:
         return Asked("created", None)
     by = actor.origin
-    row = sent.model_dump(include={"supplier_name", "supplier_email", "language", "valid_months"}) | {
+    chosen = {"supplier_name", "supplier_email", "language", "valid_months", "reminder_days"}
+    row = sent.model_dump(include=chosen) | {
         "message": sent.message or None,
         "due_on": sent.due,
         "last_day": last_day,
         "asked_by": UUID(by.actor_id) if by.actor_type == "user" and by.actor_id else None,
         "asks_again": asks_again,
     }
-    days = sent.reminder_days if mailing else None
-    enquiry_id = mails.add_enquiry(conn, actor, row, sent.sku_codes, links, reminder_days=days)
+    enquiry_id = mails.add_enquiry(conn, actor, row, sent.sku_codes, links, mailing=mailing)
     enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("created", enquiry, _link_of(conn, enquiry, links, "asked", actor.now))
 
@@ -144,7 +144,8 @@ class Preview(NamedTuple):
 
     `grade` are those whose grade is provisional or missing, `ban` those with a format ban that is open, `declaration`
     those whose declaration has an open point, where a part that is asked about lacks a fact that could settle it.
-    `fields` are these facts, those of the most tonnes first.
+    `fields` are these facts, those of the most tonnes first. Where very many would be asked about, these are counted
+    among the `judged` alone, those with the most tonnes.
     """
 
     asked: Counted
@@ -152,6 +153,11 @@ class Preview(NamedTuple):
     ban: Counted
     declaration: Counted
     fields: list[tuple[str, Counted]]
+    judged: Counted
+
+
+_JUDGED: Final = 500
+"""Most SKUs that a preview judges: a page answers at once, and the most tonnes decide."""
 
 
 def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, rulesets: Rulesets) -> Preview:
@@ -159,15 +165,16 @@ def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, r
     rules = rulesets.active(conn)
     codes = list(sku_codes) or enquiries.codes_worth_asking(conn, supplier_name)
     askable = enquiries.askable(conn, codes, supplier_name)
+    most = dict(sorted(askable.items(), key=lambda item: (-item[1].tonnes, item[0]))[:_JUDGED])
     tonnes: dict[tuple[str, str], list[float]] = {}
-    judged: dict[bytes, Hanging] = {}
-    for row in portfolio.of_codes(conn, list(askable)):
-        item, record = askable[row["sku_code"]], detail.record(row)
+    alike: dict[bytes, Hanging] = {}
+    for row in portfolio.of_codes(conn, list(most)):
+        item, record = most[row["sku_code"]], detail.record(row)
         key = _deciding(record, item.line_ids)
-        if (hanging := judged.get(key)) is None:
-            hanging = judged[key] = conformity.hanging(record, item.line_ids, rules)
+        if (hanging := alike.get(key)) is None:
+            hanging = alike[key] = conformity.hanging(record, item.line_ids, rules)
         kinds = (("kind", kind) for kind, fields in hanging._asdict().items() if fields)
-        for group in (("kind", "asked"), *kinds, *(("field", name) for name in hanging.declaration)):
+        for group in (("kind", "judged"), *kinds, *(("field", name) for name in hanging.declaration)):
             tonnes.setdefault(group, []).append(item.tonnes)
     sums = {group: Counted(len(of_group), sum(of_group)) for group, of_group in tonnes.items()}
     fields = [(name, counted) for (kind, name), counted in sums.items() if kind == "field"]
@@ -176,7 +183,8 @@ def preview(conn: Connection, supplier_name: str, sku_codes: Sequence[str], *, r
     def count(kind: str) -> Counted:
         return sums.get(("kind", kind), Counted(0, 0.0))
 
-    return Preview(count("asked"), count("grade"), count("ban"), count("declaration"), fields)
+    asked = Counted(len(askable), sum(item.tonnes for item in askable.values()))
+    return Preview(asked, count("grade"), count("ban"), count("declaration"), fields, count("judged"))
 
 
 _DECIDES_NOTHING: Final = frozenset({"sku_code", "name", "description", "gtin", "brand_id", "volumes"})
@@ -200,9 +208,11 @@ def ask_again(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLi
     What the record has is filled in, so that unchanged parts are confirmed as they are. Raises `NotThere`, `Refused`.
     """
     before, terms = load_enquiry(conn, enquiry_id, actor.now), enquiries.terms_of(conn, enquiry_id)
-    again = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
-    body = {**again, "sku_codes": [item["sku_code"] for item in before["items"]], "valid_months": terms.valid_months}
-    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id=enquiry_id)
+    again: JsonObject = {name: before[name] for name in ("supplier_name", "supplier_email", "language", "message")}
+    again |= {"valid_months": terms.valid_months, "reminder_days": terms.reminder_days}
+    due_on = mails.due_again(before, actor.today).isoformat()
+    body = {**again, "sku_codes": [item["sku_code"] for item in before["items"]], "due_on": due_on}
+    lapsed = enquiries.lapsed(conn, actor.now, enquiry_id)
     sent = parse_body(SupplierEnquiryInput, body)
     made = create_enquiry(conn, actor, sent, links, asks_again=terms.asks_again)
     assert made.enquiry is not None, "it is no dry run"

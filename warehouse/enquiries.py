@@ -5,7 +5,7 @@ its parts. Items are made, and their answers found, in a few statements, however
 themselves and their links are in `warehouse.suppliers`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, NamedTuple
@@ -251,17 +251,23 @@ def move_items(conn: Connection, request_ids: Sequence[UUID], state: str, *, at:
 
 
 class Terms(NamedTuple):
-    """For how many months an accepted answer of an enquiry holds, whether it is asked again by itself, who asked."""
+    """What a company chose for an enquiry, and who did.
+
+    For how many months an accepted answer holds, whether it is asked again by itself, and the days of its reminders.
+    """
 
     valid_months: int
     asks_again: bool
+    reminder_days: list[int]
     asked_by: UUID | None
 
 
 def terms_of(conn: Connection, enquiry_id: UUID) -> Terms:
     """Return the terms of an enquiry of the session's company."""
-    query = "SELECT coalesce(valid_months, 12), coalesce(asks_again, false), asked_by FROM supplier_enquiries"
-    row = conn.execute(f"{query} WHERE id = %s", [enquiry_id]).fetchone()
+    query = """
+SELECT coalesce(valid_months, 12), coalesce(asks_again, false), coalesce(reminder_days, '{-3,1}'), asked_by
+FROM supplier_enquiries WHERE id = %s"""
+    row = conn.execute(query, [enquiry_id]).fetchone()
     assert row is not None, "it was found"
     return Terms(*row)
 
@@ -270,10 +276,17 @@ _SPECIFIED: Final = ("component_type", *FIRST, *DESIGN)
 """The fields of a part whose change asks again; of substances, only the supplier's answer tells."""
 _GRAPH_THEN: Final = GRAPH_AT.format(sku="requests.sku_id", until="<= entry.decided_at")
 _LAPSED: Final = f"""
-SELECT asked.id, asked.supplier_name, coalesce(asked.asks_again, false), sku.sku_code,
-    requests.updated_at + make_interval(months => coalesce(asked.valid_months, 12)) <= %(now)s AS is_old, changed.parts
-FROM supplier_enquiries AS asked
-JOIN supplier_requests AS requests ON requests.enquiry_id = asked.id AND requests.state = 'closed'
+SELECT asked.id, asked.supplier_name, coalesce(asked.asks_again, false)
+        AND requests.last_withdrawn_at > entry.decided_at IS NOT TRUE
+        AND (requests.last_asked_at <= entry.decided_at OR requests.last_asked_at + terms.validity <= %(now)s)
+        AS asks_again,
+    sku.sku_code, requests.updated_at + terms.validity <= %(now)s AS is_old, changed.parts
+FROM (SELECT *, max(created_at) OVER of_part AS last_asked_at, max(withdrawn_at) OVER of_part AS last_withdrawn_at,
+        max(created_at) FILTER (WHERE state = 'closed'
+            OR withdrawn_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)) OVER of_part AS settled_at
+    FROM supplier_requests WINDOW of_part AS (PARTITION BY sku_id, lower(supplier_name))) AS requests
+JOIN supplier_enquiries AS asked ON asked.id = requests.enquiry_id
+CROSS JOIN LATERAL (SELECT make_interval(months => coalesce(asked.valid_months, 12)) AS validity) AS terms
 JOIN LATERAL (SELECT max(decided_at) AS decided_at FROM review_entries
     WHERE request_id = requests.id AND state = 'accepted') AS entry ON entry.decided_at IS NOT NULL
 JOIN skus AS sku ON sku.id = requests.sku_id
@@ -283,22 +296,22 @@ CROSS JOIN LATERAL (
             WHERE nullif(line -> field, 'null') IS DISTINCT FROM nullif(before -> field, 'null')) AS fields
         FROM jsonb_array_elements(sku.components::jsonb) AS line
         JOIN jsonb_array_elements(({_GRAPH_THEN})::jsonb) AS before ON before ->> 'id' = line ->> 'id'
-        WHERE sku.updated_at > entry.decided_at AND (line ->> 'id')::uuid = ANY(requests.component_ids)) AS part
+        WHERE sku.updated_at > entry.decided_at AND (line ->> 'id')::uuid = ANY(requests.component_ids)
+        OFFSET 0) AS part
     ) AS changed
 WHERE (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
-    AND (changed.parts::text <> '{{}}'
-        OR requests.updated_at + make_interval(months => coalesce(asked.valid_months, 12)) <= %(now)s)
-    AND NOT EXISTS (SELECT FROM supplier_requests AS newer WHERE newer.sku_id = requests.sku_id
-        AND lower(newer.supplier_name) = lower(requests.supplier_name) AND newer.created_at > requests.created_at
-        AND (newer.state = 'closed' OR newer.withdrawn_at IS NOT NULL OR newer.expires_at > %(now)s))
+    AND requests.state = 'closed' AND requests.settled_at <= requests.created_at
+    AND (changed.parts::text <> '{{}}' OR requests.updated_at + terms.validity <= %(now)s)
 ORDER BY asked.created_at, asked.id, sku.sku_code COLLATE "C" """
 
 
 class Lapsed(NamedTuple):
-    """A SKU whose accepted answer holds no longer, and that the supplier has not been asked about since.
+    """A SKU whose accepted answer holds no longer, and of which the supplier's answer is not awaited.
 
-    `is_old` says that the answer's time is over, `changed` which fields of its parts are others than when it was
-    accepted, by the id of the part.
+    `asks_again` says that it is due to be asked again by itself: its enquiry wants that, the supplier was not asked in
+    vain since, within the time for which an answer holds, and nobody has withdrawn such a link. `is_old` says that the
+    answer's time is over, `changed` which fields of its parts are others than when it was accepted, by the id of the
+    part.
     """
 
     enquiry_id: UUID
@@ -309,10 +322,32 @@ class Lapsed(NamedTuple):
     changed: dict[str, list[str]]
 
 
-def lapsed(conn: Connection, now: datetime, *, enquiry_id: UUID | None = None) -> list[Lapsed]:
-    """Return what should be asked again, of one enquiry or of all of the company's, by enquiry and code."""
+def lapsed(conn: Connection, now: datetime, enquiry_id: UUID) -> list[Lapsed]:
+    """Return what should be asked again of an enquiry, by code."""
     parameters = {"now": now, "id": enquiry_id, "fields": list(_SPECIFIED)}
     return [Lapsed(*row) for row in conn.execute(_LAPSED, parameters)]
+
+
+class LapsedEnquiry(NamedTuple):
+    """An enquiry with answers that hold no longer: how many SKUs have changed parts, how many answers are old."""
+
+    id: UUID
+    supplier_name: str
+    asks_again: bool
+    changed: int
+    old: int
+
+
+_LAPSED_ENQUIRIES: Final = f"""
+SELECT id, supplier_name, bool_or(asks_again), count(*) FILTER (WHERE parts::text <> '{{}}'),
+    count(*) FILTER (WHERE is_old)
+FROM ({_LAPSED}) AS lapsed GROUP BY id, supplier_name ORDER BY id"""
+
+
+def lapsed_enquiries(conn: Connection, now: datetime) -> list[LapsedEnquiry]:
+    """Return the enquiries of which something should be asked again, the oldest first."""
+    parameters = {"now": now, "id": None, "fields": list(_SPECIFIED)}
+    return [LapsedEnquiry(*row) for row in conn.execute(_LAPSED_ENQUIRIES, parameters)]
 
 
 _NOTE: Final = """
@@ -340,27 +375,23 @@ class Stage(NamedTuple):
     confirmed: int
     items: int
     accepted: int
-    accepted_at: datetime | None
 
 
 _STAGES: Final = """
 SELECT asked.id, CASE
-        WHEN items.closed = items.total AND items.decided_at + make_interval(months => coalesce(asked.valid_months, 12))
-            <= %(now)s THEN 'stale'
         WHEN items.closed = items.total THEN 'accepted'
         WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s THEN 'ended'
         WHEN items.reviewed > 0 AND items.reviewed + items.closed = items.total THEN 'in_review'
         WHEN rows.total > 0 AND rows.confirmed = rows.total THEN 'answered'
         WHEN rows.saved > 0 OR items.reviewed + items.closed > 0 THEN 'half'
         WHEN asked.opened_at IS NOT NULL THEN 'opened' ELSE 'asked' END,
-    asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed, items.decided_at
+    asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed
 FROM supplier_enquiries AS asked
 CROSS JOIN LATERAL (SELECT count(*) AS total, count(saved_at) AS saved,
         count(*) FILTER (WHERE is_confirmed) AS confirmed
     FROM supplier_rows WHERE enquiry_id = asked.id) AS rows
 CROSS JOIN LATERAL (SELECT count(*) AS total, count(*) FILTER (WHERE state = 'closed') AS closed,
-        count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed,
-        max(updated_at) FILTER (WHERE state = 'closed') AS decided_at
+        count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed
     FROM supplier_requests WHERE enquiry_id = asked.id) AS items
 WHERE (%(name)s::text IS NULL OR lower(asked.supplier_name) = lower(%(name)s::text))
     AND (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
@@ -368,11 +399,21 @@ ORDER BY asked.created_at DESC, asked.id LIMIT 100"""
 
 
 def stages(
-    conn: Connection, now: datetime, *, supplier_name: str | None = None, enquiry_id: UUID | None = None
+    conn: Connection,
+    now: datetime,
+    stale: Collection[UUID],
+    *,
+    supplier_name: str | None = None,
+    enquiry_id: UUID | None = None,
 ) -> list[Stage]:
-    """Return how far the enquiries to a supplier are, or one of them, the newest first: 100 at most."""
+    """Return how far the enquiries to a supplier are, or one of them, the newest first: 100 at most.
+
+    Of those that nothing is awaited of some are `stale`: an answer of theirs is too old.
+    """
     parameters = {"now": now, "name": supplier_name, "id": enquiry_id}
-    return [Stage(*row) for row in conn.execute(_STAGES, parameters)]
+    found = [Stage(*row) for row in conn.execute(_STAGES, parameters)]
+    over = ("accepted", "ended")
+    return [stage._replace(stage="stale") if stage.stage in over and stage.id in stale else stage for stage in found]
 
 
 class Worth(NamedTuple):
@@ -442,13 +483,45 @@ SELECT own.sku_code, ({_TONNES})::double precision, array_agg(own.line ->> 'id')
 FROM own_lines AS own JOIN skus ON skus.id = own.sku_id GROUP BY own.sku_code, skus.id"""
 
 
-def keep_articles(conn: Connection, company_id: UUID, supplier_name: str, articles: Mapping[str, str]) -> None:
-    """Keep the article numbers of a supplier's parts, by the id of the part."""
-    query = """
-INSERT INTO supplier_articles SELECT %s, component_id::uuid, lower(%s), article
-FROM json_each_text(%s::json) AS sold(component_id, article)
+class Sold(NamedTuple):
+    """A part by its id, a supplier of it, and the number under which that one sells it."""
+
+    component_id: str
+    supplier: str
+    article: str
+
+
+_SOLD: Final = "json_to_recordset(%(sold)s::json) AS sold(component_id uuid, supplier text, article text)"
+_KEEP: Final = f"""
+WITH sold AS (SELECT component_id, lower(supplier) AS supplier, article FROM {_SOLD}), cleared AS (
+    DELETE FROM supplier_articles AS kept USING sold
+    WHERE kept.component_id = sold.component_id AND kept.supplier = sold.supplier AND sold.article = '')
+INSERT INTO supplier_articles SELECT %(company_id)s, component_id, supplier, article FROM sold WHERE article <> ''
 ON CONFLICT (company_id, component_id, supplier) DO UPDATE SET article = excluded.article"""
-    conn.execute(query, [company_id, supplier_name, orjson.dumps(articles).decode()])
+
+
+def keep_articles(conn: Connection, company_id: UUID, sold: Sequence[Sold]) -> None:
+    """Keep the article numbers of suppliers' parts; an empty one is cleared."""
+    listed = orjson.dumps([each._asdict() for each in sold]).decode()
+    conn.execute(_KEEP, {"company_id": company_id, "sold": listed})
+
+
+def sold_parts(conn: Connection, component_ids: Sequence[str], supplier_name: str | None = None) -> list[Sold]:
+    """Return under which numbers these parts are sold, by one supplier or by all, each named as in the library."""
+    query = """
+SELECT component_id::text, coalesce((SELECT min(name) FROM suppliers WHERE lower(name) = supplier), supplier), article
+FROM supplier_articles WHERE component_id = ANY(%s::uuid[]) AND supplier = coalesce(lower(%s::text), supplier)
+ORDER BY supplier"""
+    return [Sold(*row) for row in conn.execute(query, [list(component_ids), supplier_name])]
+
+
+def rename_seller(conn: Connection, former: str, name: str) -> None:
+    """Have the article numbers of a supplier be those of its name today; one that this name has of a part stays."""
+    query = """
+UPDATE supplier_articles AS sold SET supplier = lower(%(name)s) WHERE supplier = lower(%(former)s)
+    AND NOT EXISTS (SELECT FROM supplier_articles AS own
+        WHERE own.component_id = sold.component_id AND own.supplier = lower(%(name)s))"""
+    conn.execute(query, {"former": former, "name": name})
 
 
 _ARTICLES: Final = """

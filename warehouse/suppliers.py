@@ -89,6 +89,11 @@ supplier_enquiries = Table(
         Boolean,
         comment="whether it is asked again by itself when a part has changed or the answers are old; null is no",
     ),
+    Column(
+        "reminder_days",
+        ARRAY(Integer),
+        comment="the days of its reminders, counted from due_on; null is three days before it and the day after it",
+    ),
     Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
 )
 
@@ -420,9 +425,10 @@ def add_enquiry(connection: Connection, enquiry: Mapping[str, object], token: st
         """
 INSERT INTO supplier_enquiries
     (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at, supplier_email, language,
-    asked_by, valid_months, asks_again)
+    asked_by, valid_months, asks_again, reminder_days)
 VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, %(due_on)s, %(expires_at)s, %(at)s,
-    %(supplier_email)s, %(language)s, %(asked_by)s, %(valid_months)s, %(asks_again)s)""",
+    %(supplier_email)s, %(language)s, %(asked_by)s, %(valid_months)s, %(asks_again)s,
+    %(reminder_days)s)""",
         {**enquiry, "token_hash": digest(token)},
     )
 

@@ -73,11 +73,15 @@ def parts_in_words(types: Sequence[str], materials: Sequence[str], lang: str) ->
 
 
 class AskedRow(NamedTuple):
-    """A part that was asked about: its facts then and now in words, empty where they are not known or it is gone."""
+    """A part that was asked about: its facts then and now in words, empty where they are not known or it is gone.
+
+    `article` is the number that the supplier says to sell it under.
+    """
 
     asked: list[str]
     now: list[str]
     differs: bool
+    article: str | None
 
 
 def fact_names(lang: str) -> list[str]:
@@ -86,9 +90,12 @@ def fact_names(lang: str) -> list[str]:
     return list((names | {"position_in_sku": text("review.parts.position", lang)}).values())
 
 
-def asked_rows(parts: Sequence[AskedPart], lang: str) -> list[AskedRow]:
-    """Return the parts that were asked about in words."""
-    return [AskedRow(_facts(part.asked, lang), _facts(part.now, lang), bool(part.differs)) for part in parts]
+def asked_rows(parts: Sequence[AskedPart], articles: Mapping[str, str], lang: str) -> list[AskedRow]:
+    """Return the parts that were asked about in words, with the supplier's `articles` by their ids."""
+    return [
+        AskedRow(_facts(part.asked, lang), _facts(part.now, lang), bool(part.differs), articles.get(part.id))
+        for part in parts
+    ]
 
 
 def part_in_words(line: Component, lang: str) -> str:
@@ -143,6 +150,8 @@ def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[st
     """Return the meaning of a path in words, and the vocabulary of its value."""
     if match := _LINE.fullmatch(path):
         return f"{int(match[1]) + 1}. {text('item.part', lang)}", None
+    if path == "supplier_article":
+        return text("item.supplier_article", lang), None
     path = _PLACE.sub("", path)
     table, fields, name, prefix = "sku", SKU, path, ""
     if path in COMPONENT and path not in SKU:  # of a SKU without components: a fact of its one body

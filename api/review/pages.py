@@ -255,7 +255,7 @@ def _entry_page(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=impossible,
-        asked=words.asked_rows(comparison.asked, lang) if comparison else [],
+        asked=words.asked_rows(comparison.asked, entry.payload.get("articles") or {}, lang) if comparison else [],
         facts=words.fact_names(lang),
         rows=_rows(comparison, lang) if comparison else [],
         reasons=_reasons(comparison, lang) if comparison else [],

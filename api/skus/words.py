@@ -22,6 +22,7 @@ from schemas.vocabularies import SUBSTANCES
 from services.audit import Version
 from services.review.compare import Change, graph_changes, leaves
 from services.skus.listing import COLUMNS
+from warehouse.enquiries import Sold
 from warehouse.skus.search import SORTS
 
 _SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
@@ -86,8 +87,13 @@ def _value(value: object, field: Field, names: Mapping[str, str], lang: str) -> 
     return words.value_in_words(value, "market" if field.kind == "markets" else field.vocabulary, lang)
 
 
-def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
-    """Return the components with all facts of each, and the grade's result for it: its share and its effect."""
+def part_rows(item: SkuDetail, names: Mapping[str, str], sold: Sequence[Sold], lang: str) -> list[Shown]:
+    """Return the components with all facts of each, and the grade's result for it: its share and its effect.
+
+    `sold` are the numbers under which suppliers sell them.
+    """
+    article = text("item.supplier_article", lang)
+    articles = [(each.component_id, Fact(article, f"{each.article} ({each.supplier})", is_known=True)) for each in sold]
     traced = {
         part["component_id"]: part for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
     }
@@ -99,7 +105,10 @@ def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Show
             "weight": None if line["weight_g"] is None else number(line["weight_g"], lang, digits=3),
             "share": _share(traced.get(line["id"]), lang),
             "effect": _effect(traced.get(line["id"]), item["recyclability_grade"]),
-            "facts": [fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.is_known],
+            "facts": [
+                *(fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.is_known),
+                *(fact for component_id, fact in articles if component_id == line["id"]),
+            ],
             "substances": [substance for substance in substance_rows(line["substances"], lang) if substance["status"]],
         }
         for line in item["components"]

@@ -206,15 +206,19 @@ def read_rows(form: Form, numbers: Sequence[int], lang: str, rules: RuleSet) -> 
     """Return what is said of each row that has no fault, and the faults of the others, each at its cell."""
     saved: list[Saved] = []
     faults: list[Fault] = []
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for name, typed in form.multi_items():  # a form looks through all that it has for each name
+        pairs.setdefault(name.partition(".")[0], []).append((name, typed))
     for number in numbers:
-        body = {"consent": True, "response": {"components": [parse_answer(form, number, lang)]}}
+        row = Form(pairs.get(str(number), []))
+        body = {"consent": True, "response": {"components": [parse_answer(row, number, lang)]}}
         try:
             if unread := faults_with(body, parse_submission):
                 raise Refused(unread)
             answer = (parse_submission(body)["components"] or [])[0]
             if against := operations.contradictions(answer, rules):
                 raise Refused(against)
-            article = normalise.text(form.get(f"{number}.{_ARTICLE}", ""), min_length=None, max_length=_LONGEST)
+            article = normalise.text(row.get(f"{number}.{_ARTICLE}", ""), min_length=None, max_length=_LONGEST)
         except normalise.Unfit as unfit:
             faults.append((f"{number}.{_ARTICLE}", unfit.message))
         except Refused as invalid:
@@ -222,7 +226,7 @@ def read_rows(form: Form, numbers: Sequence[int], lang: str, rules: RuleSet) -> 
                 path = (issue.field or "").removeprefix("response.components[0].").partition("[")[0]
                 faults.append((f"{number}.{path}", issue.message))
         else:
-            is_confirmed = form.get(f"{number}.{_CONFIRMED}") == "yes"
+            is_confirmed = row.get(f"{number}.{_CONFIRMED}") == "yes"
             saved.append(Saved(number, answer, is_confirmed, article.strip() or None))
     return saved, faults
 

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -53,8 +52,10 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
     with service_of(request).writes.company(session.company_id) as conn:
         if name:
             listing = suppliers.requests_page(now, PAGE_SIZE, offset, supplier_name=name, state=state or None)
-            values["stages"] = enquiries.stages(conn, now, supplier_name=name)
-            values["changed"] = {item.enquiry_id for item in enquiries.lapsed(conn, now) if item.changed}
+            lapsed = enquiries.lapsed_enquiries(conn, now)
+            stale = {each.id for each in lapsed if each.old}
+            values["stages"] = enquiries.stages(conn, now, stale, supplier_name=name)
+            values["changed"] = {each.id for each in lapsed if each.changed}
             return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
@@ -65,9 +66,8 @@ def get_worth(request: Request, session: Viewer) -> Response:
     """Show whom it is worth asking, by the tonnes that hang on it, and whose answers hold no longer."""
     with service_of(request).writes.company(session.company_id) as conn:
         worth = enquiries.worth_asking(conn)
-        lapsed = enquiries.lapsed(conn, service_of(request).clock.now())
-    by_enquiry = [list(items) for _, items in groupby(lapsed, key=attrgetter("enquiry_id"))]
-    return page(request, "supplier_worth.html", session=session, worth=worth, lapsed=by_enquiry)
+        lapsed = enquiries.lapsed_enquiries(conn, service_of(request).clock.now())
+    return page(request, "supplier_worth.html", session=session, worth=worth, lapsed=lapsed)
 
 
 _SHOWN: Final = 200
@@ -290,8 +290,10 @@ def _enquiry_page(
     """Return the page of an enquiry, with a mail to copy where one was asked for."""
     now, offset, lang = service_of(request).clock.now(), offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        lapsed = enquiries.lapsed(conn, now, enquiry_id=UUID(str(enquiry["id"])))
-        [stage] = enquiries.stages(conn, now, enquiry_id=UUID(str(enquiry["id"])))
+        enquiry_id = UUID(str(enquiry["id"]))
+        lapsed = enquiries.lapsed(conn, now, enquiry_id)
+        stale = {enquiry_id} if any(item.is_old for item in lapsed) else ()
+        [stage] = enquiries.stages(conn, now, stale, enquiry_id=enquiry_id)
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(
         request,

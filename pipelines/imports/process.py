@@ -35,6 +35,7 @@ from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
 from pipelines.reading.upload import Upload
 from pipelines.writing import merge
+from pipelines.writing.articles import keep_articles
 from pipelines.writing.json_fields import COLUMNS, LEGACY
 from pipelines.writing.patch import Patch, Prepared, RowIssue, TypedPatch, from_typed
 from pipelines.writing.refuse import warnings_of
@@ -254,7 +255,10 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
             return Rows(start, typed, merge.no_grades(typed))
     height = typed.values.height
     parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
-    return Rows(start, typed, pl.concat(threads.map(partial(_find_unchanged, job), parts)))
+    unchanged = pl.concat(threads.map(partial(_find_unchanged, job), parts))
+    if "articles" in job.typed.values.columns:  # they are kept beside the records, whose parts the write path reads
+        unchanged = unchanged.set(job.typed.values["articles"][start:].is_not_null(), None)
+    return Rows(start, typed, unchanged)
 
 
 def _find_unchanged(job: Job, typed: TypedPatch) -> pl.Series:
@@ -364,7 +368,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         faults = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(faults.columns), unnamed, faults]))
-        warned = list(warnings_of(outcome))
+        warned = [*warnings_of(outcome), *keep_articles(conn, work.company_id, values, outcome, dry_run=work.dry_run)]
         report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
             _store_preview(conn, job, chunk, outcome, unchanged)

@@ -243,6 +243,8 @@ WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
 """Names of the fields that a column of units applies to."""
 SUPPLIER: Final = next(field for field in COMPONENT_FIELDS if field.name == "supplier_id")
 """A SKU has no supplier, its parts have: a row's supplier is that of each part of the row that names none."""
+[ARTICLE] = import_fields("article")
+"""The supplier's number of a part: no field of it, as another supplier of the part has another (decision 0106)."""
 SKU_HELPERS: Final = (VOLUME_YEAR, VOLUME_HALF, *WEIGHT_HELPERS, SUPPLIER)
 PART_HELPERS: Final = (*WEIGHT_HELPERS, *import_fields("part"))
 """Columns that only qualify another column. They are read and published, and never stored."""
@@ -297,7 +299,8 @@ def fields_of(table: Table) -> dict[str, Field]:
     """Return the fields that a column of the table can contain, by name."""
     own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
     helpers = SKU_HELPERS if table == "sku" else PART_HELPERS
-    extra = (*import_fields("status"), *import_fields("value"), *SUBSTANCE_DETAILS, *helpers)
+    of_supplier = () if table == "sku" else (ARTICLE,)
+    extra = (*import_fields("status"), *import_fields("value"), *SUBSTANCE_DETAILS, *helpers, *of_supplier)
     return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
 
 

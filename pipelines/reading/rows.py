@@ -18,6 +18,7 @@ import polars as pl
 from pipelines.reading.cells import TypedSheet, type_sheet
 from pipelines.reading.columns import period_of
 from pipelines.reading.grid import (
+    ARTICLE,
     FAULTS,
     LINES_OF_SHEET,
     PART_HELPERS,
@@ -65,10 +66,11 @@ class TypedRows:
     """The rows of an import, ready to be written, and the report of those that are not.
 
     `values` has one row per SKU: `row`, `line`, `sheet`, `sku_code`, `name`, then each given field typed; lists are
-    Postgres array literals, `volumes` and `components` JSON text. `presence` has the same fields as booleans: an empty
-    cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet and line;
-    `rejected` counts the SKUs and lines that they keep out. `unnamed` are rows with a fault that also give no name,
-    which is one more fault where the SKU is not stored: `sheet`, `line`, `sku_code`, `column`.
+    Postgres array literals, `volumes` and `components` JSON text, and so is `articles` where a column has them: the
+    supplier's number of each component, empty to clear it, null where none is given. `presence` has the same fields as
+    booleans: an empty cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet
+    and line; `rejected` counts the SKUs and lines that they keep out. `unnamed` are rows with a fault that also give no
+    name, which is one more fault where the SKU is not stored: `sheet`, `line`, `sku_code`, `column`.
     """
 
     values: pl.DataFrame
@@ -296,13 +298,14 @@ def _with_graphs(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add their graphs to the rows, and a row for each SKU that only the components name."""
     texts = graphs.texts
-    values = values.join(texts.select("sku_code", "components"), on="sku_code", how="left", maintain_order="left")
-    presence = presence.with_columns(components=values["components"].is_not_null())
+    lists = [name for name in texts.columns if name in ("components", "articles")]
+    values = values.join(texts.select("sku_code", *lists), on="sku_code", how="left", maintain_order="left")
+    presence = presence.with_columns(values[name].is_not_null() for name in lists)
     alone = texts.filter(~pl.col("sku_code").is_in(codes.drop_nulls().unique().implode()))
     if alone.height:
         extra = alone.with_columns(parts.places(alone["line"]))
-        values = pl.concat([values, extra.select("line", "sheet", "sku_code", "components")], how="diagonal")
-        given_alone = alone.select("sku_code", "components").select(pl.all().is_not_null())
+        values = pl.concat([values, extra.select("line", "sheet", "sku_code", *lists)], how="diagonal")
+        given_alone = alone.select("sku_code", *lists).select(pl.all().is_not_null())
         presence = pl.concat([presence, given_alone], how="diagonal").fill_null(value=False)
     return values, presence
 
@@ -340,6 +343,8 @@ _LINES_AT_A_TIME: Final = 20_000
 class _Graphs:
     """`texts` has a row per SKU without fault: `sku_code`, `components` (JSON array text), `line` (its first).
 
+    It has `articles` too where a column gives them.
+
     `faulty` are the rejected SKUs, `nameless` is the number of lines without a SKU code.
     """
 
@@ -360,22 +365,28 @@ def _read_graphs(typed: TypedSheet) -> _Graphs:
     groups = [group for group in groups if group is not None] or groups  # beside groups: the row's supplier
     code, lines = typed.values["sku_code"], typed.sheet.table["line"]
     pieces: list[pl.DataFrame] = []
+    has_articles = any(column.field == ARTICLE for column in typed.sheet.columns)
     for start in range(0, max(len(code), 1), _LINES_AT_A_TIME):
-        objects = {group: _component_objects(typed.part(start, _LINES_AT_A_TIME), group) for group in groups}
+        part = typed.part(start, _LINES_AT_A_TIME)
+        objects = {group: _component_objects(part, group) for group in groups}
         there = {f"there:{group}": object_texts.is_not_null() for group, object_texts in objects.items()}
-        pieces.append(pl.DataFrame({"text": _joined(list(objects.values()), "", ""), **there}))
+        lists = {"components": _joined(list(objects.values()), "", "")}
+        if has_articles:
+            lists["articles"] = _joined([_articles(part, group, of) for group, of in objects.items()], "", "")
+        pieces.append(pl.DataFrame({**lists, **there}))
     whole = pl.concat(pieces)
+    names = ["components", "articles"] if has_articles else ["components"]
     for group in groups:
         typed = _with_missing_values(typed, group, whole[f"there:{group}"])
-    table = pl.DataFrame({"sku_code": code, "line": lines, "text": whole["text"]})
+    table = pl.DataFrame({"sku_code": code, "line": lines, **{name: whole[name] for name in names}})
     faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
     faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
-    has_graph = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
+    has_graph = pl.col("sku_code").is_not_null() & pl.col("components").is_not_null()
     texts = (
         table.filter(has_graph & ~pl.col("sku_code").is_in(list(faulty)))
         .group_by("sku_code", maintain_order=True)
         .agg(
-            pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
+            *(pl.concat_str(pl.lit("["), pl.col(n).str.join(","), pl.lit("]")).first().alias(n) for n in names),
             pl.col("line").first(),
         )
     )
@@ -427,6 +438,10 @@ def _unknown_material(column: Column) -> Message:
     )
 
 
+_BESIDE_PARTS: Final = (*PART_HELPERS, ARTICLE, SUPPLIER)
+"""Columns of parts that are no member of a component by themselves."""
+
+
 def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     """Return each line's component as a JSON object of the values it gives.
 
@@ -439,7 +454,7 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     parts = [
         _member(column.field.name, values[column.field.name], are_lists=column.field.kind == "codes")
         for column in columns
-        if column.field not in (*PART_HELPERS, SUPPLIER) and column.field.name not in (*COLUMNS, "component_type")
+        if column.field not in _BESIDE_PARTS and column.field.name not in (*COLUMNS, "component_type")
     ]
     of_row = [c.name for c in typed.sheet.columns if c.field == SUPPLIER and c.group in (None, group)]
     if of_row:  # the part's own column is before the row's
@@ -464,6 +479,18 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
         there = reduce(or_, (typed.presence[column.name] for column in telling)) & there.fill_null(value=True)
     members = [_member(name, constant) for name, constant in constants.items()]
     return _joined([*members, *parts], "{", "}").set(~there, None)
+
+
+def _articles(typed: TypedSheet, group: str | None, objects: pl.Series) -> pl.Series:
+    """Return the supplier's number of each line's component as JSON; null where the line has no such component."""
+    name = next((c.name for c in typed.sheet.columns if c.field == ARTICLE and c.group == group), None)
+    numbers = pl.repeat("null", len(objects), dtype=pl.String, eager=True)
+    if name is not None:
+        distinct = typed.values[name].drop_nulls().unique()
+        encoded = [json.dumps(number, ensure_ascii=False) for number in distinct]
+        given = typed.values[name].replace_strict(distinct, encoded, default=None, return_dtype=pl.String)
+        numbers = given.set(given.is_null() & typed.presence[name], '""').fill_null("null")
+    return numbers.set(objects.is_null(), None)
 
 
 def _component_types(values: dict[str, pl.Series], height: int) -> pl.Series:

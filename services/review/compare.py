@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from types import MappingProxyType
 from typing import Final, NamedTuple, Self, cast
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from schemas.skus.types import Component, SkuDetail, SkuPatch, SubstanceEntry, S
 from services.review.entries import AskedPart, asked_parts
 from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
+from warehouse import enquiries
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
@@ -430,7 +432,7 @@ def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets:
         after = records[number]["components"] or ()
         if any(part.differs for part in asked_parts(conn, entry, before)):
             judgement.against.append(Issue("invalid_format", OTHER_PARTS))
-        judgement.disputes.extend(disputes(before, after))
+        judgement.disputes.extend(disputes(before, after, _other_articles(conn, entry)))
         if [line.get("weight_g") for line in before] != [line.get("weight_g") for line in after]:
             weighed.add(number)
     outcomes = write_records(conn, actor, records, rulesets=rulesets, dry_run=True)
@@ -441,11 +443,33 @@ def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets:
     return list(judgements.values())
 
 
-def disputes(lines: Sequence[Component], after: Sequence[Component]) -> list[Dispute]:
-    """Return the parts with a recorded fact that would become another, in the order of the graph."""
+def _other_articles(conn: Connection, entry: Entry) -> dict[str, Change]:
+    """Return the article numbers that an answer has and that are others than those kept, by the id of the part."""
+    said: Mapping[str, str] = entry.payload.get("articles") or {}
+    kept = enquiries.sold_parts(conn, list(said), entry.filed_by_name or "") if said else ()
+    return {
+        each.component_id: Change("supplier_article", each.article, said[each.component_id])
+        for each in kept
+        if each.article != said[each.component_id]
+    }
+
+
+def disputes(
+    lines: Sequence[Component], after: Sequence[Component], articles: Mapping[str, Change] = MappingProxyType({})
+) -> list[Dispute]:
+    """Return the parts with a recorded fact that would become another, in the order of the graph.
+
+    `articles` are the supplier's article numbers that would.
+    """
     by_id = {line["id"]: line for line in after}
     judged = [
-        Dispute(line, tuple(_contradictions(cast(JsonMapping, line), cast(JsonMapping, by_id[line["id"]]))))
+        Dispute(
+            line,
+            (
+                *_contradictions(cast(JsonMapping, line), cast(JsonMapping, by_id[line["id"]])),
+                *([articles[line["id"]]] if line["id"] in articles else ()),
+            ),
+        )
         for line in lines
         if line["id"] in by_id
     ]

@@ -21,6 +21,7 @@ from services.review.entries import accept_files, asked_parts, load_entry
 from services.skus.write import write_records
 from warehouse import enquiries, review, suppliers
 from warehouse.audit import ledger
+from warehouse.enquiries import Sold
 from warehouse.operate.sessions import Connection
 from warehouse.review import Decision, Entry
 from warehouse.rules import Rulesets
@@ -100,7 +101,10 @@ def accept(
     elif entry.kind == "doc_draft":
         issuing.issue(conn, writer, entry, issued_with or {}, rulesets=rulesets)
     if entry.kind == "supplier_answer" and entry.filed_by_name:
-        enquiries.keep_articles(conn, actor.company_id, entry.filed_by_name, entry.payload.get("articles") or {})
+        articles: Mapping[str, str] = entry.payload.get("articles") or {}
+        is_left = {part for part, decision in decisions.items() if not decision.is_taken}
+        sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in is_left]
+        enquiries.keep_articles(conn, actor.company_id, sold)
     accept_files(conn, writer, entry)
     return _record_decision(conn, actor.with_reason(reason), entry, "accepted", comparison)
 

@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from pipelines import suppliers
+from services import suppliers as suppliers_service
 from services.review import decide
 from tests.api.forms import filled
 from tests.api.people import hidden
@@ -60,6 +61,23 @@ def test_the_preview_is_of_the_items_that_the_proposal_would_ask_about(asked):
     assert unescape(asked.browser.post("/enquiries", form).text).count("<code>CAN-") == 3
 
 
+def test_of_very_many_the_preview_judges_those_with_the_most_tonnes_and_says_so(asked, monkeypatch):
+    sku_id, _ = parts_of(asked, "CAN-2")
+    placed = [{"market": "DE", "year": 2025, "half": 0, "units_placed": 1_000_000}]
+    assert asked.caller.put(f"/skus/{sku_id}/volumes", placed).status_code == 200
+    whole = asked.browser.get("/enquiries?supplier_name=Dosen+AG").text
+    assert "items with the most tonnes" not in whole
+    monkeypatch.setattr(suppliers_service, "_JUDGED", 1)
+    page = asked.browser.get("/enquiries?supplier_name=Dosen+AG").text
+    assert "counted among the 1 items with the most tonnes" in page
+    said, before = preview_of(page), preview_of(whole)
+    assert said["Asked about"] == before["Asked about"]
+    assert said["Declaration of conformity with open points"] == [
+        "1",
+        before["Declaration of conformity with open points"][1],
+    ]
+
+
 @pytest.fixture
 def accepted(asked):
     """An enquiry whose answers were all accepted."""
@@ -87,7 +105,13 @@ def run_here(asked):
 
 def lapsed(asked):
     with asked.pool.company(asked.caller.company) as conn:
-        return enquiries.lapsed(conn, Clock().now())
+        now = Clock().now()
+        found = enquiries.lapsed_enquiries(conn, now)
+        items = [enquiries.lapsed(conn, now, each.id) for each in found]
+    for each, of_enquiry in zip(found, items, strict=True):
+        counted = (sum(bool(item.changed) for item in of_enquiry), sum(item.is_old for item in of_enquiry))
+        assert (each.changed, each.old) == counted
+    return [item for of_enquiry in items for item in of_enquiry]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,15 @@ import io
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from time import process_time
 from uuid import UUID, uuid4
 
 import pytest
 from xlsxwriter import Workbook
 
+from api.suppliers.enquiry_pages import form_of_workbook, read_rows
+from compliance.ruleset import load
+from pipelines.readers.requests import Cells
 from pipelines.readers.tasks import cells
 from schemas.actors import Actor, Origin
 from services.review import decide
@@ -195,6 +199,18 @@ def test_page_and_workbook_say_the_same_to_the_cell(caller, pool):
     assert by_page.form() != saved
     assert by_page.upload(lines, "de").status_code == 303
     assert by_page.form() == saved
+
+
+def test_a_workbook_of_very_many_rows_costs_no_more_a_row():
+    """20 000 parts of as many kinds are one upload: looking through the whole for each cell would take minutes."""
+    many = 4_000
+    lines = [["Row", "Confirmed", "Weight (g)", "Color"]]
+    lines += [[str(number), "yes", "12.5", "opaque"] for number in range(1, many + 1)]
+    form, numbers = form_of_workbook(Cells(lines, [[False] * 4 for _ in lines]), "en")
+    begun = process_time()
+    saved, faults = read_rows(form, numbers, "en", load())
+    assert process_time() - begun < 5
+    assert (len(saved), faults, saved[-1].answer) == (many, [], {"weight_g": 12.5, "colour": "opaque"})
 
 
 def test_what_is_no_workbook_of_the_page_is_refused_unread(asked):

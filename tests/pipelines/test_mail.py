@@ -37,6 +37,8 @@ from tests.mailbox import Mailbox
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
 from tools.ports import free_port
+from warehouse import enquiries
+from warehouse import suppliers as suppliers_table
 from warehouse.accounts import people
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
@@ -63,7 +65,7 @@ class Asker:
         self.desk, self.links = desk, EnquiryLinks(self.settings)
         self.resources = desk.resources._replace(settings=self.settings)
 
-    def ask(self, *codes: str, origin: Origin = ORIGIN, **fields: Any) -> UUID:
+    def ask(self, *codes: str, origin: Origin = ORIGIN, asks_again: bool = False, **fields: Any) -> UUID:
         body = {"supplier_name": "Préformes", "sku_codes": list(codes), "supplier_email": "quality@preformes.example"}
         with self.desk.pool.company(self.desk.company) as conn:
             for code in codes:
@@ -77,7 +79,7 @@ class Asker:
                 )
             sent = SupplierEnquiryInput.model_validate(body | fields)
             actor = Actor(self.desk.company, origin, self.desk.clock.now())
-            asked = operations.create_enquiry(conn, actor, sent, self.links)
+            asked = operations.create_enquiry(conn, actor, sent, self.links, asks_again=asks_again)
         assert asked.enquiry is not None
         return asked.enquiry["id"]
 
@@ -92,6 +94,23 @@ class Asker:
                 decide_review.accept(conn, actor, entry.id, rulesets=rulesets)
             else:
                 decide_review.reject(conn, actor, entry.id, rulesets=rulesets, note=reject)
+
+    def ask_again(self) -> int:
+        """Let the daily step look; how many enquiries it made."""
+        before = self.count()
+        suppliers.ask_again(self.desk.pool, self.settings, self.desk.clock, lambda: None)
+        return self.count() - before
+
+    def count(self) -> int:
+        with self.desk.pool.company(self.desk.company) as conn:
+            return suppliers_table.enquiries_page(self.desk.clock.now(), 1, 0).read(conn)["pagination"]["total"]
+
+    def stages(self) -> list[str]:
+        """How far each enquiry is, the newest first."""
+        now = self.desk.clock.now()
+        with self.desk.pool.company(self.desk.company) as conn:
+            stale = {each.id for each in enquiries.lapsed_enquiries(conn, now) if each.old}
+            return [stage.stage for stage in enquiries.stages(conn, now, stale)]
 
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""
@@ -149,6 +168,61 @@ def test_the_supplier_is_asked_and_reminded_until_the_last_answer(desk: Desk, as
     assert asker.send(timedelta(days=5)) == 1
     assert len(post.mails) == 2
     assert [state for _, state, _ in asker.states(enquiry)] == ["sent", "sent", "not_needed"]
+
+
+def test_who_does_not_answer_again_is_reminded_on_the_days_chosen_and_asked_once_in_a_validity(
+    desk: Desk, asker: Asker, post: Mailbox
+) -> None:
+    due = (desk.clock.now() + timedelta(days=20)).date().isoformat()
+    chosen = {"due_on": due, "reminder_days": [-7, 2], "valid_months": 6, "language": "de"}
+    first = asker.ask("AGAIN-1", message="Bitte!", asks_again=True, **chosen)
+    asker.send()
+    asker.answer(first, 0)
+    assert asker.ask_again() == 0, "it holds"
+    post.mails.clear()
+    desk.clock.advance(timedelta(days=190))
+    assert asker.ask_again() == 1
+    assert asker.send() == 1
+    [mail] = post.mails
+    said = text(mail)
+    assert (mail["To"], "Verpackungsdaten" in mail["Subject"]) == ("quality@preformes.example", True)
+    assert "Ihre letzte Antwort ist mehr als 6 Monate alt." in said
+    assert said.index("Monate alt") < said.index("Bitte!") < said.index("- AGAIN-1: Bottle AGAIN-1")
+    assert [part.get_filename() for part in mail.iter_attachments()] == ["packaging.xlsx"]
+    assert asker.stages() == ["asked", "accepted"]
+    days = [0] * 30
+    for each in range(30):
+        assert asker.ask_again() == 0
+        days[each] = asker.send(timedelta(days=1))
+    assert [each + 1 for each, sent in enumerate(days) if sent] in ([13, 22], [14, 23]), "on the days that were chosen"
+    assert [mail["Subject"].startswith("Erinnerung") for mail in post.mails] == [False, True, True]
+    for _ in range(5):
+        desk.clock.advance(timedelta(days=20))
+        assert asker.ask_again() == 0, "once in the time for which an answer holds"
+    assert asker.stages() == ["ended", "stale"]
+    desk.clock.advance(timedelta(days=60))
+    assert asker.ask_again() == 1
+    assert asker.send() == 1
+    with desk.pool.company(desk.company) as conn:
+        newest = suppliers_table.enquiries_page(desk.clock.now(), 1, 0).read(conn)["data"][0]["id"]
+    asker.answer(UUID(str(newest)), 0)
+    assert (asker.ask_again(), asker.stages()) == (0, ["accepted", "ended", "accepted"])
+
+
+def test_nobody_is_asked_again_by_itself_whose_new_link_a_person_has_withdrawn(desk: Desk, asker: Asker) -> None:
+    first = asker.ask("AGAIN-2", valid_months=1, asks_again=True)
+    asker.answer(first, 0)
+    desk.clock.advance(timedelta(days=32))
+    assert asker.ask_again() == 1
+    with desk.pool.company(desk.company) as conn:
+        newest = suppliers_table.enquiries_page(desk.clock.now(), 1, 0).read(conn)["data"][0]["id"]
+        operations.withdraw(conn, Actor(desk.company, ORIGIN, desk.clock.now()), UUID(str(newest)))
+    desk.clock.advance(timedelta(days=40))
+    assert (asker.ask_again(), asker.stages()) == (0, ["ended", "stale"])
+    with desk.pool.company(desk.company) as conn:
+        again = operations.ask_again(conn, Actor(desk.company, ORIGIN, desk.clock.now()), first, asker.links)
+    assert again.enquiry is not None, "a person still can"
+    assert again.enquiry["due_on"] == desk.clock.now().date() + timedelta(days=60)
 
 
 def test_one_mail_names_the_answers_that_were_rejected_and_why(asker: Asker, post: Mailbox) -> None:

@@ -45,6 +45,14 @@ class Company:
         """Write an item with these fields; return its id."""
         return str(self._sent("POST", "/api/v1/skus", json=fields)["data"]["id"])
 
+    def items(self, skus: list[dict[str, Any]]) -> None:
+        """Write up to 1 000 items at once."""
+        self._sent("POST", "/api/v1/skus/batch", json={"skus": skus})
+
+    def supplier(self, name: str) -> str:
+        """Add a supplier; return its id."""
+        return str(self._sent("POST", "/api/v1/suppliers", json={"name": name})["data"]["id"])
+
     def get(self, path: str, **asked: str) -> list[dict[str, Any]]:
         """Return the first page of a list of the interface."""
         return list(self._sent("GET", f"/api/v1{path}", params=asked)["data"])

@@ -210,7 +210,7 @@ _SINCE_BASELINE: Final = {
     *((table, "merged_into") for table in ("brands", "sites", "suppliers")),
     *(("supplier_mails", "enquiry_id"), (None, "uq_supplier_mails_due")),
     *((None, "supplier_rows"), ("supplier_requests", "row_numbers"), ("technical_files", "component_ids")),
-    *(("supplier_enquiries", name) for name in ("opened_at", "valid_months", "asks_again")),
+    *(("supplier_enquiries", name) for name in ("opened_at", "valid_months", "asks_again", "reminder_days")),
     *(("review_files", name) for name in ("enquiry_id", "row_numbers")),
     *((None, "ix_review_files_enquiry_id"), ("imports", "preview")),
 }
