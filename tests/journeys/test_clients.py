@@ -94,6 +94,7 @@ def test_the_loops_of_an_erp_lose_nothing_where_half_of_it_fails(
         assert said["followed"] == synced
         assert said["rung"] == sorted(changed)
         assert said["attempts"] == [4, 2], "each message came twice: the receiver refused it once"
+        assert said["listed"] == sorted(synced)
         assert said["copied"] == said["at_last"] == synced | changed
     rows = _get(service, f"skus?q={prefix}&include=components").json()["data"]
     versions = {row["sku_code"]: _get(service, f"skus/{row['id']}").json()["data"]["version"] for row in rows}

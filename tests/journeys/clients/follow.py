@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from load import PREFIX, connected, loaded, names
 from pcds_client import pages
 from pcds_client.api.changes import delete_webhook, list_changes, post_roll_secret, post_webhook
-from pcds_client.api.skus import patch_sku
+from pcds_client.api.skus import list_skus, patch_sku
 from pcds_client.models import ListChangesInclude, SkuPatchInput, WebhookInput, WebhookSecretInput
 
 SECONDS = float(os.environ["PCDS_PATIENCE"])
@@ -69,5 +69,7 @@ with HTTPServer(("127.0.0.1", 0), Receiver) as server:
     server.shutdown()
 
 said |= {"rung": sorted(rung), "attempts": [len(ids), len(set(ids))]}
+by_place = pages(list_skus.sync, client=client, q=PREFIX, limit=4, cursor="start")
+said |= {"listed": sorted(sku.sku_code for page in by_place for sku in page.data)}
 said |= {"copied": copied(), "at_last": names(client)}
 print(json.dumps(said))

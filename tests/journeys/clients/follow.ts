@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
-import { answer, changes } from "pcds-client";
+import { answer, changes, places } from "pcds-client";
 import { client, loaded, names, prefix } from "./load.js";
 
 const start = await answer(client.GET("/api/v1/changes", { params: { query: { after: "now" } } }));
@@ -64,6 +64,11 @@ await answer(client.DELETE("/api/v1/webhooks/{id}", { params }));
 server.close();
 server.closeAllConnections();
 
+const listed: string[] = [];
+const byPlace = (cursor: string) =>
+  answer(client.GET("/api/v1/skus", { params: { query: { cursor, limit: 4, q: prefix } } }));
+for await (const { data } of places(byPlace)) listed.push(...data.map((sku) => sku.sku_code));
+
 const attempts = [ids.length, new Set(ids).size];
-const said = { ...done, followed, rung: [...rung].sort(), attempts, copied: copied(), at_last: await names() };
+const said = { ...done, followed, listed: listed.sort(), rung: [...rung].sort(), attempts, copied: copied(), at_last: await names() };
 console.log(JSON.stringify(said));
