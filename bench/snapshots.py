@@ -37,7 +37,7 @@ from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 
 _UPDATE: Final = "UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000' RETURNING id"
-_STORED: Final = [name for name in SKUS if name not in ("flags", "rules") and not name.endswith("status")]
+_STORED: Final = [name for name in SKUS if name not in ("flags", "stream", "rules") and not name.endswith("status")]
 _EXPORTS: Final = (
     f"SELECT {', '.join(_STORED)} FROM skus",
     """SELECT sku_code, line.* FROM skus CROSS JOIN LATERAL json_to_recordset(components) AS line (

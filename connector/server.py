@@ -203,7 +203,7 @@ def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
         result = await call_next(ctx)
         if ctx.method == "tools/list" and not may_draft():
             return _without_drafting(result)
-        return _as_read(result) if ctx.method == "tools/call" else result
+        return _as_read(result, str(params.get("name"))) if ctx.method == "tools/call" else result
 
     return check
 
@@ -217,11 +217,12 @@ def _without_drafting(result: HandlerResult) -> HandlerResult:
     return {**listed, "tools": [tool for tool in listed["tools"] if tool["name"] not in DRAFTING]}
 
 
-def _as_read(result: HandlerResult) -> HandlerResult:
+def _as_read(result: HandlerResult, tool: str) -> HandlerResult:
     """Return a tool's answer as a model reads it: its text is JSON without indents, which are two fifths of it.
 
-    A record's text is inside of quotes that it cannot end; a refusal is one line. What breaks, turns or hides letters
-    is escaped in both, so that no record can look like the end of its value, or like a line of somebody else.
+    A record's text is inside of quotes that it cannot end; a refusal is one line that begins with its code, without
+    the library's words before it. What breaks, turns or hides letters is escaped in both, so that no record can look
+    like the end of its value, or like a line of somebody else.
     """
     if isinstance(result, CallToolResult):
         result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -229,7 +230,11 @@ def _as_read(result: HandlerResult) -> HandlerResult:
         return result
     if (answer := result.get("structuredContent")) is not None:
         return {**result, "content": [{"type": "text", "text": one_line(orjson.dumps(answer).decode())}]}
-    parts = [{**part, "text": one_line(part["text"])} if "text" in part else part for part in result["content"]]
+    before = f"Error executing tool {tool}: "
+    parts = [
+        {**part, "text": one_line(part["text"].removeprefix(before))} if "text" in part else part
+        for part in result["content"]
+    ]
     return {**result, "content": parts}
 
 

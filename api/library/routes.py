@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any, Final, NamedTuple  # Any: models, made of the field tables
 from uuid import UUID
 
+import orjson
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of, revalidated
+from api.http.answers import as_json, json_of, revalidated
 from api.http.auth import Presented, read_page, read_record
 from api.http.parameters import DryRun, Limit, NameLike, Offset, RecordId
 from api.http.requests import fingerprint
@@ -22,7 +23,7 @@ from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operat
 from api.pages.forms import Form, SentForm, faults_with, market_code, offset_of, path_id, texts_of, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
-from schemas.json_values import JsonObject
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.library import (
     INPUTS,
     BrandInput,
@@ -129,7 +130,8 @@ def _serve(of: _Kind) -> None:
     router.post(path, name=f"post_{of.path}", description=about, **added)(post_record)
     errors = (*CHANGE_ERRORS, "not_found", taken)
     changed = operation(f"Change a {of.name}", body=body_of(of.patch), answers={200: of.result}, errors=errors)
-    about = f"A merge patch (RFC 7396). A {of.sorted_by} that another one has is 409 `{taken}`."
+    about = "A merge patch (RFC 7396). Read-only members of a GET's `data` may stand in it as they are stored."
+    about += f" A {of.sorted_by} that another one has is 409 `{taken}`."
     if of.kind == "library_component":
         about += " No SKU changes: `skus_differing` says how many have other values by now."
     router.patch(f"{path}/{{id}}", name=f"patch_{of.path}", description=about, **changed)(patch_record)
@@ -145,7 +147,8 @@ def _written(received: JsonWrite, of: _Kind, record_id: UUID | None, *, dry_run:
             return put_record(conn)
 
     def put_record(conn: Connection) -> JsonObject:
-        values = parse_body(of.sent if record_id is None else of.patch, body).model_dump(exclude_unset=True)
+        sent = body if record_id is None else _as_sent(conn, of, record_id, body)
+        values = parse_body(of.sent if record_id is None else of.patch, sent).model_dump(exclude_unset=True)
         if record_id is None:
             done = library_services.add(conn, write.actor, of.kind, values, dry_run=dry_run, upsert=True)
         else:
@@ -158,6 +161,17 @@ def _written(received: JsonWrite, of: _Kind, record_id: UUID | None, *, dry_run:
         return json_of(answer, 201 if answer["outcome"] == "created" and not dry_run else 200)
 
     return write.answer(fingerprint(body), put, render, dry_run=dry_run)
+
+
+_READ_ONLY: Final = frozenset({"id", "created_at", "updated_at"})
+
+
+def _as_sent(conn: Connection, of: _Kind, record_id: UUID, body: JsonMapping) -> JsonMapping:
+    """Return a body without the read-only members that are as stored: it was read before. The others are refused."""
+    if _READ_ONLY.isdisjoint(body):
+        return body
+    shown = orjson.loads(as_json(require(library.find(conn, of.kind, record_id))))
+    return {name: value for name, value in body.items() if name not in _READ_ONLY or value != shown[name]}
 
 
 for _kind_of in _KINDS:

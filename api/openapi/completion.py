@@ -89,6 +89,7 @@ def _complete(operation: JsonObject, path: str, method: str) -> None:
     if own := operation.pop("parameters", None):
         operation["parameters"] = [_parameter(made) for made in own]
         operation |= {name: operation.pop(name) for name in ("requestBody", "security") if name in operation}
+    operation["description"] = _marked(operation["description"], operation, "\n\n")
     secured = bool(operation.setdefault("security", []))
     answers_a_request = path.endswith("/supplier-data/{token}")
     writes, once = method in _WRITES and secured, method in _WRITES and (secured or answers_a_request)
@@ -128,7 +129,16 @@ def _parameter(made: JsonObject) -> JsonObject:
     schema = {name: value for name, value in made["schema"].items() if name not in ("description", "title")}
     if schema["type"] == "boolean":
         schema["default"] = False  # the framework publishes no default of a parameter that it reads as a list
-    return {name: made[name] for name in ("name", "in", "required", "description")} | {"schema": schema}
+    about = _marked(made["description"], schema, " ")
+    return {name: made[name] for name in ("name", "in", "required")} | {"description": about, "schema": schema}
+
+
+_PREVIEW: Final = "Preview: it may still change."
+
+
+def _marked(about: str, part: JsonObject, between: str) -> str:
+    """Return what the document says about a part, and that it may change where it does."""
+    return f"{about}{between}{_PREVIEW}" if part.get("x-stability") == "preview" else about
 
 
 def _leave_to_body(operation: JsonObject, schemas: JsonObject) -> None:

@@ -9,8 +9,10 @@ from importlib.resources import files
 from typing import Final, get_args
 
 from schemas.changes import CHANGE_TYPES, CHANGED_RECORDS, FAULTS, REASONS
+from schemas.filings import FORMATS
 from schemas.issues import ISSUE_CODES, QuestionKind
 from schemas.json_values import JsonObject
+from schemas.messages import supplier_languages
 from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import VOCABULARIES
 
@@ -77,6 +79,8 @@ _CODES: Final = {
     "webhook_fault": tuple(FAULTS),
     "webhook_disabled_reason": tuple(REASONS),
     "question_kind": get_args(QuestionKind),
+    "declaration_format": FORMATS,
+    "supplier_language": tuple(supplier_languages()),
     **VOCABULARIES,
 }
 
@@ -99,6 +103,8 @@ _OPEN: Final = frozenset(
         "webhook_fault",
         "webhook_disabled_reason",
         "question_kind",
+        "declaration_format",
+        "supplier_language",
         "import_status",
         "sorting_label_scheme",
         "substances_source",

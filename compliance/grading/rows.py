@@ -7,7 +7,7 @@ grades one SKU explains it right after. `GRADED_INPUTS` lists the columns that a
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
@@ -238,17 +238,24 @@ def record_of(row: Inputs) -> Sku:
     }
 
 
-def fired_rules(rows: Iterable[Inputs], rules: RuleSet) -> list[list[str]]:
-    """Return the ids of the rules that fired on each row of `GRADED_INPUTS`, in the order of the ids."""
-    return [list(_fired(deciding(row), rules)) for row in rows]
+class Judged(NamedTuple):
+    """The sorting stream of a packaging's body, None where none is known, and the ids of the rules that fired."""
+
+    stream: str | None
+    rules: tuple[str, ...]
+
+
+def judged_rows(rows: Iterable[Inputs], rules: RuleSet) -> list[Judged]:
+    """Return the stream of each row of `GRADED_INPUTS`, and the rules that fired on it in the order of their ids."""
+    return [_fired(deciding(row), rules) for row in rows]
 
 
 @lru_cache(maxsize=32_768)
-def _fired(row: Inputs, rules: RuleSet) -> tuple[str, ...]:
-    fired = set[str]()
-    for unit in assess(record_of(row), rules).units:
+def _fired(row: Inputs, rules: RuleSet) -> Judged:
+    units, fired = assess(record_of(row), rules).units, set[str]()
+    for unit in units:
         for part in unit.outcomes:
             fired.update(rule.rule_id for rule in part.standing)
         if (unlisted := unit.unlisted(rules)) is not None:
             fired.add(unlisted.rule_id)
-    return tuple(sorted(fired))
+    return Judged(units[0].stream if units else None, tuple(sorted(fired)))

@@ -18,6 +18,7 @@ from connector.tools.kit import (
     ToolSet,
     instant,
     item_id,
+    record_names,
     refusal,
     stated,
 )
@@ -77,16 +78,17 @@ class HistoryTools(ToolSet):
                     changes = audit.changes_of_sku(conn, sku_id, record, wanted, limit=size, offset=offset)
                 if changes is None:
                     return self._without_log(conn, wanted.since, size, offset)
-                answer = self._told(changes, offset)
+                answer = self._told(conn, changes, offset)
                 if len(answer.model_dump_json()) <= SHORT:
                     break
         return answer
 
-    def _told(self, changes: Changes, offset: int) -> Found:
+    def _told(self, conn: Connection, changes: Changes, offset: int) -> Found:
         """Return the answer of a page of changes."""
-        end = offset + len(changes.page)
+        end, rows = offset + len(changes.page), list(map(_change, changes.page))
         answer: JsonObject = {
-            "changes": [_change(change) for change in changes.page],
+            "changes": rows,
+            "names": record_names(conn, rows),
             "total": changes.total,
             "next_offset": end if end < changes.total else None,
         }
@@ -154,12 +156,13 @@ class HistoryTools(ToolSet):
     ) -> Found:
         """What waits for a person's release in the review queue, or was decided, by whom and why.
 
-        Suppliers' answers, proposals, drafts of declarations and documents: of which item, and from whom.
+        Suppliers' answers, proposals, documents and drafts (limit 1: with its points): of which item, from whom.
         """
         for size in _SIZES if limit is None else (limit,):
             with self._service.writes.company(current_principal().company_id) as conn:
                 entries, total = review.page(conn, state=state, limit=size, offset=offset)
-                rows = [_entry(conn, entry) for entry in entries]
+                rows = [_entry(conn, entry, whole=len(entries) == 1) for entry in entries]
+                names = record_names(conn, rows)
             end = offset + len(rows)
             answer = Found(
                 as_of=self._service.clock.now(),
@@ -167,7 +170,7 @@ class HistoryTools(ToolSet):
                 next_step=f"Call again with offset {end} for more of {total}."
                 if end < total
                 else "A person decides on the website, under review; no tool decides.",
-                answer={"entries": rows, "total": total, "next_offset": end if end < total else None},
+                answer={"entries": rows, "names": names, "total": total, "next_offset": end if end < total else None},
             )
             if len(answer.model_dump_json()) <= SHORT:
                 break
@@ -180,9 +183,16 @@ _MOST_SAID: Final = 2_000
 """Characters of an entry from which on only the names of its members are told."""
 
 
-def _entry(conn: Connection, entry: Entry) -> JsonObject:
-    """Return an entry of the review queue with what it says; the parts of a supplier's answer are in words."""
+def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
+    """Return an entry of the review queue with what it says, `whole` with the points of a draft.
+
+    The parts of a supplier's answer are in words.
+    """
     said = {name: value for name, value in entry.payload.items() if name not in _LONG}
+    if draft := entry.payload.get("draft"):
+        said["to_complete"] = draft["missing"]
+        if whole:
+            said["points"] = {point["heading"]: [*point["lines"], *point["notes"]] for point in draft["points"]}
     request = suppliers.find_request(conn, entry.request_id) if entry.request_id else None
     if request is not None:
         parts = remembered_parts(conn, request)
@@ -197,7 +207,7 @@ def _entry(conn: Connection, entry: Entry) -> JsonObject:
         "state": entry.state,
         "filed_at": instant(entry.filed_at),
         "filed_by": entry.filed_by_name or entry.filed_by_type,
-        "says": said if len(orjson.dumps(said)) <= _MOST_SAID else {"too_long": sorted(said)},
+        "says": said if whole or len(orjson.dumps(said)) <= _MOST_SAID else {"too_long": sorted(said)},
         "decided_at": entry.decided_at and instant(entry.decided_at),
         "decided_by": entry.decided_by_name,
         "reason": entry.reason,

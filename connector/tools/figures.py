@@ -30,6 +30,7 @@ from connector.tools.kit import (
     market_code,
     members,
     refusal,
+    stated,
 )
 from connector.tools.skus import InMarket, OfGrade, OfMaterial, OtherFilters, asked_search, refusing_filters
 from pipelines.figures import loaded_catalogue
@@ -160,12 +161,12 @@ class PortfolioTools(ToolSet):
             readiness = market_figures.readiness(snapshot, market, now, stored, profile)
             if state is None:
                 more = members(self._service, MEMBERS, market)
-                return _short(now.head(snapshot), {**_without_empty(readiness), **more})
+                return _short(now.head(snapshot), stated({**_without_empty(readiness), **more}))
             items = market_figures.items_in(snapshot, market, now, state, limit=limit, offset=offset)
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
         of_items = {name: value for name, value in readiness.items() if name in _OF_ITEMS}
-        return _answer(now.head(snapshot), {**of_items, "state": state, **items}, _COMPLETE)
+        return _answer(now.head(snapshot), stated({**of_items, "state": state, **items}), _COMPLETE)
 
     def check_missing_data(
         self,
@@ -195,7 +196,7 @@ class PortfolioTools(ToolSet):
         answer = {**gaps_page, "items": [_incomplete(item, alone=code is not None) for item in items]}
         if code is None:
             answer["count_note"] = _COUNT_NOTE
-        return _answer(now.head(snapshot), answer, next_step)
+        return _answer(now.head(snapshot), stated(answer), next_step)
 
     def summarise_items(
         self,
@@ -300,14 +301,15 @@ def _short(head: Head, readiness: JsonObject) -> Portfolio:
 
 def _shortened(readiness: JsonObject, most: int) -> JsonObject:
     """Return a market's readiness with so many rows of each list, the most urgent; `left_off` counts the others."""
-    figures = readiness["figures"] or {}
+    figures = readiness.get("figures", {})
     lists = {name: figures[name] for name in ("tonnes", "obligations", "scope_missing_first") if name in figures}
     lists["missing"] = sorted(readiness["missing"], key=lambda finding: -finding["skus"])
     lists.get("obligations", []).sort(key=lambda duty: duty["verdict"] == "below")  # what asks for something stays
     cut = {name: rows[:most] for name, rows in lists.items()}
     answer = {**readiness, "left_off": {name: len(rows) - most for name, rows in lists.items() if len(rows) > most}}
     answer["missing"] = cut.pop("missing")
-    answer["figures"] = {**figures, **cut} or None
+    if figures:
+        answer["figures"] = {**figures, **cut}
     for kind in ("blocks", "decide", "missing", "upcoming"):
         answer[kind] = [{**finding, "examples": finding["examples"][:most]} for finding in answer[kind]]
     return answer
@@ -419,16 +421,15 @@ class FigureTools(ToolSet):
             for row in placed.tonnes
         ]
         listed = [row for row in rows if material is None or material in row["materials"]]
+        note = _half_note(code, placed.year) if half and not held else None
         answer = {
-            "market": code,
-            "year": placed.year,
-            "half": held,
-            "halves": placed.halves,
-            "half_note": _half_note(code, placed.year) if half and not held else None,
+            **stated({"market": code, "year": placed.year, "half": held, "halves": placed.halves, "half_note": note}),
             "unit": "tonnes",
             "total_tonnes": _sum(placed, listed),
             "by_material": _by_material(placed, rows),
-            "by_category": [{n: row[n] for n in _OF_CATEGORY} | {"units": int(row["units"])} for row in listed],
+            "by_category": [
+                _stated({n: row[n] for n in _OF_CATEGORY}) | {"units": int(row["units"])} for row in listed
+            ],
             "obligations": [
                 _stated(row)
                 for row in placed.obligations
@@ -437,10 +438,10 @@ class FigureTools(ToolSet):
             "uncounted": {  # an item has a row for each reason
                 "items": len({row["sku_code"] for row in placed.uncounted}),
                 "total": len(placed.uncounted),
-                "rows": placed.uncounted[offset : offset + limit],
+                "rows": list(map(stated, placed.uncounted[offset : offset + limit])),
                 "next_offset": offset + limit if offset + limit < len(placed.uncounted) else None,
             },
-            "items_with_undecided_scope": placed.scope_missing,
+            "items_with_undecided_scope": stated(placed.scope_missing),
             "periods": [{"year": year, "half": part} for year, part in placed.periods],
         }
         return Found(
@@ -476,7 +477,7 @@ class FigureTools(ToolSet):
             {
                 **_filed(declaration),
                 "uncounted_items": declaration["uncounted"],
-                "uncounted_first": left_out[declaration["id"]],
+                "uncounted_first": list(map(stated, left_out[declaration["id"]])),
             }
             for declaration in page["data"]
         ]

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, refusal, uuid_of
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Tool, refusal, stated, uuid_of
 from pipelines.imports import submissions
 from pipelines.readers.pool import QueueFull
 from pipelines.readers.requests import ReadRequest
@@ -178,7 +178,7 @@ class RowTools:
             sources=["The import's own reading of the rows"],
             next_step=f"{state} {page.way_on(done)}",
             page=page,
-            **{"import": {**beside, **report, "warnings": report["warnings"][:limit]}},
+            **{"import": stated({**beside, **report, "warnings": report["warnings"][:limit]})},
         )
 
 

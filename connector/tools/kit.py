@@ -1,7 +1,7 @@
 """Defines the parts that every answer of a tool has beside its figures, and the refusal of a call."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
@@ -214,14 +214,28 @@ REFERENCES: Final = {
 """The fields of an item and its components that have the id of a record, with its type."""
 
 
-def record_names(conn: Connection, values: Iterable[tuple[str, object]]) -> dict[str, str]:
-    """Return the names of the records whose ids are among the values of fields, by id."""
+def record_names(conn: Connection, part: object) -> dict[str, str]:
+    """Return the names of the records whose ids are in a part of an answer, by id."""
     ids = defaultdict[str, set[UUID]](set)
-    for field, value in values:
+    for field, value in _fields_of(part):
         resource = REFERENCES.get(field.rpartition(".")[2])
         if resource is not None and (record_id := uuid_of(str(value))) is not None:
             ids[resource].add(record_id)
     return {key: name for resource, of_it in ids.items() for key, name in library.names(conn, resource, of_it).items()}
+
+
+def _fields_of(part: object, field: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the values within a part of an answer, each with its field: its name, or what `field` beside it says."""
+    match part:
+        case Mapping():
+            of_all = str(part.get("field") or field)
+            for name, value in part.items():
+                yield from _fields_of(value, name if name in REFERENCES else of_all)
+        case list() | tuple():
+            for value in part:
+                yield from _fields_of(value, field)
+        case _:
+            yield field, part
 
 
 @cache

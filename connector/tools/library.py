@@ -111,7 +111,7 @@ class RecordTools:
     def _suppliers(self, components: list[JsonObject]) -> dict[str, str]:
         """Return the names of the components' suppliers by id."""
         with self._service.writes.company(current_principal().company_id) as conn:
-            return kit.record_names(conn, [("supplier_id", row["supplier_id"]) for row in components])
+            return kit.record_names(conn, components)
 
     def _require_item(self, sku_code: str) -> None:
         """Raise the tool's refusal where the company has no such item."""

@@ -25,7 +25,7 @@ from connector.principal import Principal, current_principal
 from connector.service import Service
 from connector.tools.assistants import Confirmation, Filed, Filing, ToolContext, Unasked, Yes, ask_user, settled
 from connector.tools.imports import read_apart
-from connector.tools.kit import DRAFTS, ItemId, SkuCode, Tool, item_id, refusal
+from connector.tools.kit import DRAFTS, ItemId, SkuCode, Tool, item_id, record_names, refusal
 from pipelines.readers.requests import detection_request
 from pipelines.writing import write
 from schemas.actors import Actor
@@ -168,6 +168,8 @@ def sku_update(
             raise refusal("sku_code_mismatch", f"This item has the sku_code {in_quotes(code)}; a code never changes.")
         entry = what_if.unfiled(actor, sku_id, {**fields, "sku_code": code}, lines)
         compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
+        proposed = effect(compared)
+        names = record_names(conn, proposed["changes"])
     if compared.refused is not None:
         raise refusal("invalid_body", compared.refused)
 
@@ -175,7 +177,7 @@ def sku_update(
         return entries.file(conn, actor, "sku_update", entry.payload, sku_id=sku_id, filing_key=key)
 
     arguments = {"sku_id": str(sku_id), "changes": fields, **({"component_changes": lines} if lines else {})}
-    would_file = {"kind": "sku_update", "sku_code": code, **effect(compared)}
+    would_file = {"kind": "sku_update", "sku_code": code, **proposed, "names": names}
     return Filing("propose_sku_update", arguments, would_file, file), _asking(code, compared)
 
 

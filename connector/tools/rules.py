@@ -10,7 +10,7 @@ from compliance.readiness import item_rules
 from compliance.rule_rows import RuleSet
 from connector.principal import current_principal
 from connector.tools.figures import newest_snapshot
-from connector.tools.kit import Found, Limit, Offset, Page, ToolSet, refusal
+from connector.tools.kit import Found, Limit, Offset, Page, ToolSet, refusal, stated
 from schemas.json_values import JsonObject
 from services.skus import detail as detail_skus
 from warehouse.figures import by_rule
@@ -68,9 +68,9 @@ class RuleTools(ToolSet):
             sources=[_SOURCE, f"{law.reference}, {law.source_url}"],
             next_step=page.way_on(_NEXT),
             answer={
-                "rule": law.as_dict(),
+                "rule": stated(law.as_dict()),
                 "counts": counts,
-                "items": [{name: value for name, value in item.items() if value != []} for item in items],
+                "items": [stated({name: value for name, value in item.items() if value != []}) for item in items],
                 "page": page.model_dump(),
             },
         )

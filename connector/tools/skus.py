@@ -306,6 +306,12 @@ class Item(BaseModel):
     updated_at: Instant
 
 
+_Member: Any = Literal[tuple(Item.model_fields)]
+_AS_NAMES: Final = WithJsonSchema({"type": ["array", "null"], "items": {"type": "string"}})
+Shown: Any = Annotated[list[_Member] | None, _AS_NAMES, Field(description="Only these members.")]
+"""Members of an item that a list has; a refusal names them, which the list of tools does not."""
+
+
 class Items(Answer):
     """A page of packaging items, newest first."""
 
@@ -354,13 +360,14 @@ class ItemTools:
         reusable: Reusable = None,
         empty_space_above: EmptySpace = None,
         sort: Sorted = None,
+        fields: Shown = None,
         limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
     ) -> Items:
         """List or search the company's packaging items (SKUs): code, name, grade, weight, markets, DoC.
 
-        page.total counts what fits the filters, such as items with PVC (material), or with plastic parts without their
-        polymer (gap=polymer_missing).
+        page.total counts what fits the filters, such as items with PVC (material), or plastic parts without polymer
+        (gap=polymer_missing).
         """
         ask = partial(
             asked_search,
@@ -377,15 +384,16 @@ class ItemTools:
             empty_space_above=empty_space_above,
             sort=sort,
         )
-        return await to_thread.run_sync(self._list, ask, limit, offset)
+        return await to_thread.run_sync(self._list, ask, fields, limit, offset)
 
     def _names(self, item: SkuDetail) -> dict[str, str]:
         """Return the names of the records that an item and its components refer to, by id."""
-        records = [cast(JsonObject, item), *cast(list[JsonObject], item["components"])]
         with self._service.writes.company(current_principal().company_id) as conn:
-            return kit.record_names(conn, [value for record in records for value in record.items()])
+            return kit.record_names(conn, item)
 
-    def _list(self, search: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
+    def _list(
+        self, search: Callable[[Connection], Asked], fields: Sequence[str] | None, limit: int, offset: int
+    ) -> Items:
         service, company_id = self._service, current_principal().company_id
         place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
         with service.writes.company(company_id) as conn:
@@ -402,7 +410,9 @@ class ItemTools:
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
             items=[
-                Item(**item, grade_provisional=item["id"] in provisional).model_dump(mode="json", exclude_none=True)
+                Item(**item, grade_provisional=item["id"] in provisional).model_dump(
+                    mode="json", exclude_none=True, include=None if fields is None else {"sku_code", *fields}
+                )
                 for item in items
             ],
             page=page,

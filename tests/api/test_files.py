@@ -60,6 +60,7 @@ def test_an_upload_is_stored_listed_and_audited(caller, sku, stored, pool):
     assert answer.status_code == 201, answer.text
     published(TechnicalFileUploadResponse, answer.json())
     file = answer.json()["data"]
+    assert answer.headers["Location"] == f"/api/v1/skus/{sku}/files"
     assert file == file | {
         "sku_id": sku,
         "type": "test_report",

@@ -89,6 +89,10 @@ def test_each_kind_is_read_and_changed_by_its_id(caller, join, path, body):
     assert [item["id"] for item in caller.get(f"/{path}").json()["data"]] == [made.json()["data"]["id"]]
     changed = caller.request("PATCH", address, json={"name": "Other"}).json()
     assert (changed["outcome"], changed["data"]["name"]) == ("updated", "Other")
+    read = caller.get(address).json()["data"]
+    assert caller.request("PATCH", address, json=read).json() == {**changed, "outcome": "unchanged", "data": read}
+    [fault] = caller.request("PATCH", address, json=read | {"created_at": "2020-01-01T00:00:00Z"}).json()["details"]
+    assert (fault["field"], fault["code"]) == ("created_at", "unknown_field")
     kept = made.json()["data"].keys() - {"name", "updated_at"}
     assert all(changed["data"][name] == made.json()["data"][name] for name in kept)
     assert caller.request("PATCH", address, json={"name": None}).json()["details"][0]["code"] == "not_null"

@@ -3,7 +3,7 @@
 import json
 import random
 
-from compliance.grading import GRADED_INPUTS, explain, explain_row, fired_rules, grade, grade_rows
+from compliance.grading import GRADED_INPUTS, explain, explain_row, grade, grade_rows, judged_rows
 from compliance.ruleset import load
 
 RULES = load()
@@ -66,8 +66,10 @@ def test_an_empty_graph_is_none():
     assert grade_rows([], RULES) == []
 
 
-def test_the_rules_that_fired_are_those_of_the_trace_that_none_overruled():
+def test_stream_and_fired_rules_are_those_of_the_trace_that_none_overruled():
     records = list(_records(400))
+    judged = judged_rows(_rows(records), RULES)
+    assert [each.stream for each in judged] == [explain(record, RULES)["stream"] for record in records]
     of_traces = [
         sorted(
             {
@@ -80,5 +82,5 @@ def test_the_rules_that_fired_are_those_of_the_trace_that_none_overruled():
         )
         for record in records
     ]
-    assert fired_rules(_rows(records), RULES) == of_traces
+    assert [list(each.rules) for each in judged] == of_traces
     assert len({rule for fired in of_traces for rule in fired}) > 20

@@ -37,6 +37,7 @@ VALUES: dict[str, list[object]] = {
     "reusable": [False],
     "empty_space_above": [10],
     "sort": ["-weight_grams"],
+    "fields": [["name", "markets"]],
     "least_first": [True],
 }
 """Values of filters that are no closed list."""

@@ -18,6 +18,7 @@ from services.conformity import drafts
 from services.review import decide
 from services.skus.write import write_records
 from tests.connector.assistants import Answer, Assistant
+from warehouse import library
 from warehouse import review as entries
 from warehouse.review import Entry
 
@@ -148,6 +149,30 @@ async def test_a_proposal_shows_fields_and_grade_before_and_after(assistant: Ass
     assert any(change["field"].startswith("components") for change in told["changes"])
 
 
+async def test_a_draft_that_was_filed_is_readable(assistant: Assistant):
+    made = assistant.made(**BOTTLE)
+    filed = await saying(assistant, "auto", {"file": True}).call("generate_doc_draft", sku_code=made.sku_code)
+    drafted = filed.told["would_file"]
+    [row] = (await assistant.call("list_review_queue", limit=1)).told["answer"]["entries"]
+    assert (row["sku_code"], row["says"]["to_complete"]) == (made.sku_code, drafted["missing"])
+    assert list(row["says"]["points"]) == [point["heading"] for point in drafted["points"]]
+
+
+async def test_a_proposal_names_the_records_whose_ids_it_has(assistant: Assistant):
+    made, company, now = assistant.made(**BOTTLE), assistant.company, assistant.service.clock.now()
+    with assistant.service.writes.company(company) as conn:
+        kept = {
+            kind: library.add(conn, kind, company, uuid4(), values={"name": f"A {kind}"}, at=now)
+            for kind in ("brand", "supplier")
+        }
+    ids = {kind: str(record["id"]) for kind, record in kept.items()}
+    item = (await assistant.call("get_packaging_item", id=made.id)).told["item"]
+    line = {"id": item["components"][0]["id"], "supplier_id": ids["supplier"]}
+    proposed = {"changes": {"brand_id": ids["brand"]}, "component_changes": [line]}
+    told = (await assistant.call("propose_sku_update", id=made.id, **proposed)).told["would_file"]
+    assert told["names"] == {record_id: f"A {kind}" for kind, record_id in ids.items()}
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
@@ -180,7 +205,7 @@ async def test_another_companys_item_takes_no_draft(
     for named in ({"id": made.id}, {"sku_code": made.sku_code}):
         answer: Answer = await saying(assistant, "auto", {"file": True}).call(tool, **named, **DRAFTING[tool])
         assert answer.refused
-        assert "not_found" in answer.text
+        assert answer.text.startswith("not_found: ")
     assert queue(theirs) == queue(assistant) == []
 
 

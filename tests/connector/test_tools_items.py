@@ -77,6 +77,14 @@ async def test_without_a_limit_an_item_of_many_parts_is_told_in_short_answers_th
     assert set(seen["parts"]) == {part["component_id"] for unit in every["units"] for part in unit["components"]}
 
 
+async def test_a_list_has_the_members_that_are_asked_for(assistant: Assistant):
+    made = assistant.made(name="Box", markets=["FR"], material="paper")
+    answer = await assistant.call("list_packaging_items", fields=["name", "weight_grams"])
+    assert answer.told["items"] == [{"sku_code": made.sku_code, "name": "Box"}], "what has no value is left out"
+    refused = await assistant.call("list_packaging_items", fields=["colour"])
+    assert (refused.refused, refused.text.startswith("invalid_body: fields"), "markets" in refused.text) == (True,) * 3
+
+
 @pytest.mark.parametrize("named", [{}, {"id": str(uuid4()), "sku_code": "A"}])
 async def test_an_item_is_named_once(assistant: Assistant, named: dict[str, str]):
     answer = await assistant.call("get_packaging_item", **named)

@@ -56,6 +56,16 @@ def test_nothing_that_is_published_is_beta(document):
     assert {operation["x-stability"] for _, _, operation in operations(document)} == {"stable", "preview"}
 
 
+def test_what_may_still_change_says_so_in_its_description(document):
+    said = "Preview: it may still change."
+    for method, path, operation in operations(document):
+        assert operation["description"].endswith(said) == (operation["x-stability"] == "preview"), (method, path)
+        for parameter in operation["parameters"]:
+            if "schema" in parameter:
+                is_preview = parameter["schema"].get("x-stability") == "preview"
+                assert parameter["description"].endswith(said) == is_preview, (method, path, parameter["name"])
+
+
 @pytest.mark.promise("SVC-07", "KEY-02")
 def test_every_other_operation_asks_for_a_credential(document, service):
     for method, path, operation in operations(document):

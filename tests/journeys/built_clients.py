@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,13 @@ from tools.generated_clients import CLIENTS, environment
 from tools.node_packages import NODE
 
 
-def python(place: Path) -> None:
-    """Install the wheel into a folder."""
-    wheel = build_clients.python_wheel(place)
+def python(place: Path, document: dict[str, Any] | None = None) -> Path:
+    """Install the wheel that the service serves, or one of another document, into a folder."""
+    [served] = build_clients.BUILT.glob("*.whl")
+    wheel = served if document is None else build_clients.python_wheel(place, document)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
     subprocess.run([*install, "--target", place / "installed", wheel], check=True)
+    return place
 
 
 def run_python(place: Path, program: Path, variables: dict[str, str]) -> str:
@@ -27,12 +30,16 @@ def run_python(place: Path, program: Path, variables: dict[str, str]) -> str:
     return _said([environment(), "-W", "error", program], place, variables | path)
 
 
-def typescript(place: Path) -> None:
-    """Install the package into a folder, with the compiler beside it; skip where no registry can be reached."""
+def typescript(place: Path, document: dict[str, Any] | None = None) -> Path:
+    """Install the package that the service serves, or one of another document, with the compiler beside it.
+
+    The test is skipped where no registry can be reached.
+    """
     modules = build_clients.modules()
     if modules is None:
         pytest.skip("NOT CHECKED: the TypeScript client needs an npm registry once, and none can be reached")
-    package = build_clients.npm_package(place, modules)
+    [served] = build_clients.BUILT.glob("*.tgz")
+    package = served if document is None else build_clients.npm_package(place, document, modules)
     packages = place / "node_modules"
     packages.mkdir()
     for each in modules.iterdir():
@@ -41,6 +48,7 @@ def typescript(place: Path) -> None:
         packed.extractall(place, filter="data")
     (place / "package").rename(packages / "pcds-client")
     shutil.copy(CLIENTS / "package.json", place)
+    return place
 
 
 def compile_typescript(place: Path, *programs: Path) -> None:
@@ -51,11 +59,8 @@ def compile_typescript(place: Path, *programs: Path) -> None:
 
 def run_typescript(place: Path, name: str, variables: dict[str, str]) -> str:
     """Return what a compiled program says."""
-    return _said(
-        [NODE, *(["--import", "./names.mjs"] if (place / "names.mjs").exists() else []), f"built/{name}.js"],
-        place,
-        variables,
-    )
+    names = ["--import", "./names.mjs"] if (place / "names.mjs").exists() else []
+    return _said([NODE, *names, f"built/{name}.js"], place, variables)
 
 
 def _said(command: list[str | Path], place: Path, variables: dict[str, str]) -> str:

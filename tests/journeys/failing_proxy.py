@@ -12,14 +12,22 @@ LOSES = 0
 
 
 class Seen(NamedTuple):
+    method: str
     path: str
     key: str | None
+    fault: int | None
+
+
+HALF = (LOSES, None, 503, None, 429, None, None, 500)
+"""Faults of half of the requests, which may be repeated without end."""
 
 
 class FailingProxy:
     def __init__(self) -> None:
-        self.faults: list[int | None] = []
-        """What happens to the next requests, in turn; None passes one on, and so does the end of the list."""
+        self.faults: Iterator[int | None] = iter(())
+        """What happens to the next requests, in turn; None passes one on, and so does the end of it."""
+        self.wait = 1
+        """Seconds that a refusal asks to wait."""
         self.seen: list[Seen] = []
         self.url = ""
 
@@ -32,23 +40,25 @@ def before(port: int) -> Iterator[FailingProxy]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            proxy.seen.append(Seen(self.path, self.headers["Idempotency-Key"]))
-            fault = proxy.faults.pop(0) if proxy.faults else None
+            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            fault = next(proxy.faults, None)
+            proxy.seen.append(Seen(self.command, self.path, self.headers["Idempotency-Key"], fault))
             if fault:
-                self._say(
-                    fault, b'{"error": "rate_limited", "correlationId": "x", "message": "x"}', {"Retry-After": "1"}
-                )
+                refusal = b'{"error": "rate_limited", "correlationId": "x", "message": "x"}'
+                self._say(fault, refusal, {"Retry-After": str(proxy.wait)})
                 return
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("POST", self.path, body, dict(self.headers))
+            connection.request(self.command, self.path, body, dict(self.headers))
             answer = connection.getresponse()
             text = answer.read()
             connection.close()
             if fault == LOSES:
                 self.close_connection = True
                 return
-            self._say(answer.status, text, {"Content-Type": answer.headers["Content-Type"]})
+            kept = ("Content-Type", "Content-Encoding")
+            self._say(answer.status, text, {name: answer.headers[name] for name in kept if name in answer.headers})
+
+        do_GET = do_PATCH = do_DELETE = do_POST  # noqa: N815  (the base class's names)
 
         def _say(self, status: int, body: bytes, headers: dict[str, str]) -> None:
             self.send_response(status)

@@ -1,36 +1,62 @@
-"""The official clients before a service that fails: what may be sent again is, under one key, and happens once."""
+"""The official clients before a service that fails: what may be sent again is, under one key, and happens once.
+
+The packages are those that the service serves, and for the document of the last release some that are built here.
+"""
 
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from tests.journeys import built_clients
-from tests.journeys.failing_proxy import LOSES, before
+from tests.journeys.failing_proxy import HALF, LOSES, before
 from tests.waiting import PATIENCE_SECONDS
+from tools.record_release import last
 from tools.service import Service, running
 
 PROGRAMS = Path(__file__).with_name("clients")
+LANGUAGES = ("python", "typescript")
+LOOPS = {"released": "load", "served": "follow"}
+"""The program with a client of each document: the last release has no feed and no webhooks."""
 
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with running() as started:
-        yield started
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PCDS_WEBHOOKS_TO_LOOPBACK", "true")
+        with running() as started:
+            yield started
 
 
-@pytest.mark.parametrize("language", ["python", "typescript"])
-def test_a_write_whose_answers_fail_happens_once(service: Service, tmp_path: Path, language: str):
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the client that the service serves."""
+    return built_clients.python(tmp_path_factory.mktemp("python"))
+
+
+@pytest.fixture(scope="module")
+def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with all programs compiled."""
+    place = built_clients.typescript(tmp_path_factory.mktemp("typescript"))
+    return _compiled(place, "write", "follow", "load")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_write_whose_answers_fail_happens_once(
+    service: Service, language: str, request: pytest.FixtureRequest
+) -> None:
+    place = request.getfixturevalue(language)
     exports = len(_get(service, "exports").json()["data"])
     with before(service.port) as proxy:
-        proxy.faults = [429, 503, LOSES, None, LOSES, 500, None, 429, LOSES]
-        variables = {"PCDS_URL": proxy.url, "PCDS_KEY": service.key}
-        said = json.loads(_run(tmp_path, language, variables))
+        proxy.faults = iter([429, 503, LOSES, None, LOSES, 500, None, 429, LOSES])
+        said = _run(place, language, "write", {"PCDS_URL": proxy.url, "PCDS_KEY": service.key})
     assert said == {"statuses": [201, 202, 429], "lost": True}
     paths = [each.path.partition("?")[0].rpartition("/")[2] for each in proxy.seen]
     assert paths == ["skus"] * 4 + ["exports"] * 3 + ["skus"] * 2
@@ -43,11 +69,40 @@ def test_a_write_whose_answers_fail_happens_once(service: Service, tmp_path: Pat
     assert len(_get(service, "exports").json()["data"]) == exports + 1
 
 
-def test_loops_of_the_python_client_end_where_the_lists_do(service: Service, tmp_path: Path):
-    built_clients.python(tmp_path)
-    variables = {"PCDS_URL": service.address, "PCDS_KEY": service.key}
-    said = json.loads(built_clients.run_python(tmp_path, PROGRAMS / "loop.py", variables))
-    assert said == {
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("document", LOOPS)
+def test_the_loops_of_an_erp_lose_nothing_where_half_of_it_fails(
+    service: Service, document: str, language: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Half of the requests fail, and half of the messages to the webhook's receiver."""
+    program, prefix = LOOPS[document], f"{document}-{language}".upper()
+    place = request.getfixturevalue(language) if document == "served" else _released(tmp_path, language)
+    with before(service.port) as proxy:
+        proxy.faults, proxy.wait = cycle(HALF), 0
+        variables = {"PCDS_KEY": service.key, "PCDS_PREFIX": prefix, "PCDS_PATIENCE": str(PATIENCE_SECONDS)}
+        said = _run(place, language, program, {**variables, "PCDS_URL": proxy.url})
+    failed = [each for each in proxy.seen if each.fault is not None]
+    assert len(failed) >= len(proxy.seen) // 2 > 5
+    assert {each.method for each in failed} >= {"GET", "POST"}
+    synced = {f"{prefix}-{number}": "Crate" if number > 3 else "Box" for number in range(6)}
+    assert said["report"] == ["completed", 5]
+    assert (said["synced"], said["faults"]) == (["updated", "created", "rejected"], ["weight_grams"])
+    assert said["names"] == synced
+    changed: dict[str, Any] = {}
+    if document == "served":
+        changed = dict.fromkeys((f"{prefix}-0", f"{prefix}-1"), "Tray")
+        assert said["followed"] == synced
+        assert said["rung"] == sorted(changed)
+        assert said["attempts"] == [4, 2], "each message came twice: the receiver refused it once"
+        assert said["listed"] == sorted(synced)
+        assert said["copied"] == said["at_last"] == synced | changed
+    rows = _get(service, f"skus?q={prefix}&include=components").json()["data"]
+    versions = {row["sku_code"]: _get(service, f"skus/{row['id']}").json()["data"]["version"] for row in rows}
+    assert versions == {code: 2 if code in {*changed, f"{prefix}-4"} else 1 for code in synced}, "each write once"
+
+
+def test_loops_of_the_python_client_end_where_the_lists_do(service: Service, python: Path):
+    assert _run(python, "python", "loop", {"PCDS_URL": service.address, "PCDS_KEY": service.key}) == {
         "last": "completed",
         "pages": [2, 2, 1],
         "by_place": [2, 2, 1],
@@ -57,12 +112,11 @@ def test_loops_of_the_python_client_end_where_the_lists_do(service: Service, tmp
     }
 
 
-def test_what_is_written_by_hand_holds_strict_types(tmp_path: Path):
+def test_what_is_written_by_hand_holds_strict_types(python: Path, tmp_path: Path):
     """It cannot be checked in its place, where the generated half is not."""
-    built_clients.python(tmp_path)
     names = [path.name for path in (built_clients.build_clients.WRITTEN / "python" / "pcds_client").glob("*.py")]
     assert names
-    package = tmp_path / "installed" / "pcds_client"
+    package = python / "installed" / "pcds_client"
     (package / "py.typed").unlink(missing_ok=True)
     checked = [
         sys.executable,
@@ -79,14 +133,23 @@ def test_what_is_written_by_hand_holds_strict_types(tmp_path: Path):
     assert done.returncode == 0, done.stdout
 
 
-def _run(place: Path, language: str, variables: dict[str, str]) -> str:
+def _released(place: Path, language: str) -> Path:
     if language == "python":
-        built_clients.python(place)
-        return built_clients.run_python(place, PROGRAMS / "write.py", variables)
-    built_clients.typescript(place)
-    shutil.copy(PROGRAMS / "write.ts", place)
-    built_clients.compile_typescript(place, Path("write.ts"))
-    return built_clients.run_typescript(place, "write", variables)
+        return built_clients.python(place, last())
+    return _compiled(built_clients.typescript(place, last()), "load")
+
+
+def _compiled(place: Path, *programs: str) -> Path:
+    for name in programs:
+        shutil.copy(PROGRAMS / f"{name}.ts", place)
+    built_clients.compile_typescript(place, *(Path(f"{name}.ts") for name in programs))
+    return place
+
+
+def _run(place: Path, language: str, program: str, variables: dict[str, str]) -> Any:
+    if language == "python":
+        return json.loads(built_clients.run_python(place, PROGRAMS / f"{program}.py", variables))
+    return json.loads(built_clients.run_typescript(place, program, variables))
 
 
 def _get(service: Service, path: str) -> httpx2.Response:

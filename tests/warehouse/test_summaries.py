@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compliance import ruleset
+from compliance.grading import explain
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from schemas.skus.types import VolumeRow
@@ -22,6 +23,9 @@ from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.rules import Rulesets
 
+GRADED = dict.fromkeys(("material", "material_subtype", "packaging_format", "packaging_level", "weight_grams", "svhc"))
+GRADED |= {"use_contexts": (), "components": ()}
+"""What a grade asks for of an item of which nothing is recorded."""
 YEARS, MARKETS = (2025, 2026), ("DE", "FR", "US-CA", "GB")
 PART = st.fixed_dictionaries(
     {"component_type": st.just("body"), "material_family": st.sampled_from(["plastic", "paper"])},
@@ -59,6 +63,7 @@ FILTERS = st.builds(
     polymer=st.sampled_from([None, None, "PET"]),
     codes=st.sampled_from([None, None, ("S0", "S2"), ()]),
     half=st.sampled_from([0, 0, 1, 2]),
+    suppliers=st.none(),
 )
 
 
@@ -182,6 +187,7 @@ def _lines(number: int, record: dict[str, Any], by: str, filters: Filters, year:
                 "reusable": str(record["reusable"]).lower() if "reusable" in record else None,
                 "material": part["material_family"],
                 "polymer": part.get("polymer_or_grade"),
+                "stream": explain({**GRADED, **record}, ruleset.load())["stream"],
                 "market": market,
                 "period": of_year and str(of_year),
             }

@@ -14,7 +14,7 @@ import orjson
 import polars as pl
 
 from compliance import annex_v
-from compliance.grading import GRADED_INPUTS, fired_rules
+from compliance.grading import GRADED_INPUTS, judged_rows
 from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from compliance.rule_rows import RuleSet
 from compliance.scopes import FIRST_YEAR_IN_EFFECT
@@ -32,6 +32,8 @@ _Flags: TypeAlias = tuple[tuple[str, str, date, str], ...]
 """The values of each flag of a SKU."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
+JUDGED: Final = {"stream": pl.String(), "rules": pl.List(pl.String())}
+"""What the active rules say of a SKU besides its grade."""
 SKUS: Final = pl.Schema(
     {
         "id": pl.String(),
@@ -56,7 +58,7 @@ SKUS: Final = pl.Schema(
         "ruleset_version": pl.String(),
         "doc_status": pl.String(),
         "flags": pl.List(FLAG),
-        "rules": pl.List(pl.String()),
+        **JUDGED,
         "import_id": pl.String(),
         "updated_at": pl.Datetime("us", "UTC"),
     }
@@ -271,7 +273,7 @@ _OF_SKU: Final = ("sku_code", "position", "archived")
 """The columns of a component that are not its own."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
-_MADE_HERE: Final = ("flags", "rules", "markets_in_effect")
+_MADE_HERE: Final = ("flags", *JUDGED, "markets_in_effect")
 """The columns that are made here and not read from Postgres: by the active rules, and by markets and volumes."""
 _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
@@ -304,7 +306,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
         placed = _in_effect(rows, volumes)
         instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
         lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
-        by_rules = (flags(placed, components, rules), _fired(placed, rules))
+        by_rules = (flags(placed, components, rules), *_judged_rows(placed, rules))
         skus = placed.with_columns(*by_rules, *lists, instant).select(SKUS.names())
         yield Tables(skus, components.select(COMPONENTS.names()), volumes)
 
@@ -325,8 +327,8 @@ def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
-    """Return the design rules that fired on each SKU, judged once for equal ones.
+def _judged_rows(rows: pl.DataFrame, rules: RuleSet) -> list[pl.Series]:
+    """Return the stream of each SKU and the design rules that fired on it, judged once for equal ones.
 
     Contexts are JSON here, for the rules an array's text.
     """
@@ -336,9 +338,11 @@ def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
         GRADED_INPUTS
     )
     distinct = graded.unique(maintain_order=True)
-    fired = pl.Series("rules", fired_rules(distinct.iter_rows(), rules), dtype=pl.List(pl.String()))
-    judged = distinct.with_columns(fired)
-    return graded.join(judged, on=GRADED_INPUTS, how="left", nulls_equal=True, maintain_order="left")["rules"]
+    of_distinct = [(stream, list(fired)) for stream, fired in judged_rows(distinct.iter_rows(), rules)]
+    judged = pl.DataFrame(of_distinct, JUDGED, orient="row")
+    both = pl.concat([distinct, judged], how="horizontal")
+    of_rows = graded.join(both, on=GRADED_INPUTS, how="left", nulls_equal=True, maintain_order="left")
+    return of_rows.select(*JUDGED).get_columns()
 
 
 def components_of(rows: pl.DataFrame) -> pl.DataFrame:

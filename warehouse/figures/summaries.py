@@ -33,6 +33,7 @@ OF_ITEM: Final = {
     "grade": "skus.recyclability_grade",
     "provisional": "skus.grade_provisional::VARCHAR",
     "declaration": "skus.doc_status",
+    "stream": "skus.stream",
 }
 """Properties of which an item has one value, or none."""
 OF_PART: Final = {"material": "lines.material", "polymer": "lines.polymer", "supplier": "lines.supplier_id"}

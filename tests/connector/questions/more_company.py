@@ -128,6 +128,7 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
     company.write(assistant, items(), ada, NOW)
     for code, rows in VOLUMES.items():
         company.place_units(assistant, code, rows)
+    company.write(assistant, [{"sku_code": "PRC-2", "name": "Small parcel", "brand_id": LIBRARY["Bellevue"]}], ada, NOW)
     actor = Actor(company_id, ada, NOW)
     with service.writes.company(company_id) as conn:
         water = skus.id_of(conn, "AUR-1")
@@ -137,7 +138,7 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         request, _ = operations.create_request(conn, actor, sku_code="AUR-1", supplier_name=ALPLA)
         answer = {"component_id": str(request.component_ids[0]), "recycled_content_percent": 40}
         operations.submit(conn, actor, request.id, {"components": [answer]}, rulesets=service.rulesets)
-        proposal = {"changes": {"name": "Chips bag"}}
+        proposal = {"changes": {"name": "Chips bag", "brand_id": LIBRARY["Aurora"]}}
         entry = entries.file(conn, actor, "sku_update", proposal, sku_id=skus.id_of(conn, "BEL-2"))
         decide.reject(conn, actor, entry.id, rulesets=service.rulesets, reason="The name is right")
     portfolios.counted(company.caller_of(assistant))

@@ -48,6 +48,17 @@ export async function* pages<Page extends { data: unknown[]; pagination: { offse
   }
 }
 
+/** Yields the pages of a list by place, which stay right while others write: reads `start`, then each `next_cursor`. */
+export async function* places<Page extends { next_cursor?: string | null }>(
+  read: (cursor: string) => Promise<Page>,
+): AsyncGenerator<Page> {
+  for (let cursor: string | null | undefined = "start"; cursor; ) {
+    const page: Page = await read(cursor);
+    yield page;
+    cursor = page.next_cursor;
+  }
+}
+
 /** Yields the pages of the feed from a cursor to its end. */
 export async function* changes<Page extends { next_cursor: string; has_more: boolean }>(
   after: string,
