@@ -41,6 +41,7 @@ _DERIVED: Final = {
     **{f"{name}_evidence": pa.Column(pl.String, pa.Check.str_length(0, 2000), nullable=True) for name in SUBSTANCES},
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
+    **{name: pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True) for name in ("printed", "roles")},
 }
 """Typed columns that differ from the field of their name: parts of a field, a field as JSON text, or the name, which
 may be empty for a SKU that is already stored.

@@ -243,9 +243,11 @@ WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
 """Names of the fields that a column of units applies to."""
 SUPPLIER: Final = next(field for field in COMPONENT_FIELDS if field.name == "supplier_id")
 """A SKU has no supplier, its parts have: a row's supplier is that of each part of the row that names none."""
-SKU_HELPERS: Final = (VOLUME_YEAR, VOLUME_HALF, *WEIGHT_HELPERS, SUPPLIER)
+BESIDE: Final = {"printed": import_fields("mark"), "roles": import_fields("role")}
+"""What a row says of its SKU that is stored beside it, by the typed column: what is printed on it, who is who."""
+SKU_HELPERS: Final = (VOLUME_YEAR, VOLUME_HALF, *WEIGHT_HELPERS, SUPPLIER, *BESIDE["printed"], *BESIDE["roles"])
 PART_HELPERS: Final = (*WEIGHT_HELPERS, *import_fields("part"))
-"""Columns that only qualify another column. They are read and published, and never stored."""
+"""Columns that only qualify another column, or are stored beside the SKU. None is a field of the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +305,7 @@ def fields_of(table: Table) -> dict[str, Field]:
 
 def longest_cell(field: Field) -> int:
     """Return the characters of the longest cell that is read as the field; a spreadsheet cell has at most 32 767."""
-    if field.kind == "text" and field.max_length is not None:
+    if field.kind in ("text", "marks") and field.max_length is not None:
         return field.max_length
     return LONGEST_LIST if field.kind in ("codes", "markets") else LONGEST_VALUE
 
