@@ -84,7 +84,8 @@ def proving() -> tuple[list[str], list[str]]:
     return [row["type"] for row in alone], [row["need"] for row in alone]
 
 
-def articles() -> list[int]:
+@cache
+def articles() -> Sequence[int]:
     """Return Articles 5 to 12."""
     return sorted({int(row["article"]) for row in needs().values()})
 

@@ -87,6 +87,12 @@ def deadline() -> str:
     return _sentences()[_EPR]["from"]
 
 
+def is_doubtful(name: str) -> bool:
+    """Return whether the company has to say what a mark means: the table cannot, or does not know it."""
+    key = _key_of(name)
+    return key is None or table()[key]["kind"] == DEPENDS
+
+
 def judge_mark(mark: Printed) -> Judged:
     """Return what Article 12(9) means for one mark; what the company says of it counts where the table cannot say."""
     key = _key_of(mark["mark"])

@@ -17,7 +17,7 @@ import polars as pl
 
 from compliance.catalogue import Jurisdiction
 from compliance.filings.annex_ix import categories, categorise, with_facts
-from compliance.rollup.exact import GRAMS, beyond_reach, times_units, within_reach
+from compliance.rollup.exact import GRAMS, beyond_reach, half_up, times_units, within_reach
 from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, Portfolio, field_of, part_rows
 from compliance.rollup.periods import market_of
 from compliance.ruleset import RuleSet
@@ -369,17 +369,12 @@ def _line(key: _Key, grams: Mapping[float | None, Decimal], skus: int, rules: Ru
 
 
 def _percent(value: Fraction | None) -> Decimal | None:
-    return None if value is None else _rounded(value, Decimal("0.0001"))
+    return None if value is None else half_up(value, Decimal("0.0001"))
 
 
 def _written(grams: Number | Fraction | Decimal) -> Number:
     """Return tonnes as a figure is written: an exact decimal, which JSON has as a number."""
-    return cast(Number, _rounded(Fraction(grams) / 1_000_000, Decimal("0.000001")))
-
-
-def _rounded(value: Fraction, place: Decimal) -> Decimal:
-    """Return the value to a decimal place, half up; it is never below 0."""
-    return int(value / Fraction(place) + Fraction(1, 2)) * place
+    return cast(Number, half_up(Fraction(grams) / 1_000_000, Decimal("0.000001")))
 
 
 def unplaced_row(row: Mapping[str, Any], lang: str) -> UnplacedContent:

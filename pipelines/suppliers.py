@@ -471,7 +471,8 @@ def add_enquiry(
     enquiries.add_items(conn, row | {"enquiry_id": enquiry_id}, digests)
     asked = {"supplier_name": name, "enquiry_id": enquiry_id}
     entered = [
-        (request_id, {"sku_id": item.sku_id, "component_ids": item.component_ids, **asked}) for request_id, item in made
+        (request_id, None, {"sku_id": item.sku_id, "component_ids": item.component_ids, **asked})
+        for request_id, item in made
     ]
     ledger.enter_many(conn, actor, "supplier_request.created", entered)
     if mailing:

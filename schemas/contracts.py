@@ -42,6 +42,7 @@ _DERIVED: Final = {
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "articles": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
+    **{name: pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True) for name in ("printed", "roles")},
 }
 """Typed columns that differ from the field of their name: parts of a field, a field as JSON text, or the name, which
 may be empty for a SKU that is already stored.

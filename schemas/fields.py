@@ -7,10 +7,14 @@ headers are data (`headers.csv`); `normalise.py` normalises values.
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Kind = Literal[
-    "text", "number", "integer", "truth", "code", "codes", "markets", "gtin", "uuid", "substances", "components", "ppm"
-]
-"""How a value is typed. `code`: one of a vocabulary; `codes`: an array of them; `ppm`: a number or `<N`."""
+Kind = (
+    Literal["text", "number", "integer", "truth", "code", "codes", "markets", "gtin", "uuid", "substances"]
+    | Literal["components", "ppm", "day", "country", "marks"]
+)
+"""How a value is typed. `code`: one of a vocabulary; `codes`: an array of them; `ppm`: a number or `<N`.
+
+The last three are of columns of files alone; `marks` are marks on a pack by their names.
+"""
 
 
 @dataclass(frozen=True, slots=True)

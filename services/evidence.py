@@ -23,8 +23,9 @@ from schemas.refusals import NotThere, require
 from services.conformity import documents
 from services.filings.files import csv_of
 from services.skus import detail
-from warehouse import conformity, files
-from warehouse.files import ProvedSku, Proving
+from warehouse import conformity
+from warehouse import evidence as stored
+from warehouse.evidence import ProvedSku, Proving
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
 from warehouse.skus import archive
@@ -42,10 +43,10 @@ _NO_NAME: Final = re.compile(r'[<>:"|?*\\/]')
 """What no name of a file in an archive may hold."""
 
 
-def _question(actor: Actor) -> tuple[Proving, list[str], int]:
-    """Return what the warehouse sums by: the types of files, the day, the countries of the Union, the first year."""
-    proving = Proving(*rules.proving(), actor.today, rules.last_soon(actor.today))
-    return proving, sorted({*(code[:2] for code in eu_codes()), *TERRITORIES}), FIRST_YEAR_IN_EFFECT
+def _proving(actor: Actor) -> Proving:
+    """Return what SKUs are summed up by; a SKU of any place in the Union is in it."""
+    union = sorted({*(code[:2] for code in eu_codes()), *TERRITORIES})
+    return Proving(*rules.proving(), actor.today, rules.last_soon(actor.today), union, FIRST_YEAR_IN_EFFECT)
 
 
 @lru_cache(maxsize=8192)
@@ -53,14 +54,15 @@ def _judged(facts: str, held: str, today: date) -> tuple[rules.Need, ...]:
     return tuple(rules.judge(rules.Facts(*orjson.loads(facts)), orjson.loads(held), today))
 
 
-def _states(facts: str, held: str, actor: Actor) -> dict[int, str]:
-    return rules.by_article(_judged(facts, held, actor.today))
+@lru_cache(maxsize=8192)
+def _states(facts: str, held: str, today: date) -> Mapping[int, str]:
+    return rules.by_article(_judged(facts, held, today))
 
 
 def read(conn: Connection, actor: Actor, sku_id: UUID) -> EvidenceRecord:
     """Return the evidence of a SKU by article, and the files that name none. Raise `NotThere`."""
-    sku = require(next(iter(files.proved_skus(conn, *_question(actor), ids=[sku_id])), None))
-    return _record(sku, files.every(conn, sku_id), actor)
+    sku = require(next(iter(stored.skus(conn, _proving(actor), ids=[sku_id])), None))
+    return _record(sku, stored.every(conn, sku_id), actor)
 
 
 def _record(sku: ProvedSku, every: Iterable[Mapping[str, Any]], actor: Actor) -> EvidenceRecord:
@@ -103,20 +105,20 @@ def page(
     conn: Connection, actor: Actor, *, article: int | None = None, state: str | None = None, limit: int, offset: int = 0
 ) -> EvidencePage:
     """Return a page of SKUs by code and all in sums; with a `state` those in it, in one article or in any."""
-    groups = files.proved_groups(conn, *_question(actor))
+    groups = stored.groups(conn, _proving(actor))
     counts = {number: Counter[str]() for number in rules.articles()}
     alike, total = [], 0
     for facts, held, skus in groups:
-        states = _states(facts, held, actor)
+        states = _states(facts, held, actor.today)
         for number, of_article in states.items():
             counts[number][of_article] += skus
         if state is None or state in ([states[article]] if article else states.values()):
             alike.append(facts + held)
             total += skus
     if state is None:
-        listed = files.proved_skus(conn, *_question(actor), ids=files.ids_by_code(conn, limit, offset))
+        listed = stored.skus(conn, _proving(actor), ids=stored.ids_by_code(conn, limit, offset))
     else:
-        listed = files.proved_skus(conn, *_question(actor), alike=alike, limit=limit, offset=offset)
+        listed = stored.skus(conn, _proving(actor), alike=alike, limit=limit, offset=offset)
     summary = [
         {
             "article": number,
@@ -136,7 +138,7 @@ def page(
 
 
 def _listed(sku: ProvedSku, actor: Actor) -> dict[str, Any]:
-    states = _states(sku.facts, sku.held, actor)
+    states = _states(sku.facts, sku.held, actor.today)
     articles = [{"article": article, "state": state} for article, state in states.items()]
     return {"id": sku.id, "sku_code": sku.sku_code, "name": sku.name, "articles": articles}
 
@@ -145,8 +147,8 @@ def file(conn: Connection, actor: Actor) -> bytes:
     """Return the CSV of all SKUs with the state of each article."""
     rows = (
         {"sku_code": sku.sku_code, "name": sku.name}
-        | dict(zip(_ARTICLES, _states(sku.facts, sku.held, actor).values(), strict=True))
-        for sku in files.proved_skus(conn, *_question(actor))
+        | dict(zip(_ARTICLES, _states(sku.facts, sku.held, actor.today).values(), strict=True))
+        for sku in stored.skus(conn, _proving(actor))
     )
     return csv_of(_COLUMNS, rows)
 
@@ -198,7 +200,7 @@ def bundle(conn: Connection, actor: Actor, doc_id: UUID, *, rulesets: Rulesets) 
         described = _documentation(conn, actor, doc["sku_id"], rulesets)
         parts += described
         rows += [_row(path, "documentation", data) for path, data in described]
-        for number, one in enumerate(files.every(conn, doc["sku_id"]), 1):
+        for number, one in enumerate(stored.every(conn, doc["sku_id"]), 1):
             path = f"evidence/{number:03}-{_NO_NAME.sub('_', one['filename'])}"
             held.append((path, UUID(one["id"]), one["sha256"]))
             of_type = rules.types()[one["type"]]
@@ -215,10 +217,10 @@ def _row(path: str, kind: str, data: bytes) -> dict[str, Any]:
 
 def _documentation(conn: Connection, actor: Actor, sku_id: UUID, rulesets: Rulesets) -> list[tuple[str, bytes]]:
     """Return the technical documentation of a SKU as the record holds it: fields, parts, grade, evidence by article."""
-    stored = next(iter(archive.of_ids(conn, [str(sku_id)], actor.today)), None)
-    if stored is None:
+    found = next(iter(archive.of_ids(conn, [str(sku_id)], actor.today)), None)
+    if found is None:
         raise NotThere(f"There is no SKU {sku_id}.")
-    row = stored[0]
+    row = found[0]
     graded = detail.rulesets_of(conn, rulesets, row)
     item: Mapping[str, Any] = detail.sku_detail(row, graded, today=actor.today, lang=actor.lang)
     described = [
@@ -226,8 +228,8 @@ def _documentation(conn: Connection, actor: Actor, sku_id: UUID, rulesets: Rules
         ("grade.json", _json(item["compliance"])),
         ("parts.csv", csv_of([field.name for field in COMPONENT_FIELDS], item["components"])),
     ]
-    if sku := next(iter(files.proved_skus(conn, *_question(actor), ids=[sku_id])), None):
-        record = _record(sku, files.every(conn, sku_id), actor)
+    if sku := next(iter(stored.skus(conn, _proving(actor), ids=[sku_id])), None):
+        record = _record(sku, stored.every(conn, sku_id), actor)
         of_articles = [
             {**need, "article": row["article"], "files": [one["filename"] for one in need["files"]]}
             for row in record["articles"]

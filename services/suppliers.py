@@ -449,7 +449,7 @@ def answer_rows(
     filed_by = {"filed_by_type": by.actor_type, "filed_by_id": by.actor_id, "filed_by_name": by.actor_name}
     review.add_answers(conn, {"company_id": actor.company_id, "filed_at": actor.now, **filed_by}, filings)
     enquiries.move_items(conn, [filing["request_id"] for filing in filings], "awaiting_review", at=actor.now)
-    entered = [(filing["id"], {name: filing[name] for name in filing if name != "id"}) for filing in filings]
+    entered = [(filing["id"], None, {name: filing[name] for name in filing if name != "id"}) for filing in filings]
     if entered:
         ledger.enter_many(conn, actor, "supplier_submission.filed", entered)
     return len(filings)

@@ -431,11 +431,11 @@ class Worth(NamedTuple):
     without: dict[str, int]
 
 
-_TONNES: Final = """(
+_TONNES: Final = f"""(
         SELECT coalesce(sum(units.value::bigint), 0) FROM json_each_text(skus.volumes) AS units
         WHERE split_part(units.key, '/', 2) = (
             SELECT max(split_part(key, '/', 2)) FROM json_object_keys(skus.volumes) AS key)
-    ) * coalesce(skus.weight_grams, skus.components_weight_g, 0) / 1000000"""
+    ) * coalesce({skus.UNIT_GRAMS}, 0) / 1000000"""
 """Tonnes of a SKU in the last year that it has units of."""
 _LACKING: Final = f"""
 lines AS (

@@ -13,6 +13,7 @@ from sqlalchemy import JSON, Column, Integer, Table, Uuid
 
 from warehouse.base import instant, metadata
 from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import UNIT_GRAMS
 
 marks = Table(
     "marks",
@@ -62,7 +63,7 @@ WITH held AS MATERIALIZED (
 packed AS (
     SELECT skus.id, skus.sku_code, skus.name, kept.id AS brand_id, kept.name AS brand_name,
         coalesce(own.number, of_brand.number, 0) AS number, volumes,
-        coalesce(weight_grams, components_weight_g) / 1000000 AS weight_t,
+        {UNIT_GRAMS} / 1000000 AS weight_t,
         {PLACE} AS place, {_FACTS}
     FROM skus LEFT JOIN brands ON brands.id = skus.brand_id
     LEFT JOIN brands AS kept ON kept.id = coalesce(brands.merged_into, brands.id)

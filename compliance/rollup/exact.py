@@ -89,6 +89,11 @@ def written_tonnes(total_grams: Decimal) -> Decimal:
     return rounded(tonnes(total_grams))
 
 
+def half_up(value: Fraction, place: Decimal) -> Decimal:
+    """Return a value that is never below 0 to a decimal place, half up."""
+    return int(value / Fraction(place) + Fraction(1, 2)) * place
+
+
 def rounded(exact_tonnes: Decimal) -> Decimal:
     """Return exact tonnes as a figure is written."""
     return exact_tonnes.quantize(_WRITTEN, rounding=ROUND_HALF_UP, context=_EXACT)

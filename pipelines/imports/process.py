@@ -29,7 +29,7 @@ from uuid import UUID
 import polars as pl
 
 from compliance.rollup.parts import Portfolio
-from pipelines.imports import report
+from pipelines.imports import beside, report
 from pipelines.imports.report import Work, make_records
 from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
@@ -374,6 +374,12 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             _store_preview(conn, job, chunk, outcome, unchanged)
         counts = outcome.counts
         counts["unchanged"] += unchanged.total()
+        rejected = {issue.row for issue in (*unfit, *outcome.errors)}
+        counts.update(
+            _write_beside(
+                conn, Actor(work.company_id, work.origin, now), values, rejected, outcome, dry_run=work.dry_run
+            )
+        )
         counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected
         claims.advance(
             conn,
@@ -390,6 +396,19 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(unchanged)
     return CommittedChunk(counts, grades, outcome.seconds)
+
+
+def _write_beside(
+    conn: Connection, actor: Actor, values: pl.DataFrame, rejected: Collection[int], outcome: Prepared, *, dry_run: bool
+) -> dict[str, int]:
+    """Store what the rows say beside their SKUs; return what that adds to the counts of rows by outcome.
+
+    A row that changes nothing of its SKU is an update all the same where it changes what stands beside it.
+    """
+    changed = beside.write(conn, actor, values, rejected, dry_run=dry_run)
+    written = outcome.merged.rows(("sku_code", "outcome")) if changed else ()
+    changed -= {code for code, of_sku in written if of_sku != "unchanged"}
+    return {"updated": len(changed), "unchanged": -len(changed)} if changed else {}
 
 
 def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, unchanged: Mapping[str, int]) -> None:

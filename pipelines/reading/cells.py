@@ -19,6 +19,7 @@ from typing import Final
 import polars as pl
 
 from compliance import ruleset
+from compliance.marks import judge_mark
 from compliance.words import resolve_format
 from pipelines.reading.grid import (
     CLEARED,
@@ -40,7 +41,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import complete_weights
-from pipelines.reading.values import MATERIALS, cell_errors, is_null_word, read_values, unescaped
+from pipelines.reading.values import EMPTY_LIST, MATERIALS, cell_errors, is_null_word, read_values, unescaped
 from pipelines.reading.words import facts_of_text, family_of_detail, part_type, read_material, unit_by_factor
 from schemas.fields import SKU_CODE, Field
 from schemas.imports.types import Reading
@@ -197,7 +198,7 @@ MOST: Final = 200
 _MOST_TEXTS: Final = 400
 """Texts of one column that are read, the most frequent first: a column of more is none of words."""
 _DETAILS: Final = ("material_subtype", "polymer_or_grade")
-_WORDS: Final = ("code", "codes", "markets", "truth")
+_WORDS: Final = ("code", "codes", "markets", "truth", "marks")
 _SIGNS: Final = {"percent": "%"}
 
 
@@ -305,6 +306,8 @@ def _values(
         answered = before.part_words()
         plain = [cell if cell is None else answered.get(fold(cell)) or cell for cell in plain]
     typed = read_values(pl.Series(plain, dtype=pl.String), column, before.marks.get(own.name), None).values
+    if column.field.kind == "marks":
+        return [None if names is None else ", ".join(map(_mark, names.split(";"))) for names in typed]
     return [None if value is None else _text_of(value) for value in typed.to_list()]
 
 
@@ -330,6 +333,13 @@ def _material(cell: str, column: Column, of_detail: bool, keeps_detail: bool) ->
 def _listed(text: str | None, facts: dict[str, str]) -> str:
     """Return a material with what its text says of its part: `plastic, PET schwarz, dark`."""
     return ", ".join([str(text), *("metallised" if name == "metallised" else fact for name, fact in facts.items())])
+
+
+def _mark(name: str) -> str:
+    """Return a mark with its kind, that of one which the table of marks does not know is unknown; or the empty list."""
+    if name == EMPTY_LIST:
+        return name
+    return f"{name}: {judge_mark({'mark': name, 'of_epr': None, 'carrier': 'printed'}).kind}"
 
 
 def _format(cell: str) -> str:

@@ -245,9 +245,11 @@ SUPPLIER: Final = next(field for field in COMPONENT_FIELDS if field.name == "sup
 """A SKU has no supplier, its parts have: a row's supplier is that of each part of the row that names none."""
 [ARTICLE] = import_fields("article")
 """The supplier's number of a part: no field of it, as another supplier of the part has another (decision 0106)."""
-SKU_HELPERS: Final = (VOLUME_YEAR, VOLUME_HALF, *WEIGHT_HELPERS, SUPPLIER)
+BESIDE: Final = {"printed": import_fields("mark"), "roles": import_fields("role")}
+"""What a row says of its SKU that is stored beside it, by the typed column: what is printed on it, who is who."""
+SKU_HELPERS: Final = (VOLUME_YEAR, VOLUME_HALF, *WEIGHT_HELPERS, SUPPLIER, *BESIDE["printed"], *BESIDE["roles"])
 PART_HELPERS: Final = (*WEIGHT_HELPERS, *import_fields("part"))
-"""Columns that only qualify another column. They are read and published, and never stored."""
+"""Columns that only qualify another column, or are stored beside the SKU. None is a field of the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,7 @@ def fields_of(table: Table) -> dict[str, Field]:
 
 def longest_cell(field: Field) -> int:
     """Return the characters of the longest cell that is read as the field; a spreadsheet cell has at most 32 767."""
-    if field.kind == "text" and field.max_length is not None:
+    if field.kind in ("text", "marks") and field.max_length is not None:
         return field.max_length
     return LONGEST_LIST if field.kind in ("codes", "markets") else LONGEST_VALUE
 

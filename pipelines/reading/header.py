@@ -48,6 +48,7 @@ from pipelines.reading.grammar import (
     word_roles,
 )
 from pipelines.reading.grid import (
+    BESIDE,
     LONGEST_HEADER,
     VOLUME,
     WEIGHTS,
@@ -477,11 +478,13 @@ def _changes_held(
     """Return whether a table changes SKUs that are held, by code alone, and names none.
 
     The mapping says so with `{"columns": {"name": null}}`, as for the tables that the service makes of chosen items; or
-    it is of units, and no column of it looks like a name. A row of a code that is not held yet is rejected.
+    it is of units, or of marks and answers, and no column of it looks like a name. A row of a code that is not held yet
+    is rejected.
     """
     says_so = any(column.field == NAME for column in mapped.off)
-    is_of_units = any(column.field == VOLUME for column in columns) and not any(issue.answer for issue in issues)
-    return missing == [NAME.name] and (says_so or is_of_units)
+    telling = (VOLUME, *BESIDE["printed"], *BESIDE["roles"])
+    is_of_held = any(column.field in telling for column in columns) and not any(issue.answer for issue in issues)
+    return missing == [NAME.name] and (says_so or is_of_held)
 
 
 def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:

@@ -19,6 +19,7 @@ from pipelines.reading.cells import TypedSheet, type_sheet
 from pipelines.reading.columns import period_of
 from pipelines.reading.grid import (
     ARTICLE,
+    BESIDE,
     FAULTS,
     LINES_OF_SHEET,
     PART_HELPERS,
@@ -66,11 +67,11 @@ class TypedRows:
     """The rows of an import, ready to be written, and the report of those that are not.
 
     `values` has one row per SKU: `row`, `line`, `sheet`, `sku_code`, `name`, then each given field typed; lists are
-    Postgres array literals, `volumes` and `components` JSON text, and so is `articles` where a column has them: the
-    supplier's number of each component, empty to clear it, null where none is given. `presence` has the same fields as
-    booleans: an empty cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet
-    and line; `rejected` counts the SKUs and lines that they keep out. `unnamed` are rows with a fault that also give no
-    name, which is one more fault where the SKU is not stored: `sheet`, `line`, `sku_code`, `column`.
+    Postgres array literals, `volumes`, `components`, `printed` and `roles` JSON text, and so is `articles` where a
+    column has them: the supplier's number of each component, empty to clear it, null where none is given. `presence`
+    has the same fields as booleans: an empty cell is not given, the word `null` is given and null. `errors` are report
+    rows, ordered by sheet and line; `rejected` counts the SKUs and lines that they keep out. `unnamed` are rows with a
+    fault and no name, which is one more fault where the SKU is not stored: `sheet`, `line`, `sku_code`, `column`.
     """
 
     values: pl.DataFrame
@@ -107,6 +108,11 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     presence = pl.DataFrame([main.presence[column.name].alias(column.name) for column in columns])
     if volumes is not None:
         values, presence = values.with_columns(volumes=volumes), presence.with_columns(volumes=volumes.is_not_null())
+    for name, texts in _beside(main):
+        values, presence = (
+            values.with_columns(texts.alias(name)),
+            presence.with_columns(texts.is_not_null().alias(name)),
+        )
     values = values.with_columns(main.sheet.places(main.sheet.table["line"])).filter(~bad)
     presence = presence.filter(~bad)
     if upload.parts is not None:
@@ -120,6 +126,15 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
         errors = errors.sort("line", maintain_order=True)
     errors = errors.with_columns(pl.col("line") % LINES_OF_SHEET)
     return TypedRows(values, presence, errors, rejected, _unnamed(main))
+
+
+def _beside(main: TypedSheet) -> Iterator[tuple[str, pl.Series]]:
+    """Yield what rows say of their SKUs that is stored beside these, by the name of its column, as JSON objects."""
+    for name, fields in BESIDE.items():
+        columns = [column for column in main.sheet.columns if column.field in fields]
+        if columns:
+            given = [_members(c.field.name, main.values[c.name], main.presence[c.name]) for c in columns]
+            yield name, _joined(given, "{", "}")
 
 
 def _unnamed(main: TypedSheet) -> pl.DataFrame:

@@ -33,7 +33,7 @@ from pipelines.reading.grid import (
     read_distinct,
 )
 from pipelines.reading.words import part_type, unit_of, without_language
-from schemas import normalise
+from schemas import files, marks, normalise
 from schemas.fields import Field
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
@@ -48,6 +48,8 @@ _SEVERAL = re.compile(r"[/+&]|%.*%")
 _EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 EMPTY_LIST = "[]"
+_DAY_WITH_POINTS: Final = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})", re.ASCII)
+_LETTERS_OF_COUNTRY: Final = 2
 
 
 def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
@@ -70,6 +72,12 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
             return read_distinct(cells, lambda cell: _uuid(cell, column), pl.String)
         case "gtin":
             return _gtins(cells)
+        case "day":
+            return read_distinct(cells, _day, pl.String)
+        case "country":
+            return read_distinct(cells, _country, pl.String)
+        case "marks":
+            return read_distinct(cells, _marks, pl.String)
         case _:
             return _texts(cells, field)
 
@@ -221,6 +229,36 @@ def _markets(cell: str) -> str:
 def market_parts(cell: str) -> list[str]:
     """Return the markets that a cell names, each as it is written: `BE/LU` names two."""
     return [without_language(part).strip() for part in _MARKET_SEPARATOR.split(cell) if part.strip()]
+
+
+def _day(cell: str) -> str:
+    """Return an ISO day; `31.12.2026` is one in every language that writes points."""
+    with_points = _DAY_WITH_POINTS.fullmatch(cell.strip())
+    return files.day("-".join(with_points.group(3, 2, 1)) if with_points else cell.strip()).isoformat()
+
+
+def _country(cell: str) -> str:
+    code = market_named(cell.strip())
+    if len(code) > _LETTERS_OF_COUNTRY:
+        message = Message("{cell} is a part of a country; name the country.", cell=quote(cell))
+        raise Unfit("invalid_format", message)
+    return code
+
+
+def _marks(cell: str) -> str:
+    """Return the names of marks with `;` between them, each once, and the sign of an empty list where none is there."""
+    named = list(dict.fromkeys(part.strip() for part in LIST_SEPARATOR.split(cell) if part.strip()))
+    if cell.strip() == EMPTY_LIST or [code_of(name, "no_marks") for name in named] == ["none"]:
+        return EMPTY_LIST
+    if any(code_of(name, words) for name in named for words in ("truth", "no_answer")):
+        message = Message("{cell} names no mark; write the names of the marks, or none.", cell=quote(cell))
+        raise Unfit("invalid_type", message)
+    if len(named) > marks.MOST:
+        message = Message(
+            "At most {most} marks of a pack are taken; these are {given}.", most=marks.MOST, given=len(named)
+        )
+        raise Unfit("out_of_range", message)
+    return ";".join(normalise.text(name, min_length=1, max_length=LONGEST_VALUE) for name in named)
 
 
 def _array(codes: list[str]) -> str:

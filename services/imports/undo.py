@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from compliance.ruleset import RuleSet
+from pipelines.imports import beside
 from pipelines.writing.merge import grade
 from pipelines.writing.patch import of_kept
 from pipelines.writing.refuse import judge, refuse
@@ -114,8 +115,13 @@ def undo(conn: Connection, actor: Actor, import_id: UUID, *, rulesets: Rulesets,
         if sku.state in _KEPT
     ]
     kept += [{"sku_code": code, "code": issue.code, "message": message_of(issue.message)} for code, issue in refused]
+    beside_restored, beside_kept = beside.take_back(conn, actor, import_id, dry_run=dry_run)
+    kept += [
+        {"sku_code": code, "code": "changed_since", "message": _KEPT["changed_since"]}
+        for code in set(beside_kept.values()) - {sku["sku_code"] for sku in kept}
+    ]
     counts: UndoCounts = {
-        "restored": states["restore"] - len(refused),
+        "restored": states["restore"] - len(refused) + len(beside_restored - {*wanted, *gone, *resting}),
         "archived": len(gone) + len(resting),
         "unchanged": states["undone"],
         "kept": len(kept),

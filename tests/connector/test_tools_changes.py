@@ -68,7 +68,7 @@ async def test_pages_of_lines_have_each_line_once(assistant: Assistant):
         by = Origin("import", str(UUID(int=block % 2)), "parts.csv", str(uuid4()))
         for number in range(3):
             _supplier(assistant, by, f"S-{block}-{number}")
-        entries = [(uuid4(), {"name": f"Brand {block}-{number}"}) for number in range(3)]
+        entries = [(uuid4(), None, {"name": f"Brand {block}-{number}"}) for number in range(3)]
         actor = Actor(assistant.company, Origin("user", "u", "Ada", str(uuid4())), assistant.service.clock.now())
         with assistant.service.writes.company(assistant.company) as conn:
             ledger.enter_many(conn, actor, "brand.created", entries)

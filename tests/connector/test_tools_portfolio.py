@@ -243,6 +243,26 @@ async def test_a_part_without_a_value_leaves_open_only_what_it_could_change(assi
         assert (page["answer"]["page"]["total"], len(page["answer"]["items"])) == (number, number)
 
 
+async def test_the_cap_of_a_glass_bottle_is_no_plastic_bottle(assistant: Assistant):
+    """Article 7(1)(b), not (c): Directive (EU) 2019/904 excepts glass bottles with plastic caps; below 5 % see 7(5)(b)."""
+    drink = {"use_contexts": ["beverage"], "food_contact": True, "packaging_format": "bottle", "reusable": False}
+    for code, family, cap in (("GLASS", "glass", 40), ("PLASTIC", "plastic", 40), ("MIXED", "composite", 40)):
+        body = {"component_type": "body", "material_family": family, "polymer_or_grade": "PP", "weight_g": 300}
+        body |= {"recycled_content_percent": 30}
+        parts = [body, _plastic("PP", cap, 12, kind="cap")]
+        assistant.made(sku_code=code, components=parts, **drink)
+    light = [{"component_type": "body", "material_family": "glass", "weight_g": 300}, _plastic("PP", 3, 0, kind="cap")]
+    assistant.made(sku_code="LIGHT", components=light, **drink)
+    published(assistant)
+    told = (await assistant.call("check_items_against_rule", rule="recycled_content_2030")).told["answer"]
+    rules = {item["sku_code"]: (item["state"], item["minimum_rule"]) for item in told["items"]}
+    assert rules == {
+        "GLASS": ("meets", "rc_other_contact_2030"),
+        "PLASTIC": ("below", "rc_sup_bottle_2030"),
+        "MIXED": ("to_decide", None),
+    }
+
+
 async def test_the_longest_answer_on_a_market_is_short_and_says_what_it_left_off(
     assistant: Assistant, monkeypatch: pytest.MonkeyPatch
 ):

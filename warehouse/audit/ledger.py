@@ -95,13 +95,12 @@ WITH leaves AS (
 ), {LINKED}"""
 
 
+_OF_EACH: Final = {name: f"entry.{name}" for name in ("resource_id", "before", "after")}
 _ENTER_MANY: Final = f"""
 WITH leaves AS (
-    SELECT entry.place, %(action)s::text AS action, entry.resource_id, NULL::integer AS version, NULL::json AS before,
-           entry.after::json AS after,
-           {CURRENT.of_entry(_FIELDS | {"resource_id": "entry.resource_id", "before": "NULL", "after": "entry.after"})}
-               AS digest
-    FROM json_to_recordset(%(entries)s::json) AS entry(place integer, resource_id text, after text)
+    SELECT place, %(action)s::text AS action, resource_id, NULL::integer AS version, entry.before::json AS before,
+           entry.after::json AS after, {CURRENT.of_entry(_FIELDS | _OF_EACH)} AS digest
+    FROM json_to_recordset(%(entries)s::json) AS entry(place integer, resource_id text, before text, after text)
 ), {LINKED}"""
 
 
@@ -132,13 +131,16 @@ def enter(
 
 
 def enter_many(
-    conn: Connection, actor: Actor, action: str, entries: Sequence[tuple[UUID, Mapping[str, object]]]
+    conn: Connection,
+    actor: Actor,
+    action: str,
+    entries: Sequence[tuple[UUID, Mapping[str, object] | None, Mapping[str, object]]],
 ) -> None:
-    """Add an entry for each new record, with what is there after it, in one statement; as `enter` otherwise."""
+    """Add an entry for each record, with what was there before and is after it, in one statement; else as `enter`."""
     assert action in ACTIONS, f"{action} is not published in schemas/vocabularies.py"
     listed = [
-        {"place": place, "resource_id": str(resource_id), "after": _json(after)}
-        for place, (resource_id, after) in enumerate(entries, 1)
+        {"place": place, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
+        for place, (resource_id, before, after) in enumerate(entries, 1)
     ]
     parameters = {"action": action, "entries": orjson.dumps(listed).decode(), "created": 0}
     conn.execute(_ENTER_MANY, signature(actor.company_id, actor.origin, actor.now) | parameters)

@@ -25,6 +25,16 @@ _RIDERS: Final = (*WEIGHTLESS, "coating")
 _PET_CONTACT: Final = "rc_pet_contact_2030"
 _OTHER_CONTACT: Final = "rc_other_contact_2030"
 _BY_CODE: Final = {"sup_bottle": "rc_sup_bottle_2030", "rest": "rc_rest_2030"}
+_BODY_OPEN: Final = "body"
+"""What is asked of a beverage bottle of which nobody knows whether it is of plastic."""
+_NEITHER: Final = ("composite", "bio_based", "other")
+"""Materials of a body that may be plastic, or not."""
+_SMALL: Final = 20
+"""A part is exempt where so many of them weigh less than the whole (Article 7(5)(b))."""
+_PART_COLUMNS: Final = (
+    *("sku_code", "position", "component_type", "material_family", "polymer_or_grade", "weight_g"),
+    "recycled_content_percent",
+)
 _SKU_COLUMNS: Final = (
     "sku_code",
     "name",
@@ -47,15 +57,17 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
     `share`, `pet`.
     """
     skus = pl.read_parquet(snapshot.skus, columns=list(_SKU_COLUMNS))
-    parts = _plastic_parts(snapshot, skus, rules)
+    components = pl.read_parquet(snapshot.components, columns=list(_PART_COLUMNS))
+    parts = _plastic_parts(components, skus, rules)
     minimums = {
         code: float(limit.value)
         for code, limit in rules.limits.items()
         if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
     }
-    skus_asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).select(
-        "sku_code", "name", pl.col("minimum").replace(_BY_CODE)
+    asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).join(
+        _bodies(components, skus), on="sku_code", how="left"
     )
+    skus_asked = asked.select("sku_code", "name", _asked().replace(_BY_CODE).alias("minimum"))
     skus_asked = skus_asked.join(pet_verdicts(parts), on="sku_code")
     contact = pl.col("minimum") == "contact"
     of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
@@ -83,7 +95,7 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         )
     agreed = pl.when(pl.col("first_verdict") == pl.col("second_verdict")).then("first_verdict")
     is_one = pl.col("first") == pl.col("second")
-    to_decide = pl.col("minimum").is_in(["exemption", "unknown"])
+    to_decide = pl.col("minimum").is_in(["exemption", "unknown", _BODY_OPEN])
     judged = with_percents.select(
         "sku_code",
         "name",
@@ -113,6 +125,8 @@ def _missing(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iter
     """Yield the facts that are missing, and nothing that is there."""
     if row["asked"] == "unknown":
         yield from ("food_contact", "use_contexts")
+    if row["asked"] == _BODY_OPEN:
+        yield "the material of the body: a bottle of glass or metal is no plastic bottle"
     if row["asked"] == "exemption":
         yield "whether an exemption of Article 7(4) applies"
     if row["state"] != "undecided":
@@ -128,17 +142,45 @@ def _missing(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iter
             yield f"{part['path']}polymer_or_grade" if part["path"] else "material_subtype"
 
 
-def _plastic_parts(snapshot: Snapshot, skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Return the plastic parts without riders; a SKU without components is its own part."""
-    components = pl.read_parquet(
-        snapshot.components,
-        columns=[
-            "sku_code", "position", "component_type", "material_family", "polymer_or_grade", "weight_g",
-            "recycled_content_percent",
-        ],
-    )  # fmt: skip
+def _bodies(components: pl.DataFrame, skus: pl.DataFrame) -> pl.DataFrame:
+    """Return `of_plastic` by SKU: whether its bodies are of plastic; null where that is not known, or they differ.
+
+    A SKU without a body in its graph is of its own material.
+    """
+    of_graph = components.filter(pl.col("component_type") == "body").select("sku_code", family="material_family")
+    own = skus.select("sku_code", family="material").join(of_graph, on="sku_code", how="anti")
+    is_plastic = pl.when(~pl.col("family").is_in(_NEITHER)).then(pl.col("family") == "plastic")
+    bodies = (
+        pl.concat([of_graph, own])
+        .group_by("sku_code")
+        .agg(least=is_plastic.fill_null(value=False).min(), most=is_plastic.fill_null(value=True).max())
+    )
+    return bodies.select("sku_code", of_plastic=pl.when(pl.col("least") == pl.col("most")).then("least"))
+
+
+def _asked() -> pl.Expr:
+    """Return what is asked of a SKU: a bottle of glass or metal is no plastic bottle, with its cap (Article 3(1)(54)).
+
+    Directive (EU) 2019/904, Part F of the Annex, excepts glass and metal bottles that have caps of plastic.
+    """
+    is_bottle = pl.col("minimum") == "sup_bottle"
+    of_plastic = pl.col("of_plastic")
+    return (
+        pl.when(is_bottle & of_plastic.is_null())
+        .then(pl.lit(_BODY_OPEN))
+        .when(is_bottle & ~of_plastic)
+        .then(pl.lit("contact"))
+        .otherwise("minimum")
+    )
+
+
+def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the plastic parts without riders, and without those below 5 % of the weight; a SKU may be its own part."""
+    is_small = pl.col("weight_g") * _SMALL < pl.col("weight_g").sum().over("sku_code")
     plastic = components.filter(
-        (pl.col("material_family") == "plastic") & ~pl.col("component_type").is_in(_RIDERS)
+        (pl.col("material_family") == "plastic")
+        & ~pl.col("component_type").is_in(_RIDERS)
+        & ~is_small.fill_null(value=False)
     ).select(
         "sku_code",
         pl.format("components[{}].", "position").alias("path"),

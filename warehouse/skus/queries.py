@@ -26,6 +26,10 @@ COVERAGE: Final = """CASE
 DOC_STATUS: Final = f"(SELECT {COVERAGE} FROM docs WHERE docs.sku_id = skus.id)"
 """Coverage of a row of `skus` by its DoCs."""
 
+UNIT_GRAMS: Final = """CASE WHEN skus.components_weight_g IS NOT NULL THEN skus.components_weight_g
+    WHEN coalesce(skus.components::text, '[]') = '[]' THEN skus.weight_grams END"""
+"""What one unit weighs wherever tonnes are counted: its parts that have a weight, the item itself without parts."""
+
 _MIDNIGHT: Final = "({day})::timestamp AT TIME ZONE 'UTC'"
 _BEGAN: Final = f"({_MIDNIGHT.format(day='docs.issued_on')})"
 _ENDED: Final = f"({_MIDNIGHT.format(day='docs.expires_on + 1')})"

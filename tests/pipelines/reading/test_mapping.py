@@ -30,6 +30,9 @@ SAMPLES = {
     "number": "2.5",
     "integer": "3",
     "ppm": "12",
+    "day": "2026-11-30",
+    "country": "FR",
+    "marks": "Green Dot;Triman",
 }
 
 

@@ -1,0 +1,100 @@
+"""Stores what an import says beside its SKUs: what is printed on packs (`marks`), who is who (`role_answers`)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple  # Any: the JSON of a row
+from uuid import UUID
+
+import orjson
+from psycopg.errors import SerializationFailure
+
+from schemas.actors import Actor
+from warehouse.audit import ledger
+from warehouse.operate.sessions import Connection
+
+
+class Beside(NamedTuple):
+    """A table with one row of JSON for a SKU, and the action under which the ledger has its changes."""
+
+    table: str
+    column: str
+    action: str
+
+
+PRINTED: Final = Beside("marks", "printed", "marks.updated")
+ROLES: Final = Beside("role_answers", "answers", "roles.updated")
+_LOCK: Final = (
+    "SELECT FROM {table} WHERE record_id IN (SELECT id FROM skus WHERE {chosen}) ORDER BY record_id FOR UPDATE"
+)
+_READ: Final = """
+SELECT skus.id, skus.sku_code, own.{column}::text, coalesce(own.version, 0), of_brand.printed::text
+FROM skus LEFT JOIN {table} AS own ON own.record_id = skus.id
+LEFT JOIN brands ON brands.id = skus.brand_id
+LEFT JOIN marks AS of_brand ON of_brand.record_id = coalesce(brands.merged_into, brands.id)
+WHERE {chosen} ORDER BY skus.sku_code"""
+_BY_CODE: Final = "skus.sku_code = ANY(%(skus)s::text[])"
+_BY_ID: Final = "skus.id = ANY(%(skus)s::uuid[])"
+_WRITE: Final = """
+INSERT INTO {table} (company_id, record_id, {column}, version, updated_at)
+SELECT %(company_id)s, id, body::json, version + 1, %(at)s
+FROM json_to_recordset(%(rows)s::json) AS one(id uuid, body text, version integer)
+ON CONFLICT (company_id, record_id) DO UPDATE
+SET ({column}, version, updated_at) = (excluded.{column}, excluded.version, excluded.updated_at)
+WHERE {table}.version = excluded.version - 1"""
+_ENTRIES: Final = """
+SELECT entry.resource_id::uuid, entry.before::text, entry.after::text FROM audit_transactions AS t
+JOIN audit_entries AS entry ON entry.id BETWEEN t.first_entry AND t.first_entry + t.entries - 1
+WHERE t.actor_type = 'import' AND t.actor_id = %s AND entry.action = %s ORDER BY entry.id"""
+
+
+class Held(NamedTuple):
+    """What is recorded beside a SKU: by itself and by its brand, None where nothing is; 0 before the first version."""
+
+    sku_id: UUID
+    sku_code: str
+    own: dict[str, Any] | None
+    version: int
+    of_brand: dict[str, Any] | None
+
+
+class Change(NamedTuple):
+    """What is recorded beside a SKU from now on, and the fields that change."""
+
+    held: Held
+    body: Mapping[str, Any] | None
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+def held(conn: Connection, of: Beside, skus: Sequence[str] | Sequence[UUID], *, lock: bool) -> list[Held]:
+    """Return what is recorded beside SKUs of the session's company, by codes or ids; `lock` it until the commit."""
+    chosen = _BY_ID if skus and isinstance(skus[0], UUID) else _BY_CODE
+    if lock:
+        conn.execute(_LOCK.format(table=of.table, chosen=chosen), {"skus": list(skus)})
+    rows = conn.execute(_READ.format(table=of.table, column=of.column, chosen=chosen), {"skus": list(skus)})
+    return [Held(id_, code, _json(own), version, _json(of_brand)) for id_, code, own, version, of_brand in rows]
+
+
+def write(conn: Connection, actor: Actor, of: Beside, changes: Sequence[Change]) -> None:
+    """Store changes with their audit entries. Raise `SerializationFailure` where somebody was first: try again."""
+    rows = [
+        {
+            "id": str(each.held.sku_id),
+            "version": each.held.version,
+            "body": None if each.body is None else orjson.dumps(each.body).decode(),
+        }
+        for each in changes
+    ]
+    parameters = {"company_id": actor.company_id, "at": actor.now, "rows": orjson.dumps(rows).decode()}
+    if conn.execute(_WRITE.format(table=of.table, column=of.column), parameters).rowcount != len(rows):
+        raise SerializationFailure
+    ledger.enter_many(conn, actor, of.action, [(each.held.sku_id, each.before, each.after) for each in changes])
+
+
+def changed_by(conn: Connection, of: Beside, import_id: UUID) -> list[tuple[UUID, dict[str, Any], dict[str, Any]]]:
+    """Return the SKUs beside which an import has changed something: the fields before and after it."""
+    rows = conn.execute(_ENTRIES, [str(import_id), of.action])
+    return [(sku_id, orjson.loads(before), orjson.loads(after)) for sku_id, before, after in rows]
+
+
+def _json(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else orjson.loads(text)
