@@ -1,4 +1,7 @@
-"""The official clients built and installed as a user has them, and programs run with each."""
+"""The official clients installed as a user has them, from the packages that the service serves, and programs run.
+
+That the packages are what is built of today's document: `test_clients.py`, and by a digest `tests/guards`.
+"""
 
 import os
 import shutil
@@ -16,7 +19,7 @@ from tools.node_packages import NODE
 
 def python(place: Path) -> None:
     """Install the wheel into a folder."""
-    wheel = build_clients.python_wheel(place)
+    [wheel] = build_clients.BUILT.glob("*.whl")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
     subprocess.run([*install, "--target", place / "installed", wheel], check=True)
 
@@ -27,15 +30,20 @@ def run_python(place: Path, program: Path, variables: dict[str, str]) -> str:
     return _said([environment(), "-W", "error", program], place, variables | path)
 
 
+def modules() -> Path:
+    """Return the folder with the generator and the compiler; skip where no registry can be reached."""
+    found = build_clients.modules()
+    if found is None:
+        pytest.skip("NOT CHECKED: the TypeScript client needs an npm registry once, and none can be reached")
+    return found
+
+
 def typescript(place: Path) -> None:
     """Install the package into a folder, with the compiler beside it; skip where no registry can be reached."""
-    modules = build_clients.modules()
-    if modules is None:
-        pytest.skip("NOT CHECKED: the TypeScript client needs an npm registry once, and none can be reached")
-    package = build_clients.npm_package(place, modules)
+    [package] = build_clients.BUILT.glob("*.tgz")
     packages = place / "node_modules"
     packages.mkdir()
-    for each in modules.iterdir():
+    for each in modules().iterdir():
         (packages / each.name).symlink_to(each)
     with tarfile.open(package) as packed:
         packed.extractall(place, filter="data")
@@ -51,11 +59,7 @@ def compile_typescript(place: Path, *programs: Path) -> None:
 
 def run_typescript(place: Path, name: str, variables: dict[str, str]) -> str:
     """Return what a compiled program says."""
-    return _said(
-        [NODE, *(["--import", "./names.mjs"] if (place / "names.mjs").exists() else []), f"built/{name}.js"],
-        place,
-        variables,
-    )
+    return _said([NODE, f"built/{name}.js"], place, variables)
 
 
 def _said(command: list[str | Path], place: Path, variables: dict[str, str]) -> str:
