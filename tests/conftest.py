@@ -32,8 +32,9 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+from api.operate import program
 from pipelines.readers.pool import Readers
-from tests import outside
+from tests import outside, preloaded
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running
@@ -94,6 +95,7 @@ _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what t
 @pytest.hookimpl(trylast=True)  # after pytest's own plugin, which would write stacks between the lines of all workers
 def pytest_configure(config: pytest.Config) -> None:
     """The run's own directory, which the server's account may enter; a worker keeps the stacks of a wait there."""
+    gc.disable()  # nothing that is loaded and collected is garbage: half of that time went to looking for it
     if _ROOT not in os.environ:
         root = Path(tempfile.mkdtemp(prefix="pcds-tests-"))
         root.chmod(0o711)
@@ -122,6 +124,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is collected lives to the end: no collection of garbage goes through millions of such objects again."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup() -> None:
@@ -229,6 +232,14 @@ def pytest_sessionstart() -> None:
 def _outside_of_transactions() -> Iterator[None]:
     """Have each call to the outside fail while a transaction is open (`tests.outside`)."""
     yield from outside.watch()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_runs() -> Iterator[None]:
+    """Have the runs that a command of this process starts forked from what is loaded (`tests.preloaded`)."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(program, "subprocess", preloaded.ForksRuns)
+        yield
 
 
 @pytest.fixture

@@ -11,12 +11,14 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -28,7 +30,9 @@ from warehouse.operate import leftovers
 
 ROOT = Path(__file__).parents[1]
 LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.daemon", "pipelines.engine.ui")
-"""Without the definitions, which take the settings as they are imported: each program imports these by itself."""
+"""And the modules of `pipelines.defs`. The definitions take the settings as they are imported: each program imports
+these by itself.
+"""
 PROGRAM = """#!/bin/sh
 [ "$1" = serve ] && exec {python} -m api.cli "$@"
 exec {python} -S -E {folder}/ask.py "$@"
@@ -48,6 +52,10 @@ sys.exit(ask({{"ended": pid}}))
 """
 
 
+_own_door: list[Path] = []
+"""In the process that has loaded the programs, and in those that it forked: its socket."""
+
+
 class Started(forker.Forked):
     """A program that was forked, with as much of `subprocess.Popen` as tests use."""
 
@@ -65,6 +73,8 @@ class Started(forker.Forked):
 @cache
 def _door() -> Path:
     """The socket of the process that has loaded the programs, which the first that is started begins."""
+    if _own_door:
+        return _own_door[0]
     folder = Path(tempfile.mkdtemp(prefix="pcds-preloaded-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     door = folder / "door"
@@ -109,14 +119,27 @@ def start(
 
 def pcds(*arguments: object, environment: Mapping[str, str], said: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command with these variables, and a text at its standard input."""
-    command = [sys.executable, "-m", "api.cli", *map(str, arguments)]
+    return run([sys.executable, "-m", "api.cli", *map(str, arguments)], environment, said)
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], said: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `python -m MODULE ARGUMENT...` to its end."""
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         files[0].write(said.encode())
         files[0].seek(0)
         status = start(command, environment, said=files[0], output=files[1], errors=files[2]).wait()
         answers = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in files[1:]]
-    return subprocess.CompletedProcess(command, status, *answers)
+    return subprocess.CompletedProcess([*command], status, *answers)
+
+
+class ForksRuns:
+    """What `api.operate.program` shall have as its `subprocess`: the runs that a command starts are forked too."""
+
+    @staticmethod
+    def run(command: Sequence[str], *, env: Mapping[str, str], **_: object) -> subprocess.CompletedProcess[str]:
+        """Do as `subprocess.run` with the output captured."""
+        return run(command, env)
 
 
 def shell(folder: Path) -> Path:
@@ -132,10 +155,14 @@ def main(listening: socket.socket) -> None:
     gc.disable()  # nothing that is loaded is garbage
     for name in LOADED:
         importlib.import_module(name)
+    with warnings.catch_warnings(action="ignore"):  # Dagster's, which the definitions know
+        for _, name, _ in pkgutil.iter_modules(importlib.import_module("pipelines.defs").__path__, "pipelines.defs."):
+            importlib.import_module(name)
     cli = importlib.import_module("api.cli")
     cli.build_program(cli.COMMANDS)
     gc.enable()
     gc.freeze()
+    _own_door.append(Path(listening.getsockname()))
     _become(_forked(listening))
 
 
@@ -168,6 +195,7 @@ def _become(program: dict[str, Any]) -> None:
     os.chdir(program["folder"])
     os.environ.clear()
     os.environ.update(program["environment"])
+    vars(importlib.import_module("api.operate.program"))["subprocess"] = ForksRuns
     name, *_ = sys.argv = program["command"]
     if not hasattr(sys.modules.get(name), "__path__"):  # a package has a module beside it for that
         sys.modules.pop(name, None)  # it is loaded, and runs as a program

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.journeys import built_clients
+from tools.node_packages import NODE
 
 Change = Callable[[str], str]
 Sender = Callable[[str, dict[str, str], Change], Any]
@@ -28,6 +29,19 @@ for line in sys.stdin:
     print(json.dumps(said), flush=True)
 """
 """Does one sample after the other, because the client takes a second to import. A file as answer says nothing."""
+_IMPORTS_SAMPLES = f"""
+import {{ createInterface }} from "node:readline";
+import {{ format }} from "node:util";
+for await (const line of createInterface({{ input: process.stdin }})) {{
+  const [program, names] = JSON.parse(line);
+  for (const name of {json.dumps(NAMES)}) globalThis[name] = names[name];
+  const said = [];
+  console.log = (...values) => said.push(format(...values));
+  await import(program);
+  process.stdout.write(JSON.stringify(said.join("\\n")) + "\\n");
+}}
+"""
+"""The same in TypeScript, compiled: what each program prints."""
 
 
 @contextmanager
@@ -69,16 +83,24 @@ def python(place: Path, samples: dict[str, str]) -> Iterator[Sender]:
 def typescript(place: Path, samples: dict[str, str]) -> Iterator[Sender]:
     built_clients.typescript(place)
     (place / "names.d.ts").write_text("".join(f"declare const {name}: string;\n" for name in NAMES), encoding="utf-8")
-    setting = f"for (const name of {json.dumps(NAMES)}) globalThis[name] = process.env[name];\n"
-    (place / "names.mjs").write_text(setting, encoding="utf-8")
+    (place / "samples.mjs").write_text(_IMPORTS_SAMPLES, encoding="utf-8")
     for name, text in samples.items():
         (place / f"{name}.ts").write_text(text, encoding="utf-8")
     built_clients.compile_typescript(place, *(Path(f"{name}.ts") for name in samples), Path("names.d.ts"))
+    pipe = subprocess.PIPE
+    with subprocess.Popen([NODE, "samples.mjs"], cwd=place, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin
+        assert process.stdout
 
-    def send(name: str, given: dict[str, str], change: Change) -> Any:
-        program = place / "built" / f"{name}.js"
-        program.write_text(change(program.read_text(encoding="utf-8")), encoding="utf-8")
-        said = built_clients.run_typescript(place, name, given)
-        return json.loads(said) if said.startswith(("{", "[")) else None
+        def send(name: str, given: dict[str, str], change: Change) -> Any:
+            program = place / "built" / f"{name}.js"
+            program.write_text(change(program.read_text(encoding="utf-8")), encoding="utf-8")
+            process.stdin.write(json.dumps([f"./built/{name}.js", given]) + "\n")
+            process.stdin.flush()
+            printed = process.stdout.readline()
+            assert printed, f"{name}: the program ended"
+            said = json.loads(printed)
+            return json.loads(said) if said.startswith(("{", "[")) else None
 
-    yield send
+        yield send
+        process.stdin.close()

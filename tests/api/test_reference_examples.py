@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.app import build_app
 from api.reference import pages
 from tests.api import sample_runs
+from tests.openapi import document
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.record_examples import _PNG
 from tools.service import Service, running
@@ -30,7 +30,7 @@ LAST = ("delete_mapping", "delete_webhook", "post_undo", "post_withdraw_enquiry"
 
 def printed(heading: str) -> dict[str, str]:
     """The request of each operation in a language, as the page shows it."""
-    page = pages.render(build_app().openapi())[""]
+    page = pages.render(document())[""]
     articles = re.findall(r'<article class="operation" aria-labelledby="(\w+)">(.*?)</article>', page, re.DOTALL)
     sample = re.compile(rf"<(h4|summary)>{heading}</\1>\s*<pre[^>]*><code>(.*?)</code>", re.DOTALL)
     return {name: html.unescape(sample.search(text)[2]) for name, text in articles}
@@ -62,7 +62,7 @@ def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ..
     done: set[str] = set()
     paths = {
         operation["operationId"]: path
-        for path, methods in build_app().openapi()["paths"].items()
+        for path, methods in document()["paths"].items()
         for operation in methods.values()
     }
 
@@ -122,9 +122,10 @@ def _kept_mapping(service: Service) -> str:
 def _finished(service: Service, path: str) -> None:
     """Wait until an import or an export has ended."""
 
-    def is_finished() -> bool:
-        address, key = f"{service.address}/api/v1/{path}", {"X-API-Key": service.key}
-        answer = httpx2.get(address, headers=key, timeout=PATIENCE_SECONDS).json()
-        return answer.get("data", answer)["status"] in ("completed", "failed")
+    with httpx2.Client(headers={"X-API-Key": service.key}, timeout=PATIENCE_SECONDS) as http:
 
-    wait_until(is_finished)
+        def is_finished() -> bool:
+            answer = http.get(f"{service.address}/api/v1/{path}").json()
+            return answer.get("data", answer)["status"] in ("completed", "failed")
+
+        wait_until(is_finished)

@@ -1,4 +1,7 @@
-"""The official clients built and installed as a user has them, and programs run with each."""
+"""The official clients installed as a user has them, from the packages that the service serves, and programs run.
+
+That the packages are what is built of today's document: `test_clients.py`, and by a digest `tests/guards`.
+"""
 
 import os
 import shutil
@@ -30,19 +33,24 @@ def run_python(place: Path, program: Path, variables: dict[str, str]) -> str:
     return _said([environment(), "-W", "error", program], place, variables | path)
 
 
+def modules() -> Path:
+    """Return the folder with the generator and the compiler; skip where no registry can be reached."""
+    found = build_clients.modules()
+    if found is None:
+        pytest.skip("NOT CHECKED: the TypeScript client needs an npm registry once, and none can be reached")
+    return found
+
+
 def typescript(place: Path, document: dict[str, Any] | None = None) -> Path:
     """Install the package that the service serves, or one of another document, with the compiler beside it.
 
     The test is skipped where no registry can be reached.
     """
-    modules = build_clients.modules()
-    if modules is None:
-        pytest.skip("NOT CHECKED: the TypeScript client needs an npm registry once, and none can be reached")
     [served] = build_clients.BUILT.glob("*.tgz")
-    package = served if document is None else build_clients.npm_package(place, document, modules)
+    package = served if document is None else build_clients.npm_package(place, document, modules())
     packages = place / "node_modules"
     packages.mkdir()
-    for each in modules.iterdir():
+    for each in modules().iterdir():
         (packages / each.name).symlink_to(each)
     with tarfile.open(package) as packed:
         packed.extractall(place, filter="data")

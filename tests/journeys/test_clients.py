@@ -7,17 +7,21 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import httpx2
 import pytest
 
+from api.app import build_app
 from tests.journeys import built_clients
 from tests.journeys.failing_proxy import HALF, LOSES, before
 from tests.waiting import PATIENCE_SECONDS
+from tools import build_clients
 from tools.record_release import last
 from tools.service import Service, running
 
@@ -112,9 +116,35 @@ def test_loops_of_the_python_client_end_where_the_lists_do(service: Service, pyt
     }
 
 
+def test_the_packages_that_are_served_are_what_is_built(tmp_path: Path):
+    """The other tests take those that are served: a build costs more than all that they do."""
+    document = build_app().openapi()
+    built = build_clients.python_wheel(tmp_path, document)
+    assert differences(built, unzipped) == []
+    built = build_clients.npm_package(tmp_path, document, built_clients.modules())
+    assert differences(built, unpacked) == []
+
+
+def differences(built: Path, held: Callable[[Path], dict[str, bytes]]) -> list[str]:
+    """The files of a package that are not those of the one that is served: run `make clients`."""
+    new, served = held(built), held(build_clients.BUILT / built.name)
+    return sorted(name for name in new.keys() | served.keys() if new.get(name) != served.get(name))
+
+
+def unzipped(wheel: Path) -> dict[str, bytes]:
+    with ZipFile(wheel) as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+def unpacked(package: Path) -> dict[str, bytes]:
+    with tarfile.open(package) as packed:
+        files = {member.name: packed.extractfile(member) for member in packed}
+        return {name: file.read() for name, file in files.items() if file}
+
+
 def test_what_is_written_by_hand_holds_strict_types(python: Path, tmp_path: Path):
     """It cannot be checked in its place, where the generated half is not."""
-    names = [path.name for path in (built_clients.build_clients.WRITTEN / "python" / "pcds_client").glob("*.py")]
+    names = [path.name for path in (build_clients.WRITTEN / "python" / "pcds_client").glob("*.py")]
     assert names
     package = python / "installed" / "pcds_client"
     (package / "py.typed").unlink(missing_ok=True)
