@@ -59,7 +59,7 @@ ASKED_FOR: Final = timedelta(seconds=4)
 """How long after a file was accepted or an export was asked for the request of its run is left to the API."""
 WRITE_QUIET_TIME: Final = timedelta(seconds=8)
 """How long a write waits for further writes: a publication beside the next import would slow that import."""
-WAIT_WHILE_WRITING: Final = timedelta(seconds=30)
+WAIT_WHILE_WRITING: Final = timedelta(seconds=20)
 """The longest that writes wait where others follow each other: each publication would be behind when it ends."""
 WAIT_WHILE_IMPORTING: Final = timedelta(seconds=20)
 """The longest that writes wait while files are imported: more writes come, and imports need the machine."""
