@@ -23,7 +23,7 @@ from schemas import texts
 from schemas.actors import Actor
 from schemas.json_values import JsonObject
 from schemas.messages import header, supplier_languages
-from schemas.refusals import Refused
+from schemas.refusals import Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
 from schemas.suppliers import MAX_ITEMS, EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
@@ -177,8 +177,9 @@ def post_enquiry(request: Request, session: Editor, form: SentForm) -> Response:
 def get_enquiry(request: Request, session: Viewer) -> Response:
     """Show one enquiry with the state of each item."""
     with service_of(request).writes.company(session.company_id) as conn:
-        enquiry = operations.load_enquiry(conn, path_id(request), service_of(request).clock.now())
-    return _enquiry_page(request, session, enquiry)
+        now, offset = service_of(request).clock.now(), offset_of(request)
+        enquiry = suppliers.find_enquiry(conn, path_id(request), now, limit=PAGE_SIZE, offset=offset)
+    return _enquiry_page(request, session, require(enquiry))
 
 
 @router.post("/enquiries/{id}/remind")
@@ -300,7 +301,7 @@ def _enquiry_page(
         "enquiry.html",
         session=session,
         found=enquiry,
-        listed=enquiry["items"][offset : offset + PAGE_SIZE],
+        listed=enquiry["items"][:PAGE_SIZE],
         own_path=f"/enquiries/{enquiry['id']}",
         offset=offset,
         size=PAGE_SIZE,

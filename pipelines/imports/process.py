@@ -35,7 +35,6 @@ from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
 from pipelines.reading.upload import Upload
 from pipelines.writing import merge
-from pipelines.writing.articles import keep_articles
 from pipelines.writing.json_fields import COLUMNS, LEGACY
 from pipelines.writing.patch import Patch, Prepared, RowIssue, TypedPatch, from_typed
 from pipelines.writing.refuse import warnings_of
@@ -44,7 +43,9 @@ from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message, templates
 from schemas.vocabularies import SUBSTANCES
+from warehouse import enquiries, library
 from warehouse.audit import ledger
+from warehouse.enquiries import Sold
 from warehouse.figures import snapshots
 from warehouse.imports import claims, queries
 from warehouse.imports.claims import MAX_ATTEMPTS, Claim
@@ -368,7 +369,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         faults = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(faults.columns), unnamed, faults]))
-        warned = [*warnings_of(outcome), *keep_articles(conn, work.company_id, values, outcome, dry_run=work.dry_run)]
+        warned = [*warnings_of(outcome), *_keep_articles(conn, work, values, outcome)]
         report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
             _store_preview(conn, job, chunk, outcome, unchanged)
@@ -409,6 +410,41 @@ def _write_beside(
     written = outcome.merged.rows(("sku_code", "outcome")) if changed else ()
     changed -= {code for code, of_sku in written if of_sku != "unchanged"}
     return {"updated": len(changed), "unchanged": -len(changed)} if changed else {}
+
+
+_WHOSE: Final = Message(
+    "The number is not kept: the part names no supplier. Write its supplier beside it, and send the line again."
+)
+
+
+def _keep_articles(conn: Connection, work: Work, values: pl.DataFrame, written: Prepared) -> list[RowIssue]:
+    """Keep the `articles` of the typed rows whose SKUs were written; return a warning for each that names no supplier.
+
+    They are in the order of the parts, as the parts are stored in the order of the file.
+    """
+    if "articles" not in values.columns:
+        return []
+    given = dict(values.select("row", "articles").drop_nulls().iter_rows())
+    kept: list[tuple[str, UUID, str]] = []
+    warned: list[RowIssue] = []
+    for row, graph in written.merged.rows(("row", "components")):
+        for place, (line_id, supplier_id, article) in enumerate(_sold(given.get(row), graph)):
+            if supplier_id is None and article:
+                warned.append(RowIssue(row, Issue("required", _WHOSE, f"components[{place}].supplier_id")))
+            elif supplier_id is not None and article is not None:
+                kept.append((line_id, UUID(supplier_id), article))
+    if kept and not work.dry_run:
+        names = library.names(conn, "supplier", {supplier_id for _, supplier_id, _ in kept})
+        sold = [Sold(line_id, names[str(supplier_id)], article) for line_id, supplier_id, article in kept]
+        enquiries.keep_articles(conn, work.company_id, sold)
+    return warned
+
+
+def _sold(articles: str | None, graph: str | None) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield id, supplier and article number of each part of a SKU of which numbers are given."""
+    numbers = loads(articles) if articles else []
+    for line, number in zip(loads(graph or "[]"), numbers, strict=False):
+        yield line["id"], line.get("supplier_id"), number
 
 
 def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, unchanged: Mapping[str, int]) -> None:
