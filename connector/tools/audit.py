@@ -161,7 +161,7 @@ class HistoryTools(ToolSet):
         for size in _SIZES if limit is None else (limit,):
             with self._service.writes.company(current_principal().company_id) as conn:
                 entries, total = review.page(conn, state=state, limit=size, offset=offset)
-                rows = [_entry(conn, entry, whole=len(entries) == 1) for entry in entries]
+                rows = [_entry(conn, entry, whole=limit == 1) for entry in entries]
                 names = record_names(conn, rows)
             end = offset + len(rows)
             answer = Found(

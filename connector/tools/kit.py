@@ -224,6 +224,12 @@ def record_names(conn: Connection, part: object) -> dict[str, str]:
     return {key: name for resource, of_it in ids.items() for key, name in library.names(conn, resource, of_it).items()}
 
 
+def names_in(service: Service, part: object) -> dict[str, str]:
+    """Return the same of the caller's company; it waits for the database."""
+    with service.writes.company(current_principal().company_id) as conn:
+        return record_names(conn, part)
+
+
 def _fields_of(part: object, field: str = "") -> Iterator[tuple[str, object]]:
     """Yield the values within a part of an answer, each with its field: its name, or what `field` beside it says."""
     match part:

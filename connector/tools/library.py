@@ -99,7 +99,7 @@ class RecordTools:
         )
         page = Page.from_pagination(listed["pagination"], len(listed["data"]))
         components = cast(list[JsonObject], listed["data"])
-        names = await to_thread.run_sync(self._suppliers, components)
+        names = await to_thread.run_sync(kit.names_in, self._service, components)
         return SharedComponents(
             as_of=self._service.clock.now(),
             sources=["The company's component library in this service"],
@@ -107,11 +107,6 @@ class RecordTools:
             components=[{**row, "supplier_name": names.get(str(row["supplier_id"]))} for row in components],
             page=page,
         )
-
-    def _suppliers(self, components: list[JsonObject]) -> dict[str, str]:
-        """Return the names of the components' suppliers by id."""
-        with self._service.writes.company(current_principal().company_id) as conn:
-            return kit.record_names(conn, components)
 
     def _require_item(self, sku_code: str) -> None:
         """Raise the tool's refusal where the company has no such item."""

@@ -309,7 +309,6 @@ class Item(BaseModel):
 _Member: Any = Literal[tuple(Item.model_fields)]
 _AS_NAMES: Final = WithJsonSchema({"type": ["array", "null"], "items": {"type": "string"}})
 Shown: Any = Annotated[list[_Member] | None, _AS_NAMES, Field(description="Only these members.")]
-"""Members of an item that a list has; a refusal names them, which the list of tools does not."""
 
 
 class Items(Answer):
@@ -386,11 +385,6 @@ class ItemTools:
         )
         return await to_thread.run_sync(self._list, ask, fields, limit, offset)
 
-    def _names(self, item: SkuDetail) -> dict[str, str]:
-        """Return the names of the records that an item and its components refer to, by id."""
-        with self._service.writes.company(current_principal().company_id) as conn:
-            return kit.record_names(conn, item)
-
     def _list(
         self, search: Callable[[Connection], Asked], fields: Sequence[str] | None, limit: int, offset: int
     ) -> Items:
@@ -403,18 +397,15 @@ class ItemTools:
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in answer["data"]])
         page = Page.from_pagination(answer["pagination"], len(answer["data"]))
+        shown = None if fields is None else {"sku_code", *fields}
         snapshot_at: datetime | None = cast(JsonObject, answer).get("findings_as_of")
         items: Sequence[JsonObject] = cast(list[JsonObject], answer["data"])
+        rows = [Item(**item, grade_provisional=item["id"] in provisional) for item in items]
         return Items(
             as_of=snapshot_at or service.clock.now(),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[
-                Item(**item, grade_provisional=item["id"] in provisional).model_dump(
-                    mode="json", exclude_none=True, include=None if fields is None else {"sku_code", *fields}
-                )
-                for item in items
-            ],
+            items=[row.model_dump(mode="json", exclude_none=True, include=shown) for row in rows],
             page=page,
         )
 
@@ -442,7 +433,7 @@ class ItemTools:
         row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
         more = await to_thread.run_sync(kit.members, self._service, MEMBERS, UUID(str(item["id"])))
-        names = await to_thread.run_sync(self._names, item)
+        names = await to_thread.run_sync(kit.names_in, self._service, item)
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):

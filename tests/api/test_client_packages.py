@@ -42,6 +42,14 @@ def test_both_packages_have_the_interface_version() -> None:
         assert f'"version": "{INTERFACE_VERSION}"' in described.read().decode()
 
 
+def test_what_a_program_does_not_set_is_not_sent() -> None:
+    """Parameters and members of bodies alike: what a document gives a default is the service's to fill in."""
+    wheel = zipfile.ZipFile(io.BytesIO(CLIENT.get(f"/reference/clients/{WHEEL}").content))
+    texts = [wheel.read(name).decode() for name in wheel.namelist() if name.endswith(".py")]
+    assert sum(text.count("| Unset = UNSET") for text in texts) > 1_000
+    assert not [found[0] for text in texts for found in re.finditer(r"\w+: [^\n]*\| Unset = (?!UNSET)\S+", text)]
+
+
 def test_the_reference_links_to_both() -> None:
     links = re.findall(r'"(/reference/clients/[^"]+)"', CLIENT.get("/reference").text)
     assert sorted(links) == sorted(f"/reference/clients/{name}" for name in TYPES)
