@@ -166,7 +166,7 @@ def _labels(facts: Facts) -> str:
         facts.reusable,
         facts.reuse_deposit_system,
         facts.packaging_format,
-        tuple(facts.use_contexts),
+        facts.use_contexts,
     )
     coming = [label for label in marks.labels(None, of_marks) if label.label in _LABELS]
     if any(label.answer == "needed" for label in coming):

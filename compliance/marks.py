@@ -24,6 +24,12 @@ CHANGE, DEPENDS, CLEAR, NOT_RECORDED, OUTSIDE = "change", "depends", "clear", "n
 CLAIMS: Final = ("breach", "missing", "open", "met", "not_covered")
 """States of a claim, the worst first."""
 _EPR: Final = "epr"
+NOTHING: Final[dict[str, Any]] = {
+    "marks": None,
+    "claims": [],
+    **dict.fromkeys(("artwork_reference", "artwork_state", "changes_on")),
+}
+"""What a record that says nothing holds."""
 Printed = Mapping[str, Any]
 """What is printed, of `schemas.marks.MarksInput`; its `marks` are None where nobody has said which there are."""
 
@@ -35,7 +41,7 @@ class Facts(NamedTuple):
     reusable: bool | None = None
     reuse_deposit_system: bool | None = None
     packaging_format: str | None = None
-    use_contexts: tuple[str, ...] = ()
+    use_contexts: Sequence[str] | None = ()
     sorting_label_scheme: str | None = None
     material_marking_applied: bool | None = None
 
@@ -118,9 +124,8 @@ def state_of(printed: Printed | None, *, in_union: bool | None) -> str:
     return DEPENDS if DEPENDS in answers else CLEAR
 
 
-def asks(printed: Printed | None, *, in_union: bool | None) -> list[str]:
+def asks(state: str, *, in_union: bool | None) -> list[str]:
     """Return the keys of the questions that would decide the state of a SKU, beside those of its marks."""
-    state = state_of(printed, in_union=in_union)
     if state == NOT_RECORDED:
         return ["ask.marks"]
     return ["ask.markets"] if state == DEPENDS and in_union is None else []
@@ -147,14 +152,18 @@ def labels(printed: Printed | None, facts: Facts) -> Iterator[Label]:
         kinds.add("material")
     about = {claim["property"] for claim in printed["claims"]}
     deposit = True if "deposit" in kinds else facts.reuse_deposit_system
-    container = standing_of(_face(facts))[FACTS.index("deposit_container")]
-    if facts.packaging_level is None and not deposit:
+    named = resolve_format(facts.packaging_format, ruleset.load()) if facts.packaging_format else None
+    key, uses = named.key if named else None, tuple(facts.use_contexts or ())
+    face = Face(facts.packaging_level, facts.reusable, facts.reuse_deposit_system, key, uses)
+    container = standing_of(face)[FACTS.index("deposit_container")]
+    level, is_sent = facts.packaging_level, facts.packaging_level == "e_commerce"
+    if level is None:
         yield Label("material", DEPENDS, "material.level", "packaging_level")
-    elif facts.packaging_level != "transport" and not deposit:
-        if deposit is None and container.field:
-            yield Label("material", DEPENDS, "material.deposit", container.field)
-        else:
-            yield Label("material", "needed", "material.needed")
+    elif not is_sent and level != "transport" and deposit is None and container.field:
+        yield Label("material", DEPENDS, "material.deposit", container.field)
+    elif is_sent or (level != "transport" and not deposit):
+        is_compostable = named is not None and "compostable_art_9" in named.flags
+        yield Label("material", "needed", "material.compostable" if is_compostable else "material.needed")
     if facts.reusable:
         yield Label("reusable", "needed", "reusable.needed")
     if "recycled" in kinds or "recycled_content" in about:
@@ -165,12 +174,6 @@ def labels(printed: Printed | None, facts: Facts) -> Iterator[Label]:
         yield Label("deposit", DEPENDS, "deposit.depends")
     if not kinds.isdisjoint(("sorting", "material", "recycling")):
         yield Label("replaced", DEPENDS, "replaced.depends")
-
-
-def _face(facts: Facts) -> Face:
-    named = facts.packaging_format and resolve_format(facts.packaging_format, ruleset.load())
-    key = named.key if named else None
-    return Face(facts.packaging_level, facts.reusable, facts.reuse_deposit_system, key, facts.use_contexts)
 
 
 def judge_claim(claim: Printed) -> tuple[str, Sequence[str]]:

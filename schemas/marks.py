@@ -3,7 +3,7 @@
 What each field means stands in `api/openapi/meanings.csv`.
 """
 
-from typing import Annotated, Any, Final, Literal, get_args  # Any: the JSON of a record
+from typing import Annotated, Final, Literal, get_args  # Any: the JSON of a record
 
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
@@ -16,19 +16,13 @@ from schemas.skus.inputs import Strict
 
 MOST: Final = 50
 """The most marks, and the most claims, of one record."""
-NOTHING: Final[dict[str, Any]] = {
-    "marks": None,
-    "claims": [],
-    **dict.fromkeys(("artwork_reference", "artwork_state", "changes_on")),
-}
-"""What a record that says nothing holds."""
 COLUMNS: Final = (
     *("sku_code", "name", "brand_name", "state", "marks", "tonnes", "artwork_reference", "artwork_state"),
     *("changes_on", "timing", "labels", "claims"),
 )
 """The columns of the file."""
 Carrier = Literal["printed", "digital"]
-Artwork = Literal["not_begun", "in_design", "approved"]
+ArtworkState = Literal["not_begun", "in_design", "approved"]
 Property = Literal[
     "recyclability",
     "recycled_content",
@@ -41,7 +35,7 @@ Property = Literal[
 ]
 About = Literal["unit", "part", "all"]
 State = Literal["change", "depends", "not_recorded", "clear", "outside"]
-CHOICES: Final = {"property": Property, "about": About, "artwork_state": Artwork}
+CHOICES: Final = {"property": Property, "about": About, "artwork_state": ArtworkState}
 STATES: Final[tuple[State, ...]] = get_args(State)
 Version = Annotated[int, PydanticField(ge=0, le=2_147_483_647)]
 
@@ -70,9 +64,18 @@ class MarksInput(Strict):
     marks: Annotated[list[MarkInput], PydanticField(max_length=MOST)] | None = None
     claims: Annotated[list[ClaimInput], PydanticField(max_length=MOST)] = PydanticField(default_factory=list)
     artwork_reference: Code | None = None
-    artwork_state: Artwork | None = None
+    artwork_state: ArtworkState | None = None
     changes_on: DayText | None = None
     if_version: Version | None = None
+
+
+class Artwork(TypedDict):
+    """The new artwork of a pack, and whether what must change does so in time."""
+
+    artwork_reference: str | None
+    artwork_state: ArtworkState | None
+    changes_on: Day | None
+    timing: Literal["in_time", "late", "open"] | None
 
 
 class Sentence(TypedDict):
@@ -116,7 +119,7 @@ class PackLabel(Sentence):
     field: str | None
 
 
-class PackRecord(TypedDict):
+class PackRecord(Artwork):
     """What is printed on a SKU's packs, or on those of a brand, and what follows."""
 
     id: Identifier
@@ -129,15 +132,11 @@ class PackRecord(TypedDict):
     claims: list[PackClaim]
     labels: list[PackLabel]
     asks: list[Sentence]
-    artwork_reference: str | None
-    artwork_state: Artwork | None
-    changes_on: Day | None
-    timing: Literal["in_time", "late", "open"] | None
     version: int
     updated_at: Instant | None
 
 
-class MarkedSku(TypedDict):
+class MarkedSku(Artwork):
     """A SKU with what is printed on it, in few words."""
 
     id: Identifier
@@ -149,10 +148,6 @@ class MarkedSku(TypedDict):
     marks: list[str]
     labels: list[str]
     claims: list[str]
-    artwork_reference: str | None
-    artwork_state: Artwork | None
-    changes_on: Day | None
-    timing: Literal["in_time", "late", "open"] | None
 
 
 class CountedState(TypedDict):

@@ -11,30 +11,26 @@ from compliance import marks as rules
 from compliance.catalogue import eu_codes
 from compliance.scopes import FIRST_YEAR_IN_EFFECT, is_in_union
 from schemas.actors import Actor
-from schemas.issues import Issue
-from schemas.marks import COLUMNS, NOTHING, STATES, MarkedSku, MarksPage, PackClaim, PackRecord
-from schemas.messages import Message
+from schemas.marks import COLUMNS, STATES, MarkedSku, MarksPage, PackClaim, PackRecord
 from schemas.normalise import TERRITORIES, country_of
 from schemas.refusals import Refused, require
 from services import roles
 from services.filings.files import csv_of
+from services.registers import unknown_proofs
+from warehouse import beside
 from warehouse import marks as stored
-from warehouse import registers
-from warehouse.audit import ledger
-from warehouse.marks import StoredMarks
+from warehouse.beside import MARKS, Stored
 from warehouse.operate.sessions import Connection
 
 _IN_UNION: Final = {"in": True, "out": False, "unknown": None}
 _MOST_CLAIMS: Final = 200
 _WEIGHED: Final = (rules.CHANGE, rules.DEPENDS)
-_ALL: Final = 2_147_483_647
-_EXAMPLES: Final = 3
 
 
 def read(conn: Connection, actor: Actor, record_id: UUID) -> PackRecord:
     """Return what is printed on the packs of a SKU or a brand, and what follows. Raise `NotThere`."""
     pack = _pack(conn, record_id)
-    return _record(conn, actor, pack, stored.read(conn, pack["id"]))
+    return _record(conn, actor, pack, beside.read(conn, MARKS, pack["id"]))
 
 
 def write(
@@ -45,32 +41,19 @@ def write(
     Raise `NotThere`, and `Refused` for a proof of nobody, or where another version is stored than the one seen.
     """
     pack = _pack(conn, record_id)
-    before, version = stored.read(conn, pack["id"]), fields.pop("if_version")
+    before, version = beside.read(conn, MARKS, pack["id"]), fields.pop("if_version")
     if version not in (None, before.version):
         raise roles.conflict()
-    _check_proofs(conn, fields["claims"])
-    after = StoredMarks(None if fields == NOTHING else fields, before.version + 1, actor.now)
-    if after.printed == before.printed or dry_run:
-        return _record(conn, actor, pack, before._replace(printed=after.printed))
-    if not stored.write(conn, actor.company_id, pack["id"], before, after):
-        raise roles.conflict()
-    held, new = before.printed or NOTHING, after.printed or NOTHING
-    old, now = ({name: of[name] for name in NOTHING if held[name] != new[name]} for of in (held, new))
-    ledger.enter(conn, actor, "marks.updated", pack["id"], before=old, after=now)
-    return _record(conn, actor, pack, after)
-
-
-def _facts(text: str) -> rules.Facts:
-    facts = rules.Facts(*orjson.loads(text))
-    return facts._replace(use_contexts=tuple(facts.use_contexts or ()))
-
-
-def _check_proofs(conn: Connection, claims: Sequence[dict[str, Any]]) -> None:
-    proofs = {f"claims[{place}].proof_id": claim["proof_id"] for place, claim in enumerate(claims) if claim["proof_id"]}
-    known = registers.proofs(conn, set(proofs.values())) if proofs else {}
-    sentence = Message("No technical file of the company has this id.")
-    if issues := [Issue("unknown_reference", sentence, path) for path, proof in proofs.items() if proof not in known]:
+    named = {f"claims[{place}].proof_id": claim["proof_id"] for place, claim in enumerate(fields["claims"])}
+    if issues := unknown_proofs(conn, named):
         raise Refused(issues)
+    body = None if fields == rules.NOTHING else fields
+    change = beside.change(pack["id"], before.version, body, before.body or rules.NOTHING, fields)
+    if change is None or dry_run:
+        return _record(conn, actor, pack, before._replace(body=body))
+    if not beside.write(conn, actor, MARKS, [change]):
+        raise roles.conflict()
+    return _record(conn, actor, pack, Stored(body, before.version + 1, actor.now))
 
 
 def _union() -> list[str]:
@@ -83,24 +66,24 @@ def _pack(conn: Connection, record_id: UUID) -> dict[str, Any]:
     return sku or require(stored.find_brand(conn, record_id))
 
 
-def _record(conn: Connection, actor: Actor, pack: dict[str, Any], own: StoredMarks) -> PackRecord:
+def _record(conn: Connection, actor: Actor, pack: dict[str, Any], own: Stored) -> PackRecord:
     lang, in_union, facts = actor.lang, _IN_UNION[pack["place"]], pack["facts"]
-    source, printed = pack["id"], own.printed
+    source, printed = pack["id"], own.body
     if printed is None and pack["brand_id"]:
-        source, printed = pack["brand_id"], stored.read(conn, pack["brand_id"]).printed
+        source, printed = pack["brand_id"], beside.read(conn, MARKS, pack["brand_id"]).body
     state = rules.state_of(printed, in_union=in_union)
-    labels = rules.labels(printed, _facts(facts)) if facts and state != rules.OUTSIDE else ()
-    marks = (printed or NOTHING)["marks"]
+    labels = rules.labels(printed, rules.Facts(*orjson.loads(facts))) if facts and state != rules.OUTSIDE else ()
+    marks = (printed or rules.NOTHING)["marks"]
     record = {
         **{name: pack[name] for name in ("id", "sku_code", "brand_id", "brand_name")},
-        **(printed or NOTHING),
+        **(printed or rules.NOTHING),
         "recorded_for": source if printed else None,
         "state": state,
         "timing": rules.timing(printed, actor.today) if state == rules.CHANGE else None,
         "marks": marks and [_mark(mark, lang) for mark in marks],
         "claims": _claims([(source, pack["sku_code"] or pack["brand_name"], printed)], lang) if printed else [],
         "labels": [_label(label, lang) for label in labels],
-        "asks": [rules.said(key, lang) for key in rules.asks(printed, in_union=in_union)],
+        "asks": [rules.said(key, lang) for key in rules.asks(state, in_union=in_union)],
         "version": own.version,
         "updated_at": own.updated_at,
     }
@@ -130,16 +113,17 @@ def _claims(records: Iterable[tuple[Any, str, dict[str, Any]]], lang: str) -> li
 
 
 def page(
-    conn: Connection, actor: Actor, states: Sequence[str], *, limit: int = _ALL, offset: int = 0, country: str = ""
+    conn: Connection, actor: Actor, states: Sequence[str], *, limit: int | None = None, offset: int = 0, place: str = ""
 ) -> MarksPage:
     """Return a page of the SKUs of some states by code, and the sums of all, in the Union or in one country."""
-    prints = {text: orjson.loads(text) for text in stored.texts(conn)} | {"": None}
+    recorded = stored.recorded(conn)
+    prints = {text: orjson.loads(text) for text in {text for _, _, text in recorded}} | {"": None}
     states_of = {
         (text, place): rules.state_of(printed, in_union=in_union)
         for text, printed in prints.items()
         for place, in_union in _IN_UNION.items()
     }
-    places = [country] if country else _union()
+    places = [place] if place else _union()
     year = actor.today.year - 1
     values = {"places": places, "first_year": FIRST_YEAR_IN_EFFECT, "year": f"/{year}/0", "weighed": [*_WEIGHED]}
     found = stored.skus(conn, states_of, states, limit=limit, offset=offset, **values)
@@ -147,7 +131,7 @@ def page(
     for group in found["groups"]:
         counts[group["state"]].append(group)
         if group["state"] != rules.OUTSIDE:
-            for label in rules.labels(prints[group["printed"]], _facts(group["facts"])):
+            for label in rules.labels(prints[group["printed"]], rules.Facts(*orjson.loads(group["facts"]))):
                 labels[label] += group["skus"]
     coming = [{**_label(label, actor.lang), "skus": skus} for label, skus in labels.items()]
     summary = {
@@ -155,9 +139,9 @@ def page(
         "year": year,
         "states": [_sums(state, counts[state]) for state in STATES if state in counts],
         "labels": sorted(coming, key=lambda row: (row["applies_from"] or "9", row["label"], row["sentence"])),
-        "claims": _claims(stored.claimed(conn), actor.lang)[:_MOST_CLAIMS],
+        "claims": _claims(((id_, name, prints[text]) for id_, name, text in recorded), actor.lang)[:_MOST_CLAIMS],
     }
-    skus = [_sku(row, prints[row["printed"]] or NOTHING, actor) for row in found["rows"]]
+    skus = [_sku(row, prints[row["printed"]] or rules.NOTHING, actor) for row in found["rows"]]
     pagination = {"limit": limit, "offset": offset, "total": found["total"]}
     return cast(MarksPage, {"data": skus, "pagination": pagination, "summary": summary})
 
@@ -169,7 +153,7 @@ def _sums(state: str, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _sku(row: dict[str, Any], printed: dict[str, Any], actor: Actor) -> MarkedSku:
-    state, labels = row["state"], rules.labels(printed, _facts(row["facts"]))
+    state, labels = row["state"], rules.labels(printed, rules.Facts(*orjson.loads(row["facts"])))
     listed = {
         **{name: row[name] for name in ("id", "sku_code", "name", "brand_name", "state")},
         **{name: printed[name] for name in ("artwork_reference", "artwork_state", "changes_on")},
@@ -206,7 +190,7 @@ def of_market(conn: Connection, actor: Actor, market: str) -> dict[str, object]:
     """Return how many SKUs of a market must change, with their tonnes there, for an assistant."""
     if not is_in_union(market):
         return {"is": rules.OUTSIDE}
-    answer = page(conn, actor, [rules.CHANGE], limit=_EXAMPLES, country=country_of(market))
+    answer = page(conn, actor, [rules.CHANGE], limit=3, place=country_of(market))
     here = {row["state"]: {"items": row["skus"], "tonnes": row["tonnes"]} for row in answer["summary"]["states"]}
     codes = [sku["sku_code"] for sku in answer["data"]]
     told = {"change_by": rules.deadline(), "year": answer["summary"]["year"], "must_change_first": codes}

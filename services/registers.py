@@ -1,6 +1,7 @@
 """Says what is missing in the registers of each market before a company sells there, and stores what it holds."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any, Final, cast  # Any: what is held, whose types the body says
 
 from compliance import registers as rules
@@ -126,7 +127,12 @@ def _contradictions(held: dict[str, Any], today: str) -> list[Issue]:
 
 
 def _unknown_proofs(conn: Connection, held: dict[str, Any]) -> list[Issue]:
-    proofs = {f"{path}proof_id": record["proof_id"] for path, record, *_ in _times(held) if record["proof_id"]}
+    return unknown_proofs(conn, {f"{path}proof_id": record["proof_id"] for path, record, *_ in _times(held)})
+
+
+def unknown_proofs(conn: Connection, named: Mapping[str, str | None]) -> list[Issue]:
+    """Return an issue for each path whose proof is no technical file of the company; null names none."""
+    proofs = {path: proof for path, proof in named.items() if proof}
     known = stored.proofs(conn, set(proofs.values())) if proofs else {}
     sentence = Message("No technical file of the company has this id.")
     return [Issue("unknown_reference", sentence, path) for path, proof in proofs.items() if proof not in known]

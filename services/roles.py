@@ -15,11 +15,11 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.refusals import Refused, require
 from schemas.roles import NO_ANSWERS, MarketRoles, RoleAnswers, RoleDecision, RolesRecord
+from warehouse import beside
 from warehouse import roles as stored
-from warehouse.audit import ledger
+from warehouse.beside import ROLES, Stored
 from warehouse.companies import profiles
 from warehouse.operate.sessions import Connection
-from warehouse.roles import StoredAnswers
 
 _KINDS: Final = {"transport": "transport", "e_commerce": "transport", "grouped": "products"}
 """Article 3(1)(6) to (8); sales packaging may be service packaging, which only the company can say."""
@@ -28,7 +28,7 @@ _TRUTHS: Final = {True: "yes", False: "no"}
 
 def read(conn: Connection, actor: Actor, sku_id: UUID | None) -> RolesRecord:
     """Return the roles of a SKU, without one those by the company's answers. Raise `NotThere`."""
-    return _record(conn, actor, sku_id, stored.read(conn, sku_id or actor.company_id))
+    return _record(conn, actor, sku_id, beside.read(conn, ROLES, sku_id or actor.company_id))
 
 
 def write(
@@ -47,20 +47,16 @@ def write(
     record_id = sku_id or actor.company_id
     if sku_id is not None:
         require(stored.find_sku(conn, sku_id, actor.today))
-    before = stored.read(conn, record_id)
+    before = beside.read(conn, ROLES, record_id)
     answers = {name: value for name, value in fields.items() if value is not None}
     if version not in (None, before.version):
         raise conflict()
-    if answers == before.answers:
-        return _record(conn, actor, sku_id, before)
-    if dry_run:
-        return _record(conn, actor, sku_id, before._replace(answers=answers))
-    if not stored.write(conn, actor.company_id, record_id, answers, version=before.version, at=actor.now):
+    change = beside.change(record_id, before.version, answers, before.body or {}, answers)
+    if change is None or dry_run:
+        return _record(conn, actor, sku_id, before._replace(body=answers))
+    if not beside.write(conn, actor, ROLES, [change]):
         raise conflict()
-    changed = [name for name in NO_ANSWERS if before.answers.get(name) != answers.get(name)]
-    old, new = ({name: values.get(name) for name in changed} for values in (before.answers, answers))
-    ledger.enter(conn, actor, "roles.updated", record_id, before=old, after=new)
-    return _record(conn, actor, sku_id, StoredAnswers(answers, before.version + 1, actor.now))
+    return _record(conn, actor, sku_id, Stored(answers, before.version + 1, actor.now))
 
 
 def producers(
@@ -72,7 +68,7 @@ def producers(
     """
     profile = profiles.read(conn)
     facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
-    facts |= _codes(stored.read(conn, company_id).answers)
+    facts |= _codes(beside.read(conn, ROLES, company_id).body or {})
     return facts, [
         (each.market, rules.decide_producer(each.market, {**facts, **_of_sku(each.sku), **_codes(each.answers)}))
         for each in stored.alike(conn, FIRST_YEAR_IN_EFFECT, begin)
@@ -86,7 +82,7 @@ def conflict() -> Refused:
     return Refused([Issue("version_conflict", sentence, "if_version")], "version_conflict")
 
 
-def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: StoredAnswers) -> RolesRecord:
+def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: Stored) -> RolesRecord:
     profile = profiles.read(conn)
     facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
     sku: dict[str, Any] = {}
@@ -94,16 +90,16 @@ def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: StoredAnsw
         markets = stored.markets(conn, FIRST_YEAR_IN_EFFECT)
     else:
         sku = require(stored.find_sku(conn, sku_id, actor.today))
-        facts |= _codes(stored.read(conn, actor.company_id).answers) | _of_sku(sku)
+        facts |= _codes(beside.read(conn, ROLES, actor.company_id).body or {}) | _of_sku(sku)
         rows = ((*period.split("/"), units) for period, units in (sku["volumes"] or {}).items())
         placed = [PlacedUnits(market, int(year), units) for market, year, _, units in rows]
         markets = markets_in_effect(sku["markets"], placed)
-    facts |= _codes(own.answers)
+    facts |= _codes(own.body or {})
     has_declaration = None if sku_id is None else sku["doc_status"] == "valid"
     return {
         "sku_id": sku_id,
         "sku_code": sku.get("sku_code"),
-        "answers": cast(RoleAnswers, {**NO_ANSWERS, **own.answers}),
+        "answers": cast(RoleAnswers, {**NO_ANSWERS, **(own.body or {})}),
         "in_effect": {**dict.fromkeys(NO_ANSWERS), **facts},
         "version": own.version,
         "updated_at": own.updated_at,

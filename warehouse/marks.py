@@ -1,11 +1,10 @@
-"""Stores what is printed on packs, a row for a SKU or a brand, and sums the SKUs that it is about.
+"""The table of what is printed on packs, a row for a SKU or a brand (`warehouse.beside`), and the sums of it.
 
 A SKU that says nothing itself has what its brand says.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, Final, NamedTuple  # Any: the JSON of a row
+from typing import Any, Final  # Any: the JSON of a row
 from uuid import UUID
 
 import orjson
@@ -25,14 +24,7 @@ marks = Table(
     instant("updated_at"),
 )
 
-_READ: Final = "SELECT printed::text, version, updated_at FROM marks WHERE record_id = %s"
-_WRITE: Final = """
-INSERT INTO marks (company_id, record_id, printed, version, updated_at)
-VALUES (%(company_id)s, %(record_id)s, %(printed)s::json, %(version)s + 1, %(at)s)
-ON CONFLICT (company_id, record_id) DO UPDATE
-SET (printed, version, updated_at) = (excluded.printed, excluded.version, excluded.updated_at)
-WHERE marks.version = %(version)s"""
-_CLAIMED: Final = """
+_RECORDED: Final = """
 SELECT record_id::text, coalesce(skus.sku_code, brands.name), printed::text FROM marks
 LEFT JOIN skus ON skus.id = record_id LEFT JOIN brands ON brands.id = record_id AND brands.merged_into IS NULL
 WHERE printed IS NOT NULL AND coalesce(skus.id, brands.id) IS NOT NULL ORDER BY 2, 1"""
@@ -49,12 +41,9 @@ PLACE: Final = """CASE WHEN markets && %(places)s::text[]
             WHERE split_part(period, '/', 2)::int >= %(first_year)s AND units::float > 0) THEN 'out'
         ELSE 'unknown' END"""
 """Where a SKU is sold: in or out of the `places`, or unknown; units count from `first_year` on."""
-_DECIDING: Final = (
-    *("packaging_level", "reusable", "reuse_deposit_system", "packaging_format"),
-    *("use_contexts", "sorting_label_scheme", "material_marking_applied"),
-)
+_FACTS: Final = """packaging_level, reusable, reuse_deposit_system, packaging_format, use_contexts,
+    sorting_label_scheme, material_marking_applied"""
 """The columns that decide the labels that a SKU needs, in the order of `compliance.marks.Facts`."""
-_FACTS: Final = ", ".join(_DECIDING)
 _AS_JSON: Final = f"json_build_array({_FACTS})::text AS facts"
 _PACKED: Final = f"""
 WITH held AS MATERIALIZED (
@@ -89,35 +78,9 @@ _ONE: Final = f"""{_PACKED} SELECT row_to_json(one)::text FROM (
     SELECT id, sku_code, name, brand_id, brand_name, place, {_AS_JSON} FROM packed WHERE id = %(id)s) AS one"""
 
 
-class StoredMarks(NamedTuple):
-    """What is printed by a record, None where it says nothing; version 0 before the first entry."""
-
-    printed: dict[str, Any] | None = None
-    version: int = 0
-    updated_at: datetime | None = None
-
-
-def read(conn: Connection, record_id: UUID) -> StoredMarks:
-    """Return what a SKU or a brand of the session's company says itself."""
-    row = conn.execute(_READ, [record_id]).fetchone()
-    return StoredMarks() if row is None else StoredMarks(row[0] and orjson.loads(row[0]), row[1], row[2])
-
-
-def write(conn: Connection, company_id: UUID, record_id: UUID, before: StoredMarks, after: StoredMarks) -> bool:
-    """Store what is printed in place of what was there; return False where another version is stored by now."""
-    text = after.printed and orjson.dumps(after.printed).decode()
-    values = {"company_id": company_id, "record_id": record_id, "version": before.version}
-    return conn.execute(_WRITE, {**values, "printed": text, "at": after.updated_at}).rowcount == 1
-
-
-def texts(conn: Connection) -> list[str]:
-    """Return what is printed on packs of the session's company, each once, as JSON."""
-    return [text for (text,) in conn.execute("SELECT DISTINCT printed::text FROM marks WHERE printed IS NOT NULL")]
-
-
-def claimed(conn: Connection) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return id, name and print of each SKU and brand that says something."""
-    return [(id_, name, orjson.loads(text)) for id_, name, text in conn.execute(_CLAIMED)]
+def recorded(conn: Connection) -> list[tuple[str, str, str]]:
+    """Return id, name and print, as JSON, of each SKU and brand of the session's company that says something."""
+    return conn.execute(_RECORDED).fetchall()
 
 
 def find_brand(conn: Connection, brand_id: UUID) -> dict[str, Any] | None:
@@ -138,8 +101,8 @@ def skus(
 ) -> dict[str, Any]:
     """Return a page of the SKUs of the wanted states by code, their total, and all SKUs in groups of equal ones.
 
-    `states` are those of each print (`texts`, and an empty one for none) in each place. `values` are the others of
-    `_ALL`; tonnes are those of a `year` in the `places`, of SKUs in the `weighed` states.
+    `states` are those of each print (and of an empty one for none) in each place. `values` are the others of `_ALL`;
+    tonnes are those of a `year` in the `places`, of SKUs in the `weighed` states.
     """
     texts = ["", *filter(None, dict.fromkeys(text for text, _ in states))]
     at = list(dict.fromkeys(place for _, place in states))

@@ -1,6 +1,8 @@
-"""Stores the answers that decide roles, a row for the company and for each SKU that differs; reads what a SKU says."""
+"""The table of the answers that decide roles, a row for the company and for each SKU that differs; what a SKU says.
 
-from datetime import datetime
+`warehouse.beside` reads and writes them.
+"""
+
 from typing import Any, Final, NamedTuple  # Any: the JSON of a row
 from uuid import UUID
 
@@ -21,13 +23,6 @@ role_answers = Table(
     instant("updated_at"),
 )
 
-_READ: Final = "SELECT answers::text, version, updated_at FROM role_answers WHERE record_id = %s"
-_WRITE: Final = """
-INSERT INTO role_answers (company_id, record_id, answers, version, updated_at)
-VALUES (%(company_id)s, %(record_id)s, %(answers)s::json, %(version)s + 1, %(at)s)
-ON CONFLICT (company_id, record_id) DO UPDATE
-SET (answers, version, updated_at) = (excluded.answers, excluded.version, excluded.updated_at)
-WHERE role_answers.version = %(version)s"""
 _SKU: Final = f"""
 SELECT json_build_object(
     'sku_code', skus.sku_code, 'packaging_level', skus.packaging_level, 'markets', skus.markets,
@@ -60,28 +55,6 @@ WHERE starts_with(market, %(begin)s)"""
 _DIFFER: Final = """
 SELECT skus.id::text, skus.sku_code, skus.name FROM role_answers JOIN skus ON skus.id = record_id
 ORDER BY skus.sku_code LIMIT %s"""
-
-
-class StoredAnswers(NamedTuple):
-    """The answers of a company or a SKU; version 0 before the first one."""
-
-    answers: dict[str, Any]
-    version: int
-    updated_at: datetime | None
-
-
-def read(conn: Connection, record_id: UUID) -> StoredAnswers:
-    """Return the answers of a SKU of the session's company, or of the company itself."""
-    row = conn.execute(_READ, [record_id]).fetchone()
-    return StoredAnswers({}, 0, None) if row is None else StoredAnswers(orjson.loads(row[0]), row[1], row[2])
-
-
-def write(
-    conn: Connection, company_id: UUID, record_id: UUID, answers: dict[str, Any], *, version: int, at: datetime
-) -> bool:
-    """Store answers in place of those of a version; return False where another version is stored by now."""
-    values = {"company_id": company_id, "record_id": record_id, "version": version, "at": at}
-    return conn.execute(_WRITE, {**values, "answers": orjson.dumps(answers).decode()}).rowcount == 1
 
 
 def find_sku(conn: Connection, sku_id: UUID, today: object) -> dict[str, Any] | None:

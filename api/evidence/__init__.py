@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from api.http import stored_files
-from api.http.answers import json_of
+from api.http.answers import csv_answer, json_of
 from api.http.auth import Presented, read_as_actor
-from api.http.parameters import Limit, Offset, RecordId, one_of
+from api.http.parameters import Limit, Offset, RecordId, one_of, one_of_states
 from api.http.service import service_of
 from api.openapi.document import READ_ERRORS, V1, operation
 from api.pages.forms import offset_of, path_id, write_of
@@ -35,8 +35,6 @@ from warehouse.operate.sessions import Connection
 router = APIRouter(prefix=V1, tags=["Evidence"])
 pages_router = APIRouter()
 _READ: Final = (*READ_ERRORS, "not_found")
-_CSV: Final = "text/csv; charset=utf-8"
-_FILE: Final = {"Content-Disposition": 'attachment; filename="evidence.csv"', "Cache-Control": "no-store"}
 _ZIP: Final = "application/zip"
 _SIZE: Final = 50
 _CODES: Final = tuple(map(str, ARTICLES))
@@ -46,12 +44,9 @@ OfArticle = Annotated[
     WithJsonSchema({"type": "integer", "enum": list(ARTICLES)}),
     Query(description="With `state`: in this article, else in any."),
 ]
-InState = Annotated[
-    str | None,
-    AfterValidator(validator(one_of, EVIDENCE_STATES)),
-    WithJsonSchema({"type": "string", "enum": list(EVIDENCE_STATES)}),
-    Query(description="Only SKUs in this state, such as those whose evidence is missing; else all."),
-]
+InState: Any = one_of_states(
+    EVIDENCE_STATES, "Only SKUs in this state, such as those whose evidence is missing; else all."
+)
 
 
 @router.get(
@@ -79,7 +74,7 @@ async def list_evidence(
 @router.get("/evidence.csv", **operation("File of evidence", files=("text/csv",), errors=READ_ERRORS, preview=True))
 async def get_evidence_file(request: Request, presented: Presented) -> Response:
     """A row for each SKU with the state of each article, as CSV."""
-    return Response(await read_as_actor(request, presented, evidence.file), media_type=_CSV, headers=_FILE)
+    return csv_answer(await read_as_actor(request, presented, evidence.file), "evidence.csv")
 
 
 @router.get(
@@ -118,7 +113,7 @@ def get_file(request: Request, session: Viewer) -> Response:
     """Download the file."""
     with service_of(request).writes.company(session.company_id) as conn:
         data = evidence.file(conn, write_of(request, session).actor)
-    return Response(data, media_type=_CSV, headers=_FILE)
+    return csv_answer(data, "evidence.csv")
 
 
 @pages_router.get("/documents/{id}/bundle.zip")

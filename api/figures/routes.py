@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.audit.words import fact_in_words
-from api.http.answers import json_of
+from api.http.answers import csv_answer, json_of
 from api.http.auth import Credential, Presented, read, read_as_actor
 from api.http.parameters import Limit, Offset
 from api.http.service import service_of
@@ -50,7 +50,6 @@ router = APIRouter(prefix=f"{V1}/figures", tags=["Figures"])
 content_router = APIRouter(prefix=V1, tags=["Figures"])
 
 pages_router = APIRouter()
-_FILE: Final = {"Content-Disposition": 'attachment; filename="recycled-content.csv"', "Cache-Control": "no-store"}
 _ALL: Final = 2_147_483_647
 _SIZE: Final = 50
 """SKUs of a page."""
@@ -230,7 +229,7 @@ def get_content(request: Request, session: Viewer) -> Response:
 def get_content_file(request: Request, session: Viewer) -> Response:
     """Download the averages, what is exempt, every item that is in none, and what no record says."""
     rows = figures.content_rows(_content_of_page(request, session, limit=_ALL, offset=0))
-    return Response(csv_of(figures.CONTENT_COLUMNS, rows), media_type="text/csv; charset=utf-8", headers=_FILE)
+    return csv_answer(csv_of(figures.CONTENT_COLUMNS, rows), "recycled-content.csv")
 
 
 def _content_of_page(request: Request, session: Session, *, limit: int, offset: int) -> RecycledContentPage:

@@ -47,6 +47,12 @@ def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> R
     return Response(data, media_type=media_type, headers=headers)
 
 
+def csv_answer(data: bytes, filename: str) -> Response:
+    """Return the bytes of a CSV to be stored as a file."""
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"', "Cache-Control": "no-store"}
+    return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
+
+
 def revalidated(request: Request, answer: Response) -> Response:
     """Return an answer with an entity tag of its bytes, or 304 where If-None-Match names it (RFC 9110 §13.1.2).
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
-from typing import Annotated, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 from uuid import UUID
 
 from fastapi import Depends, Path, Query
@@ -86,6 +86,12 @@ def one_of(value: str, codes: Sequence[str]) -> str:
     return value
 
 
+def one_of_states(states: Sequence[str], description: str) -> Any:
+    """Return the type of a parameter of a list: one of its states, or None."""
+    schema = WithJsonSchema({"type": "string", "enum": list(states)})
+    return Annotated[str | None, AfterValidator(validator(one_of, states)), schema, Query(description=description)]
+
+
 def plain_text(value: str) -> str:
     """Return a text without control characters; raise `Unfit`."""
     if (sentence := texts.control_in(value)) is not None:
@@ -136,12 +142,7 @@ def said_in(body: object, name: str) -> list[str]:
     return [str(sent).lower()] if isinstance(sent, bool) else []
 
 
-ImportStatus = Annotated[
-    str | None,
-    AfterValidator(validator(one_of, VOCABULARIES["import_status"])),
-    WithJsonSchema({"type": "string", "enum": list(VOCABULARIES["import_status"])}),
-    Query(description="Only those in this state."),
-]
+ImportStatus: Any = one_of_states(VOCABULARIES["import_status"], "Only those in this state.")
 """The state of an import or an export."""
 _PLAIN: Final = r"^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*$"
 """What `plain_text` takes, as the document says it: no control characters but tab and line breaks."""

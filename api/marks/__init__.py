@@ -4,22 +4,22 @@ Both are here so that a process loads one file less.
 """
 
 from functools import partial
-from typing import Annotated, Any, Final, get_args  # Any: what a page shows
+from typing import Any, Final, get_args  # Any: what a page shows
 from uuid import UUID
 
-from fastapi import APIRouter, Query
-from pydantic import AfterValidator, WithJsonSchema
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of
+from api.http.answers import csv_answer, json_of
 from api.http.auth import Presented, read_as_actor
-from api.http.parameters import DryRun, Limit, Offset, RecordId, one_of
+from api.http.parameters import DryRun, Limit, Offset, RecordId, one_of_states
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
-from api.pages.forms import TRUTHS, Form, SentForm, faults_with, offset_of, path_id, version_of, write_of
+from api.pages import forms
+from api.pages.forms import Form, SentForm, path_id, write_of
 from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from compliance import marks as rules
@@ -28,34 +28,23 @@ from schemas.marks import (
     CHOICES,
     MOST,
     STATES,
-    ClaimInput,
-    MarkInput,
     MarksInput,
     MarksPage,
     MarksResponse,
     MarksWriteResult,
 )
 from schemas.refusals import Refused
-from schemas.skus.inputs import parse_body, validator
+from schemas.skus.inputs import parse_body
 from services import marks, registers
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=V1, tags=["Marks"])
 pages_router = APIRouter()
-_FILE: Final = {"Content-Disposition": 'attachment; filename="marks.csv"', "Cache-Control": "no-store"}
-_CSV: Final = "text/csv; charset=utf-8"
 _OPEN: Final = ("change", "depends")
 _SIZE: Final = 50
-_MARK, _CLAIM = (tuple(of.model_fields) for of in (MarkInput, ClaimInput))
 _ARTWORK: Final = ("artwork_reference", "artwork_state", "changes_on")
 _TRUTH: Final = ("of_epr", "exceeds")
-_CHOICES: Final = {name: get_args(of) for name, of in CHOICES.items()}
-InState = Annotated[
-    str | None,
-    AfterValidator(validator(one_of, STATES)),
-    WithJsonSchema({"type": "string", "enum": list(STATES)}),
-    Query(description="Only SKUs in this state, such as those that must change; else all."),
-]
+InState: Any = one_of_states(STATES, "Only SKUs in this state, such as those that must change; else all.")
 
 
 @router.get("/marks", **operation("Marks that must change", answers={200: MarksPage}, errors=READ_ERRORS, preview=True))
@@ -76,7 +65,7 @@ async def list_marks(
 @router.get("/marks.csv", **operation("File of marks", files=("text/csv",), errors=READ_ERRORS, preview=True))
 async def get_marks_file(request: Request, presented: Presented) -> Response:
     """A row for each SKU that is sold in the Union, or may be: what must change and how far the artwork is, as CSV."""
-    return Response(await read_as_actor(request, presented, marks.file), media_type=_CSV, headers=_FILE)
+    return csv_answer(await read_as_actor(request, presented, marks.file), "marks.csv")
 
 
 @router.get(
@@ -120,7 +109,7 @@ def put_marks(received: JsonWrite, record_id: RecordId, dry_run: DryRun) -> Resp
 @pages_router.get("/marks")
 def get_list(request: Request, session: Viewer) -> Response:
     """Show what must change, or with `state` the items in it, and what comes."""
-    state, offset = request.query_params.get("state"), offset_of(request)
+    state, offset = request.query_params.get("state"), forms.offset_of(request)
     states = [state] if state in STATES else _OPEN
     with service_of(request).writes.company(session.company_id) as conn:
         actor = write_of(request, session).actor
@@ -134,7 +123,7 @@ def get_file(request: Request, session: Viewer) -> Response:
     """Download the file."""
     with service_of(request).writes.company(session.company_id) as conn:
         data = marks.file(conn, write_of(request, session).actor)
-    return Response(data, media_type=_CSV, headers=_FILE)
+    return csv_answer(data, "marks.csv")
 
 
 @pages_router.get("/marks/{id}")
@@ -147,14 +136,8 @@ def get_pack(request: Request, session: Viewer) -> Response:
 def post_pack(request: Request, session: Editor, form: SentForm) -> Response:
     """Store what is printed on the packs of an item or a brand; empty lines of the form say nothing."""
     write, lang, body, record_id = write_of(request, session), language_of(request), _body_of(form), path_id(request)
-
-    def store(conn: Connection) -> object:
-        if faults := faults_with(body, lambda sent: parse_body(MarksInput, sent)):
-            raise Refused(faults)
-        return marks.write(conn, write.actor, record_id, parse_body(MarksInput, body).model_dump())
-
     try:
-        write.do(store)
+        write.do(lambda conn: marks.write(conn, write.actor, record_id, parse_body(MarksInput, body).model_dump()))
     except Refused as refused:
         faults = [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]
         return _page(request, session, faults, form if refused.code == "invalid_body" else None)
@@ -163,21 +146,12 @@ def post_pack(request: Request, session: Editor, form: SentForm) -> Response:
 
 def _body_of(form: Form) -> dict[str, Any]:
     """Return the form as the body of the operation: without a mark nobody has looked, unless nothing is printed."""
-    lines = [_line(form, f"marks[{place}].", _MARK) for place in range(MOST + 1)]
-    claims = [_line(form, f"claims[{place}].", _CLAIM) for place in range(MOST + 1)]
-    named = [line for line in lines if "mark" in line]
-    return {
-        "marks": named if named or "nothing" in form else None,
-        "claims": [line for line in claims if line],
-        "if_version": version_of(form.get("version")) or 0,
-        **_line(form, "", _ARTWORK),
-    }
-
-
-def _line(form: Form, prefix: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a line that are filled in."""
-    sent = {name: form.get(prefix + name, "").strip() for name in names}
-    return {name: TRUTHS.get(value, value) if name in _TRUTH else value for name, value in sent.items() if value}
+    parts = forms.parts_sent(form, _TRUTH)
+    named = [line for line in forms.lines_sent(parts, "marks") if "mark" in line]
+    artwork = {name: value for name, value in parts.get("", {}).items() if name in _ARTWORK}
+    marks_sent = named if named or "nothing" in form else None
+    version = forms.version_of(form.get("version")) or 0
+    return {"marks": marks_sent, "claims": forms.lines_sent(parts, "claims"), "if_version": version, **artwork}
 
 
 def _page(
@@ -188,31 +162,22 @@ def _page(
         pack = marks.read(conn, write_of(request, session).actor, record_id)
         files = registers.proof_choices(conn)
     own = pack if pack["recorded_for"] == pack["id"] else None
-    words = {name: [(code, text(f"marks.{name}.{code}", lang)) for code in codes] for name, codes in _CHOICES.items()}
+    nothing = [("nothing", "yes")] if own and own["marks"] == [] else []
+    codes = {name: get_args(of) for name, of in CHOICES.items()}
     return page(
         request,
         "pack.html",
         session=session,
         faults=faults or (),
-        given=sent or Form(_typed(own) if own else []),
+        given=sent or Form([*forms.shown_parts(own or {}), *nothing]),
         pack=pack,
         own=own,
         files=files,
         known=[row[lang] for row in rules.table().values()],
-        words=words,
+        words={name: [(code, text(f"marks.{name}.{code}", lang)) for code in of] for name, of in codes.items()},
         most=MOST,
         saved=request.query_params.get("saved") == "yes",
     )
-
-
-def _typed(pack: Any) -> list[tuple[str, str]]:
-    """Return what is recorded as the form shows it."""
-    lines: list[tuple[str, Any, tuple[str, ...]]] = [("", pack, _ARTWORK)]
-    lines += [(f"marks[{place}].", mark, _MARK) for place, mark in enumerate(pack["marks"] or ())]
-    lines += [(f"claims[{place}].", claim, _CLAIM) for place, claim in enumerate(pack["claims"])]
-    values = [(at + name, record[name]) for at, record, names in lines for name in names if record[name] is not None]
-    truths = {True: "yes", False: "no"}
-    return [(name, truths[value] if isinstance(value, bool) else str(value)) for name, value in values]
 
 
 def _panel(conn: Connection, actor: Actor, sku_id: UUID) -> dict[str, Any]:

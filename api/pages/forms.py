@@ -337,6 +337,40 @@ def value_sent(form: Form, name: str, kind: str, lang: str, unit: str | None = N
     return value_of(sent, kind, lang, unit)
 
 
+def parts_sent(form: Form, truths: Collection[str] = ()) -> dict[str, JsonObject]:
+    """Return the filled-in inputs by the part of a record that their names begin with.
+
+    `marks[1].mark` is of the part `marks[1]`, `artwork_state` of the record itself, the empty part.
+    """
+    parts: dict[str, JsonObject] = {}
+    for name in form:
+        if typed := form[name].strip():
+            part, _, field = name.rpartition(".")
+            parts.setdefault(part, {})[field] = TRUTHS.get(typed, typed) if field in truths else typed
+    return parts
+
+
+def lines_sent(parts: Mapping[str, JsonObject], name: str) -> list[JsonObject]:
+    """Return the lines of a list that are filled in, in their order."""
+    places = (part.removeprefix(f"{name}[").removesuffix("]") for part in parts if part.startswith(f"{name}["))
+    return [parts[f"{name}[{place}]"] for place in sorted(filter(str.isdecimal, places), key=int)]
+
+
+def shown_parts(record: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, str]]:
+    """Yield name and text of each input that shows a record, as `parts_sent` reads them."""
+    for name, value in record.items():
+        match value:
+            case Mapping():
+                yield from shown_parts(value, f"{begin}{name}.")
+            case [*lines]:
+                for place, line in enumerate(lines):
+                    yield from shown_parts(line, f"{begin}{name}[{place}].") if isinstance(line, Mapping) else ()
+            case bool():
+                yield begin + name, next(answer for answer, truth in TRUTHS.items() if truth is value)
+            case _ if value is not None:
+                yield begin + name, str(value)
+
+
 def input_of_path(path: str, parts: Sequence[str]) -> str:
     """Return the form's name for a path of the contract.
 

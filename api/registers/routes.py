@@ -3,21 +3,30 @@
 Both are here so that a process loads one file less.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final  # Any: what a page shows
+from typing import Any  # Any: what a page shows
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.answers import json_of
+from api.http.answers import csv_answer, json_of
 from api.http.auth import Presented, read_as_actor
 from api.http.parameters import DryRun
 from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
-from api.pages.forms import Form, SentForm, faults_with, market_code, version_of, write_of
+from api.pages.forms import (
+    Form,
+    SentForm,
+    faults_with,
+    lines_sent,
+    market_code,
+    parts_sent,
+    shown_parts,
+    version_of,
+    write_of,
+)
 from api.pages.render import PANELS, language_of, link, page, redirect, said
 from api.pages.sessions import Administrator, Session, Viewer
 from compliance import registers as rules
@@ -26,13 +35,10 @@ from schemas.normalise import Unfit
 from schemas.refusals import Refused
 from schemas.registers import (
     MOST,
-    CertificationInput,
-    MandateInput,
     MarketRegisters,
     RegistersInput,
     RegistersResponse,
     RegistersWriteResult,
-    RegistrationInput,
 )
 from schemas.skus.inputs import parse_body
 from schemas.words import market_named
@@ -41,13 +47,6 @@ from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=V1, tags=["Registers"])
 pages_router = APIRouter()
-_CSV: Final = "text/csv; charset=utf-8"
-_DISPOSITION: Final = {"Content-Disposition": 'attachment; filename="registrations.csv"', "Cache-Control": "no-store"}
-_FIELDS: Final = {
-    "registrations": tuple(RegistrationInput.model_fields),
-    "representative": tuple(MandateInput.model_fields),
-    "certification": tuple(CertificationInput.model_fields),
-}
 
 
 @router.get(
@@ -76,7 +75,7 @@ async def get_registers_file(request: Request, presented: Presented) -> Response
     what is in force today is there, and the self-certification only while nothing is missing.
     """
     data = await read_as_actor(request, presented, registers.marketplace_file)
-    return Response(data, media_type=_CSV, headers=_DISPOSITION)
+    return csv_answer(data, "registrations.csv")
 
 
 @router.put(
@@ -119,7 +118,7 @@ def get_file(request: Request, session: Viewer) -> Response:
     """Download the file for marketplaces, in the language of the page."""
     with service_of(request).writes.company(session.company_id) as conn:
         data = registers.marketplace_file(conn, write_of(request, session).actor)
-    return Response(data, media_type=_CSV, headers=_DISPOSITION)
+    return csv_answer(data, "registrations.csv")
 
 
 @pages_router.post("/registers")
@@ -145,18 +144,13 @@ def post_page(request: Request, session: Administrator, form: SentForm) -> Respo
 
 def _body_of(form: Form) -> dict[str, Any]:
     """Return the form as the body of the operation; the registrations that are filled in, in their order."""
-    lines = [_part(form, f"registrations[{place}].", "registrations") for place in range(MOST + 1)]
+    parts = parts_sent(form)
     return {
         "market": market_code(form.get("market", "").strip()),
-        "registrations": [line for line in lines if line],
-        "representative": _part(form, "representative.", "representative"),
-        "certification": _part(form, "certification.", "certification"),
+        "registrations": lines_sent(parts, "registrations"),
+        "representative": parts.get("representative"),
+        "certification": parts.get("certification"),
     }
-
-
-def _part(form: Form, prefix: str, part: str) -> dict[str, str] | None:
-    """Return the fields of a part that are filled in; None where none is."""
-    return {name: text for name in _FIELDS[part] if (text := form.get(prefix + name, "").strip())} or None
 
 
 def _page(
@@ -176,22 +170,13 @@ def _page(
         "registers.html",
         session=session,
         faults=faults or (),
-        given=_given(sent or shown[0]) if market else Form(),
+        given=Form([*shown_parts(sent or shown[0])] if market else []),
         markets=shown,
         market=shown[0] if market else None,
         files=files,
         most=MOST,
         certification=rules.sentence("certification", actor.lang),
         saved=request.query_params.get("saved") == "yes",
-    )
-
-
-def _given(held: Mapping[str, Any]) -> Form:
-    """Return what is held, or was sent, as the form shows it."""
-    parts = {f"registrations[{place}].": each for place, each in enumerate(held["registrations"])}
-    parts |= {f"{name}.": held[name] or {} for name in ("representative", "certification")}
-    return Form(
-        [(prefix + name, str(value)) for prefix, part in parts.items() for name, value in part.items() if value]
     )
 
 

@@ -4,25 +4,25 @@ A cell that is not given leaves what is recorded. A SKU that has no record of it
 so that one cell does not hide the rest.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final  # Any: what is recorded, whose types the field tables say
 from uuid import UUID
 
 import orjson
 import polars as pl
+from psycopg.errors import SerializationFailure
 
 from compliance import marks as rules
 from pipelines.reading.grid import BESIDE
 from pipelines.reading.values import EMPTY_LIST
 from schemas.actors import Actor
-from schemas.marks import NOTHING
 from schemas.words import fold
-from warehouse.imports import beside as stored
-from warehouse.imports.beside import PRINTED, ROLES, Beside, Change, Held
+from warehouse import beside as stored
+from warehouse.beside import MARKS, ROLES, Beside, Change, Held
 from warehouse.operate.sessions import Connection
 
-_TABLES: Final[dict[str, Beside]] = {"printed": PRINTED, "roles": ROLES}
-_NOTHING: Final[dict[str, dict[str, Any]]] = {"printed": NOTHING, "roles": {}}
+_TABLES: Final[dict[str, Beside]] = {"printed": MARKS, "roles": ROLES}
+_NOTHING: Final[dict[str, dict[str, Any]]] = {"printed": rules.NOTHING, "roles": {}}
 _ARTWORK: Final = {
     "artwork_reference": "artwork_reference",
     "artwork_state": "artwork_state",
@@ -42,19 +42,26 @@ def write(conn: Connection, actor: Actor, values: pl.DataFrame, rejected: Iterab
         held = stored.held(conn, _TABLES[name], list(said), lock=not dry_run) if said else []
         wanted = ((each, _with_said(name, each, orjson.loads(said[each.sku_code]))) for each in held)
         changes = [change for each, after in wanted if (change := _change(name, each, after))]
-        changed.update(each.held.sku_code for each in changes)
-        if changes and not dry_run:
-            stored.write(conn, actor, _TABLES[name], changes)
+        ids = {change.record_id for change in changes}
+        changed.update(each.sku_code for each in held if each.sku_id in ids)
+        if not dry_run:
+            _store(conn, actor, _TABLES[name], changes)
     return changed
+
+
+def _store(conn: Connection, actor: Actor, of: Beside, changes: Sequence[Change]) -> None:
+    """Store changes. Raise `SerializationFailure` where somebody was first: the transaction is tried again."""
+    if changes and not stored.write(conn, actor, of, changes):
+        raise SerializationFailure
 
 
 def _with_said(name: str, held: Held, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is to be recorded of a SKU where its row says something: as now where that changes nothing."""
     if name == "roles":
         return {**(held.own or {}), **{field.removeprefix("role_"): value for field, value in said.items()}}
-    base = held.own or held.of_brand or NOTHING
+    base = held.own or held.of_brand or rules.NOTHING
     after = _printed(base, said)
-    return (held.own or NOTHING) if after == base else after
+    return (held.own or rules.NOTHING) if after == base else after
 
 
 def _printed(base: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,13 +86,9 @@ def _printed(base: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]
 
 def _change(name: str, held: Held, after: Mapping[str, Any]) -> Change | None:
     """Return the change from what is recorded to what is to be; None where they are equal."""
-    own = held.own or _NOTHING[name]
-    names = [field for field in {**own, **after} if own.get(field) != after.get(field)]
-    if not names:
-        return None
     answered = {field: value for field, value in after.items() if value is not None}
-    body = answered if name == "roles" else None if after == NOTHING else after
-    return Change(held, body, *({field: of.get(field) for field in names} for of in (own, after)))
+    body = answered if name == "roles" else None if after == rules.NOTHING else after
+    return stored.change(held.sku_id, held.version, body, held.own or _NOTHING[name], after)
 
 
 def take_back(conn: Connection, actor: Actor, import_id: UUID, *, dry_run: bool) -> tuple[set[UUID], dict[UUID, str]]:
@@ -102,7 +105,7 @@ def take_back(conn: Connection, actor: Actor, import_id: UUID, *, dry_run: bool)
             elif any(own.get(field) != value for field, value in before.items()):
                 kept[held.sku_id] = held.sku_code
         found = [change for change in changes if change]
-        restored.update(change.held.sku_id for change in found)
-        if found and not dry_run:
-            stored.write(conn, actor, of, found)
+        restored.update(change.record_id for change in found)
+        if not dry_run:
+            _store(conn, actor, of, found)
     return restored, kept

@@ -33,7 +33,7 @@ from pipelines.reading.grid import (
     read_distinct,
 )
 from pipelines.reading.words import part_type, unit_of, without_language
-from schemas import files, marks, normalise
+from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
@@ -77,7 +77,7 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
         case "country":
             return read_distinct(cells, _country, pl.String)
         case "marks":
-            return read_distinct(cells, _marks, pl.String)
+            return read_distinct(cells, lambda cell: _marks(cell, int(field.maximum or 0)), pl.String)
         case _:
             return _texts(cells, field)
 
@@ -245,7 +245,7 @@ def _country(cell: str) -> str:
     return code
 
 
-def _marks(cell: str) -> str:
+def _marks(cell: str, most: int) -> str:
     """Return the names of marks with `;` between them, each once, and the sign of an empty list where none is there."""
     named = list(dict.fromkeys(part.strip() for part in LIST_SEPARATOR.split(cell) if part.strip()))
     if cell.strip() == EMPTY_LIST or [code_of(name, "no_marks") for name in named] == ["none"]:
@@ -253,10 +253,8 @@ def _marks(cell: str) -> str:
     if any(code_of(name, words) for name in named for words in ("truth", "no_answer")):
         message = Message("{cell} names no mark; write the names of the marks, or none.", cell=quote(cell))
         raise Unfit("invalid_type", message)
-    if len(named) > marks.MOST:
-        message = Message(
-            "At most {most} marks of a pack are taken; these are {given}.", most=marks.MOST, given=len(named)
-        )
+    if len(named) > most:
+        message = Message("At most {most} marks of a pack are taken; these are {given}.", most=most, given=len(named))
         raise Unfit("out_of_range", message)
     return ";".join(normalise.text(name, min_length=1, max_length=LONGEST_VALUE) for name in named)
 

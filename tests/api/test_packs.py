@@ -9,7 +9,7 @@ from tests.api.people import Browser, added, hidden
 from tests.api.test_company_roles import told
 
 PART = {"component_type": "body", "material_family": "glass", "weight_g": 20}
-SKU = {"name": "Jar", "components": [PART], "packaging_level": "sales", "packaging_format": "jar",
+SKU = {"name": "Jar", "weight_grams": 25, "components": [PART], "packaging_level": "sales", "packaging_format": "jar",
        "use_contexts": ["food"]}  # fmt: skip
 GREEN, TRIMAN, PINE = {"mark": "Grüner Punkt"}, {"mark": "Triman"}, {"mark": "Sun over a pine"}
 CLAIM = {"text": "30 % recycled", "property": "recycled_content", "about": "unit", "exceeds": True}

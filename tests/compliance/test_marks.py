@@ -74,9 +74,9 @@ def test_only_a_printed_mark_of_responsibility_ends_in_the_union_and_nothing_is_
         (None, ("not_recorded", "not_recorded", "outside")),
     ):
         assert tuple(state_of(what, in_union=union) for union in (True, None, False)) == states
-    assert asks(green, in_union=None) == ["ask.markets"]
-    assert asks(green, in_union=True) == asks(allowed, in_union=None) == []
-    assert asks(None, in_union=None) == ["ask.marks"]
+    for what, union, questions in ((green, None, ["ask.markets"]), (green, True, []), (allowed, None, [])):
+        assert asks(state_of(what, in_union=union), in_union=union) == questions
+    assert asks(state_of(None, in_union=None), in_union=None) == ["ask.marks"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,10 @@ LABELS = [
     ("nothing recorded as printed", None, SALES, {"material": "needed"}),
     ("transport packaging", printed(), SALES._replace(packaging_level="transport"), {}),
     ("of e-commerce", printed(), SALES._replace(packaging_level="e_commerce"), {"material": "needed"}),
+    ("of e-commerce, with deposit", printed("Pfand"), SALES._replace(packaging_level="e_commerce",
+     reuse_deposit_system=True), {"material": "needed"}),
     ("no level", printed(), SALES._replace(packaging_level=None), {"material": "depends"}),
+    ("no level, with deposit", printed("Pfand"), SALES._replace(packaging_level=None), {"material": "depends"}),
     ("a deposit mark", printed("Pfand"), BOTTLE._replace(reuse_deposit_system=None), {}),
     ("deposit without its mark", printed(), BOTTLE._replace(reuse_deposit_system=True), {"deposit": "depends"}),
     ("a bottle of which nobody says it", printed(), BOTTLE._replace(reuse_deposit_system=None),
@@ -145,6 +148,8 @@ def test_a_missing_fact_is_named():
     assert label.field == "packaging_level"
     [label] = labels(None, BOTTLE._replace(reuse_deposit_system=None))
     assert label.field == "reuse_deposit_system"
+    [label] = labels(None, SALES._replace(packaging_format="tea bag"))  # 12(1) of packaging of Article 9(1)
+    assert label.reason == "material.compostable"
 
 
 @pytest.mark.parametrize(

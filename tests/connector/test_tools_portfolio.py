@@ -244,7 +244,7 @@ async def test_a_part_without_a_value_leaves_open_only_what_it_could_change(assi
 
 
 async def test_the_cap_of_a_glass_bottle_is_no_plastic_bottle(assistant: Assistant):
-    """Article 7(1)(b), not (c): Directive (EU) 2019/904 excepts bottles of glass; below 5 % see 7(5)(b)."""
+    """Article 7(1)(b), not (c): Directive (EU) 2019/904 excepts glass bottles with plastic caps. And 7(5)(b)."""
     drink = {"use_contexts": ["beverage"], "food_contact": True, "packaging_format": "bottle", "reusable": False}
     for code, family, cap in (("GLASS", "glass", 40), ("PLASTIC", "plastic", 40), ("MIXED", "composite", 40)):
         body = {"component_type": "body", "material_family": family, "polymer_or_grade": "PP", "weight_g": 300}
