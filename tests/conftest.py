@@ -217,7 +217,8 @@ def _is_single(scope: str) -> bool:
 
 
 def _remove(root: Path) -> None:
-    shutil.rmtree((root / "data" / "postgres").resolve(), ignore_errors=True)  # may be a link to outside
+    for data_dir in ("data", "founded"):
+        shutil.rmtree((root / data_dir / "postgres").resolve(), ignore_errors=True)  # may be a link to outside
     shutil.rmtree(root, ignore_errors=True)
     os.environ.pop(_ROOT, None)
 

@@ -16,6 +16,7 @@ from compliance.catalogue import Jurisdiction, served
 from pipelines.catalogue import load, read
 from schemas.actors import Origin
 from tests.api.published import Published
+from tests.clusters import founded
 from tests.commands import Pcds
 from tests.keys import with_keys
 from tests.openapi import document
@@ -23,8 +24,6 @@ from tools.ports import free_port
 from warehouse.accounts import keys
 from warehouse.operate.clock import Clock, StoppedClock
 from warehouse.operate.database import Database
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
 
@@ -156,6 +155,5 @@ def pcds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pcds]:
     folder = tmp_path_factory.mktemp("commands")
     folder.chmod(0o711)
     settings = with_keys(Settings.load(data_dir=folder / "data"))
-    with running(settings, durable=False) as database:
-        migrate(database)
+    with founded(settings):
         yield Pcds(settings.data_dir)

@@ -14,9 +14,8 @@ from api.filings import commands as command
 from compliance.filings.document import UNCOUNTED_COLUMNS
 from compliance.filings.uk.rules import FileRefused, columns
 from services.filings.files import DeclarationRequest
+from tests.clusters import founded
 from tests.commands import called
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -75,8 +74,7 @@ def operator(tmp_path_factory):
     folder = tmp_path_factory.mktemp("declaration")
     folder.chmod(0o711)
     settings = Settings.load(data_dir=folder / "data")
-    with running(settings, durable=False) as database:
-        migrate(database)
+    with founded(settings) as database:
         at_work = Operator(settings.data_dir)
         with TestClient(create(settings, database), headers={"X-API-Key": at_work.key}) as http:
             for sku in SKUS:

@@ -19,12 +19,11 @@ from api.operate.program import Client, Refusal
 from pipelines.catalogue import load, read
 from schemas.actors import Origin
 from tests import preloaded
+from tests.clusters import founded
 from tests.journeys.place import Place
 from tests.pipelines.rewriting import with_text
 from tests.waiting import wait_until
 from tools.ports import free_port
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
 
@@ -36,8 +35,7 @@ def place() -> Iterator[Place]:
         Path(directory).chmod(0o711)
         data_dir = Path(directory) / "data"
         place = Place(Settings.load(data_dir=data_dir, port=free_port(), dagster_port=free_port()))
-        with running(place.settings, durable=False) as database:
-            migrate(database)
+        with founded(place.settings) as database:
             with Pool(database.app_url) as pool, pool.system() as connection:
                 load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
             place.found(database)

@@ -9,8 +9,7 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.test_declaration_command import UK, Operator, part, placed
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
+from tests.clusters import founded
 from warehouse.operate.settings import Settings
 
 SKUS = [
@@ -34,8 +33,7 @@ def operator(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ratings")
     folder.chmod(0o711)
     settings = Settings.load(data_dir=folder / "data")
-    with running(settings, durable=False) as database:
-        migrate(database)
+    with founded(settings) as database:
         at_work = Operator(settings.data_dir)
         with TestClient(create(settings, database), headers={"X-API-Key": at_work.key}) as http:
             at_work.http = http

@@ -13,12 +13,11 @@ from schemas.skus.inputs import parse_sku
 from services.skus.write import write_records
 from tests import ruling
 from tests.api.test_commands import NOBODY
+from tests.clusters import founded
 from tests.commands import Pcds
 from tests.ruling import BOTTLE, GLASS, LINES
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
@@ -30,8 +29,7 @@ RULES = len(ruleset.load().rules)
 @pytest.fixture
 def pcds(open_dir):
     settings = Settings.load(data_dir=open_dir / "data")
-    with running(settings, durable=False) as database:
-        migrate(database)
+    with founded(settings):
         yield Pcds(settings.data_dir)
 
 

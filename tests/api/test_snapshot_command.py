@@ -6,10 +6,9 @@ import psycopg
 import pytest
 
 from tests.api.test_commands import NOBODY
-from tests.commands import Pcds
+from tests.clusters import founded
+from tests.commands import Pcds, started
 from warehouse.operate.database import Database
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.settings import Settings
 
 
@@ -18,8 +17,7 @@ def pcds(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("snapshots")
     folder.chmod(0o711)
     settings = Settings.load(data_dir=folder / "data")
-    with running(settings, durable=False) as database:
-        migrate(database)
+    with founded(settings):
         yield Pcds(settings.data_dir)
 
 
@@ -43,6 +41,12 @@ def test_a_company_that_is_none_is_refused_in_one_sentence(pcds: Pcds) -> None:
         said == f"No snapshot was published. There is no company {NOBODY}; `pcds company list` shows those there are.\n"
     )
     pcds.refused(2, "snapshot", "--company", Path("../../etc"))
+
+
+def test_a_run_is_a_program_of_its_own_that_the_command_starts(pcds: Pcds) -> None:
+    """Elsewhere in the tests it is forked (`tests.preloaded`)."""
+    done = started("snapshot", "--company", NOBODY, "--data-dir", pcds.data_dir)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", pcds.refused(1, "snapshot", "--company", NOBODY))
 
 
 def test_each_company_has_a_run_of_its_own(pcds: Pcds) -> None:

@@ -10,9 +10,8 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.people import BASE, Browser, Person, hidden
+from tests.clusters import founded
 from tests.commands import called
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.settings import Settings
 
 PASSWORD = "grün und lang genug"
@@ -42,10 +41,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pcds, Test
     folder = tmp_path_factory.mktemp("users")
     folder.chmod(0o711)
     settings = Settings.load(data_dir=folder / "data", trusted_proxies="127.0.0.1")
-    with running(settings, durable=False) as database:
-        migrate(database)
-        with TestClient(create(settings, database), base_url=BASE, client=("127.0.0.1", 50_000)) as http:
-            yield Pcds(settings.data_dir), http
+    with (
+        founded(settings) as database,
+        TestClient(create(settings, database), base_url=BASE, client=("127.0.0.1", 50_000)) as http,
+    ):
+        yield Pcds(settings.data_dir), http
 
 
 def test_an_account_is_made_used_and_ended(place):

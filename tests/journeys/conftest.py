@@ -7,11 +7,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.clusters import founded
 from tests.journeys.place import Place
 from tools.ports import free_port
 from warehouse.operate import keys
-from warehouse.operate.embedded import running
-from warehouse.operate.migrate import migrate
 from warehouse.operate.settings import Settings
 
 
@@ -27,8 +26,7 @@ def data_dir() -> Iterator[Path]:
 def place(data_dir: Path) -> Iterator[Place]:
     """Nothing runs but the database; what a test starts is ended after it."""
     place = Place(Settings.load(data_dir=data_dir, port=free_port(), dagster_port=free_port()))
-    with running(place.settings, durable=False) as database:
-        migrate(database)
+    with founded(place.settings) as database:
         with psycopg.connect(database.owner_url) as owner:
             keys.prepare(owner, place.settings)
         place.found(database)
