@@ -11,6 +11,9 @@ from typing import Final
 
 VARIABLE: Final = "_RJEM_MALLOC_CONF"
 _BY_ITSELF: Final = "background_thread:true," if sys.platform == "linux" else ""
-"""A thread of the allocator returns the memory, also of a program that waits: else the next allocation does."""
+"""A thread of the allocator returns the memory, also of a program that waits: else the next allocation does.
+
+A forked program has no such thread (decision 0061).
+"""
 SETTING: Final = f"{_BY_ITSELF}dirty_decay_ms:2000,muzzy_decay_ms:0"
 READER_SETTING: Final = f"{_BY_ITSELF}dirty_decay_ms:100,muzzy_decay_ms:0"

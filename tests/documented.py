@@ -74,6 +74,7 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
         "python -m pipelines.engine.ui",
         "python -m pipelines.engine.daemon",
         "python -m pipelines.readers.child",
+        "python -m pipelines.readers.template",
         "python -m api.operate.start NAME",
         "python -m api.operate.start api",
         "python -m api.operate.start celery-worker",

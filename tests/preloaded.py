@@ -13,7 +13,6 @@ import json
 import os
 import pkgutil
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from api.operate import forker
-from warehouse.operate import leftovers
+from warehouse.operate import forks, leftovers
 
 ROOT = Path(__file__).parents[1]
 LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.daemon", "pipelines.engine.ui")
@@ -54,20 +53,6 @@ sys.exit(ask({{"ended": pid}}))
 
 _own_door: list[Path] = []
 """In the process that has loaded the programs, and in those that it forked: its socket."""
-
-
-class Started(forker.Forked):
-    """A program that was forked, with as much of `subprocess.Popen` as tests use."""
-
-    def kill(self) -> None:
-        """Send SIGKILL, unless it has ended."""
-        if self.poll() is None:
-            signal.pidfd_send_signal(self._ended, signal.SIGKILL)
-
-    def terminate(self) -> None:
-        """Send SIGTERM, unless it has ended."""
-        if self.poll() is None:
-            super().terminate()
 
 
 @cache
@@ -100,12 +85,12 @@ def start(
     errors: IO[bytes] | None = None,
     said: IO[bytes] | None = None,
     apart: bool = False,
-) -> Started | subprocess.Popen[bytes]:
+) -> forks.Forked | subprocess.Popen[bytes]:
     """Start `python -m MODULE ARGUMENT...` from the repository.
 
     `said` is its standard input, which is empty without. `apart` gives it a process group of its own.
     """
-    if not forker.SUPPORTED:
+    if not forks.SUPPORTED:
         files = {"stdin": said or subprocess.DEVNULL, "stdout": output, "stderr": errors or output}
         return subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=apart, **files)
     asked = {"command": [*command[2:]], "folder": str(ROOT), "environment": {**environment}, "apart": apart}
@@ -114,7 +99,7 @@ def start(
         files = [file.fileno() for file in (said or nothing, output, errors or output)]
         socket.send_fds(channel, [json.dumps(asked).encode()], files)
         channel.shutdown(socket.SHUT_WR)
-        return Started(int(channel.recv(100)), _door())
+        return forks.Forked(int(channel.recv(100)), _door())
 
 
 def pcds(*arguments: object, environment: Mapping[str, str], said: str = "") -> subprocess.CompletedProcess[str]:
@@ -175,7 +160,7 @@ def _forked(listening: socket.socket) -> dict[str, Any]:
             while more := channel.recv(1 << 16):
                 said += more
             asked: dict[str, Any] = json.loads(said)
-            answer = forker.status_of(asked["ended"]) if "ended" in asked else os.fork()
+            answer = forks.status_of(asked["ended"]) if "ended" in asked else os.fork()
             if answer or "ended" in asked:
                 channel.sendall(json.dumps(answer).encode())
                 for descriptor in descriptors:

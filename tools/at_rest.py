@@ -16,7 +16,7 @@ from warehouse.operate import leftovers
 from warehouse.operate.embedded.server import postmaster
 
 ROLES: Final = {
-    "pipelines.readers.child": "readers",
+    "pipelines.readers": "readers",
     "api.operate.forker": "forker",
     "pipelines.engine.worker": "workers",
     "api.operate.server": "API",

@@ -32,12 +32,13 @@ import structlog
 import typer
 
 from api.operate import forker, start
-from api.operate.forker import Forked
 from api.operate.options import DataDir, TakeOver
+from pipelines.readers import variables
 from schemas.json_values import JsonObject
-from warehouse.operate import dagster_home, leftovers, logs
+from warehouse.operate import dagster_home, forks, leftovers, logs
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import ServerError, prepare_data_dir, revive, running
+from warehouse.operate.forks import Forked
 from warehouse.operate.settings import Settings, SettingsError
 from warehouse.operate.surroundings import is_passing
 
@@ -143,15 +144,16 @@ class _Child:
     """One program that is kept running; a `once` program is done when it has succeeded.
 
     One with `after` is started when a program answers at that socket, and one with `forker` is forked by the program
-    there; one that no longer `answers` is started anew. One of the `api` is started before the
-    database is prepared, and one that is `first` before the catalogue is loaded. One that is `last` ends after all
-    others.
+    there; one that no longer `answers` is started anew. One that is `early` is started before the database is
+    prepared, and one that is `first` before the catalogue is loaded. One that is `last` ends after all others. One with
+    `variables` has those and the supervisor's mark in place of all that others have.
     """
 
     name: str
     command: tuple[str, ...]
     once: bool = False
-    api: bool = False
+    early: bool = False
+    variables: Mapping[str, str] | None = None
     first: bool = False
     descriptors: tuple[int, ...] = ()
     after: Path | None = None
@@ -201,7 +203,7 @@ class _Child:
             return forker.start(self.command, environment, self.forker)
         return subprocess.Popen(  # noqa: S603  (our own programs, no shell)
             self.command,
-            env=dict(environment),
+            env=dict(environment if self.variables is None else self.variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=self.descriptors,
@@ -247,7 +249,7 @@ class _Supervisor:
     def starting_api(self) -> Iterator[None]:
         """Start the API's processes, which wait for the block to end; they end with a block that fails."""
         for child in self._children:
-            if child.api:
+            if child.early:
                 child.keep(self._environment)
         try:
             yield
@@ -342,8 +344,8 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
     api = (sys.executable, "-m", "api.operate.server", "--fd", str(descriptors[0]), "--after", str(descriptors[1]))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
     catalogue = (sys.executable, "-m", "pipelines.commands", "catalogue-refresh", "--if-needed")
-    socket_of_forker = dagster_home.forker_socket(settings) if forker.SUPPORTED else None
-    children = [*(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names)]
+    socket_of_forker = dagster_home.forker_socket(settings) if forks.SUPPORTED else None
+    children = [*(_Child(name, api, early=True, first=True, descriptors=descriptors) for name in names)]
     children.append(_Child("catalogue", catalogue, once=True, first=True, forker=socket_of_forker))
     for program in start.orchestration(settings):
         child = _Child(program.name, program.command, after=program.after, forker=socket_of_forker)
@@ -351,9 +353,18 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
             child.first, child.answers = True, partial(dagster_home.serves, dagster_home.code_socket(settings))
         children.append(child)
     if socket_of_forker is not None:
-        answers = partial(forker.answers, socket_of_forker)
+        answers = partial(forks.answers, socket_of_forker)
         children.append(_Child(start.FORKER.name, start.FORKER.command, first=True, last=True, answers=answers))
+        children.append(_readers(dagster_home.readers_socket(settings)))
     return children
+
+
+def _readers(place: Path) -> _Child:
+    """Return the process that forks readers; it ends after those who read by them."""
+    name, command, _ = start.READERS
+    own = variables.of_reader() | leftovers.Mark.own().variables
+    answers = partial(forks.answers, place)
+    return _Child(name, (*command, str(place)), early=True, variables=own, first=True, answers=answers, last=True)
 
 
 def _prepared(settings: Settings, options: Mapping[str, bool]) -> JsonObject:

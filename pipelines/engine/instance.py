@@ -79,8 +79,15 @@ def instance_of(context: dg.SensorEvaluationContext) -> dg.DagsterInstance:
 
 
 def make_tables() -> None:
-    """Make the tables in the database of this process's environment; several processes may do so at once."""
-    url = os.environ[dagster_home.STORAGE]
+    """Make the tables in the database of this process's environment; several processes may do so at once.
+
+    Once in a process, and in those that are forked from it.
+    """
+    _make_tables(os.environ[dagster_home.STORAGE])
+
+
+@cache
+def _make_tables(url: str) -> None:
     with dagster_home.tables_locked(url):
         DagsterPostgresStorage(url, should_autocreate_tables=True)
 

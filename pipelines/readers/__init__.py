@@ -6,6 +6,7 @@
                   refusal of a file that exceeds them
     process.py    controls one reader process from its parent: starts, calls, watches and kills it
     channel.py    sends messages and open files between the two; requests.py writes the bytes of an answer
+    template.py   forks readers from a process that has loaded their code; variables.py has their environment
     child.py      runs in the process itself (`python -m pipelines.readers.child`), with tasks.py
 
 What belongs here: where and how long a file is read. What does not: how it is read (`pipelines.reading`,

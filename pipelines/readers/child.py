@@ -78,20 +78,24 @@ _NEW_OBJECTS: Final = 50_000
 
 def main() -> None:
     """Serve the parent until it closes the channel; the only argument is the JSON with which `process` starts it."""
-    start = json.loads(sys.argv[1])
-    confine(start["parent"], start["memory_mib"])
+    serve(**json.loads(sys.argv[1]))
+
+
+def serve(channel_number: int, *, parent: int, cpu_seconds: float, memory_mib: int) -> None:
+    """Serve the process at the other end of the channel until it closes it; end with the process `parent`."""
+    confine(parent, memory_mib)
     warm_up()
     gc.collect()
     gc.freeze()  # the objects that exist now are kept for the life of the process
     gc.set_threshold(_NEW_OBJECTS)
-    with socket.socket(fileno=start["channel"]) as parent:
+    with socket.socket(fileno=channel_number) as asking:
         try:
-            channel.send(parent, {"ready": True})
+            channel.send(asking, {"ready": True})
             while True:
-                request, (source, answer) = channel.receive_with_files(parent, 2)
+                request, (source, answer) = channel.receive_with_files(asking, 2)
                 with source, answer:
-                    outcome = _run_request(request, source, answer, start["cpu_seconds"])
-                channel.send(parent, outcome)
+                    outcome = _run_request(request, source, answer, cpu_seconds)
+                channel.send(asking, outcome)
                 gc.collect()
         except (EOFError, OSError):  # the parent is gone
             return

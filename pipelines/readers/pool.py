@@ -12,12 +12,14 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar  # Any: each request has an answer of its own type
 
 import structlog
 
 from pipelines.readers.process import Reader, ReaderDied, ReaderFault
 from pipelines.readers.requests import Limits, ReadingStopped, ReadRequest
+from warehouse.operate import dagster_home
 
 if TYPE_CHECKING:
     from warehouse.operate.settings import Settings
@@ -110,8 +112,9 @@ class _Job:
 class Readers:
     """At most `most` reader processes, none of them before the first file or `keep_warm`."""
 
-    def __init__(self, limits: Limits | None = None, most: int = 2) -> None:
-        self._limits, self._most = limits or Limits(), most
+    def __init__(self, limits: Limits | None = None, most: int = 2, template: Path | None = None) -> None:
+        """`template` is as that of `Reader`."""
+        self._limits, self._most, self._template = limits or Limits(), most, template
         self._changed = threading.Condition()
         self._queue: FileQueue[_Job] = FileQueue()
         self._readers: dict[threading.Thread, Reader] = {}
@@ -121,7 +124,7 @@ class Readers:
     @classmethod
     def from_settings(cls, settings: "Settings") -> Self:
         """Return the readers of a deployment's process."""
-        return cls(Limits.from_settings(settings), settings.readers)
+        return cls(Limits.from_settings(settings), settings.readers, dagster_home.readers_socket(settings))
 
     def __enter__(self) -> Self:
         return self
@@ -188,7 +191,7 @@ class Readers:
             thread.join(_END_SECONDS)
 
     def _add_reader(self) -> None:
-        reader = Reader(self._limits)
+        reader = Reader(self._limits, self._template)
         thread = threading.Thread(target=self._serve, args=[reader], name="reader", daemon=True)
         self._readers[thread] = reader
         thread.start()

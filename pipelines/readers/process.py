@@ -18,14 +18,15 @@ from typing import BinaryIO, Final, NoReturn, TypeVar
 
 import psutil
 
-from pipelines import allocator
-from pipelines.readers import channel, requests
+from pipelines.readers import channel, requests, variables
 from pipelines.readers.requests import Limits, ReadingStopped, ReadRequest, Reason, Source
 from pipelines.reading.grid import ReadingRefused
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import from_json
 from schemas.normalise import Unfit
+from warehouse.operate import forks
+from warehouse.operate.forks import Forked
 
 T = TypeVar("T")
 
@@ -33,10 +34,6 @@ _START_SECONDS: Final = 60.0
 _LOOK_MILLISECONDS: Final = 50
 """Time between two checks of a reader's memory; its own ceiling limits what it can allocate in between."""
 _MIB: Final = 2**20
-_CODE: Final = Path(__file__).parents[2]
-_PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
-"""Variables that a program needs to start; no other is passed on, so that no secret is."""
-_MOST_THREADS: Final = 4
 
 
 class ReaderFault(RuntimeError):  # noqa: N818  (the other modules say fault)
@@ -50,9 +47,10 @@ class ReaderDied(Exception):  # noqa: N818  (the code that catches it tries once
 class Reader:
     """A process that reads files within the limits, one after the other."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, limits: Limits, template: Path | None = None) -> None:
+        """`template` is the socket of the process that forks readers; where none answers there, one is started."""
+        self._limits, self._template = limits, template
+        self._process: subprocess.Popen[bytes] | Forked | None = None
         self._channel: socket.socket | None = None
 
     @property
@@ -67,23 +65,7 @@ class Reader:
         self.end()
         self._channel, theirs = socket.socketpair()
         with theirs:
-            start = {
-                "channel": theirs.fileno(),
-                "parent": os.getpid(),
-                "cpu_seconds": self._limits.cpu_seconds,
-                "memory_mib": self._limits.memory_mib,
-            }
-            # -P: nothing is imported from the folder in which the program is started.
-            command = [sys.executable, "-P", "-m", "pipelines.readers.child", json.dumps(start)]
-            self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
-                command,
-                env=_environment(),
-                cwd="/",
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,  # a panic there may quote the file
-            )
+            self._process = self._forked(theirs) or self._started(theirs)
         self._channel.settimeout(_START_SECONDS)
         try:
             channel.receive(self._channel)
@@ -92,6 +74,32 @@ class Reader:
             # It has got no file yet: what it lacks is of the machine.
             lacks = OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
             raise ReaderFault("a process that reads files did not start") from lacks
+
+    def _forked(self, theirs: socket.socket) -> Forked | None:
+        if self._template is None or not forks.SUPPORTED:
+            return None
+        limits = {"cpu_seconds": self._limits.cpu_seconds, "memory_mib": self._limits.memory_mib}
+        return forks.fork(self._template, limits, [theirs.fileno()])
+
+    def _started(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        """Start a process that loads its code itself, and ends with this thread."""
+        start = {
+            "channel_number": theirs.fileno(),
+            "parent": os.getpid(),
+            "cpu_seconds": self._limits.cpu_seconds,
+            "memory_mib": self._limits.memory_mib,
+        }
+        # -P: nothing is imported from the folder in which the program is started.
+        command = [sys.executable, "-P", "-m", "pipelines.readers.child", json.dumps(start)]
+        return subprocess.Popen(  # noqa: S603  (our own program, no shell)
+            command,
+            env=variables.of_reader(),
+            cwd="/",
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # a panic there may quote the file
+        )
 
     def run(self, request: ReadRequest[T]) -> T:
         """Return the answer to a request.
@@ -177,16 +185,6 @@ class Reader:
     def _stop(self, reason: Reason, request: ReadRequest[object]) -> NoReturn:
         self.end()
         raise ReadingStopped(reason, self._limits, request.file_kind)
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return kept | {
-        "PYTHONPATH": str(_CODE),
-        "LC_ALL": "C.UTF-8",
-        allocator.VARIABLE: allocator.READER_SETTING,
-        "POLARS_MAX_THREADS": str(min(_MOST_THREADS, os.cpu_count() or 1)),
-    }
 
 
 def _open_source(source: Source) -> BinaryIO:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, BinaryIO, Final, TypeAlias  # Any: the mapping, which is checked where the file is read
 
+from compliance import ruleset
 from pipelines.imports import rejections
 from pipelines.imports.rejections import Edit, as_csv, as_workbook, rejected_tables
 from pipelines.readers import requests
 from pipelines.reading.grid import MOST_COLUMNS, NUMBER, check_width, refuse
+from pipelines.reading.header import recognised_fields
 from pipelines.reading.media import detect_media_type
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import PackedUpload, Upload, read_upload
@@ -106,6 +108,13 @@ def cells(source: BinaryIO) -> Answer:
 
 _ALL_TASKS: Final = (table, rows, table_and_rows, kind, rejected_rows, corrected_file, cells)
 TASKS: Final[Mapping[str, Callable[..., Answer]]] = {task.__name__: task for task in _ALL_TASKS}
+
+
+def load_words() -> None:
+    """Read the rules and the words by which headers are known, as the first file does: it starts no thread."""
+    ruleset.load()
+    header, _ = _SAMPLE.decode().split(maxsplit=1)
+    recognised_fields(header.split(","))
 
 
 def warm_up() -> None:

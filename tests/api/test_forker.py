@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from api.operate import forker
+from warehouse.operate import forks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is fork
 def test_a_program_of_an_earlier_forker_ended_with_it() -> None:
     """It was asked about by a supervisor that had not heard yet, and ended with every program that it had forked."""
     child = os.posix_spawn("/bin/sh", ["sh", "-c", "exit 3"], {})
-    assert forker.status_of(child) == 3
-    assert forker.status_of(os.getppid()) == -signal.SIGKILL
+    assert forks.status_of(child) == 3
+    assert forks.status_of(os.getppid()) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from api.operate.start import programs
 from tests import preloaded
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
+from warehouse.operate import forks
 from warehouse.operate.dagster_home import answers
 from warehouse.operate.settings import Settings
 
@@ -110,7 +111,7 @@ class Program:
         self._command, self._environment, self._log = command, environment, log
         self.process = self._started()
 
-    def _started(self) -> preloaded.Started | subprocess.Popen[bytes]:
+    def _started(self) -> forks.Forked | subprocess.Popen[bytes]:
         with self._log.open("ab") as lines:
             return preloaded.start(self._command, self._environment, output=lines, apart=True)
 

@@ -27,7 +27,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.accounts import keys
 from warehouse.accounts.keys import Window, digest, new_key
-from warehouse.operate import dagster_home
+from warehouse.operate import dagster_home, forks
 from warehouse.operate.dagster_home import answers
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import revive
@@ -44,7 +44,7 @@ class Place:
     settings: Settings
     company: UUID = field(default_factory=uuid4)
     key: str = field(default_factory=new_key)
-    processes: dict[str, preloaded.Started | subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, forks.Forked | subprocess.Popen[bytes]] = field(default_factory=dict)
     other_port: int = field(default_factory=free_port)
     kept: dict[str, Program] = field(default_factory=dict)
     """What is started again when it ends."""

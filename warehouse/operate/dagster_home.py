@@ -108,6 +108,11 @@ def forker_socket(settings: Settings) -> Path:
     return _socket(settings, "forker.sock")
 
 
+def readers_socket(settings: Settings) -> Path:
+    """Return the path of the socket at which `pipelines.readers.template` is asked for a reader, as private."""
+    return _socket(settings, "readers.sock")
+
+
 def _socket(settings: Settings, name: str) -> Path:
     """Return a path in the data directory, or in a folder of temporary files where that is too long for a socket."""
     socket = _home(settings) / name
