@@ -56,6 +56,7 @@ def test_nothing_that_is_published_is_beta(document):
     assert {operation["x-stability"] for _, _, operation in operations(document)} == {"stable", "preview"}
 
 
+@pytest.mark.promise("SVC-11")
 def test_what_may_still_change_says_so_in_its_description(document):
     said = "Preview: it may still change."
     for method, path, operation in operations(document):
