@@ -20,6 +20,7 @@ NEVER_ONE = {
     "portfolio.none_expiring": "a constant of many days",
     "declarations.due.next": "a constant of many days",
     "evidence.lead": "a constant of many days",
+    "enquiries.preview.judged": "a constant of many items",
 }
 SAME_FOR_ONE = {
     "suppliers.overdue",
