@@ -65,7 +65,8 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
     Where only its unit is open the answers are units: for the weight of a case, those per so many.
     """
     place, text = letter(column.position), str(column.open)
-    units: Sequence[str] = _UNITS.get(column.field.unit or "", ()) if _is_about_unit(column) else ()
+    unit_of_field = column.field.unit or ""
+    units: Sequence[str] = _UNITS.get(unit_of_field, (unit_of_field,)) if _is_about_unit(column) else ()
     if units and column.field.unit == "g" and names_bundle(text):
         unit = "kg" if column.factor == _KG else "g"
         units = [*(f"{unit} per case of {count}" for count in (12, 6, 24, 100)), unit]

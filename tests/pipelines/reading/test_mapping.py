@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pipelines.reading.columns import recognise, substitute_column
@@ -377,6 +377,7 @@ def test_every_mapping_of_the_document_is_one() -> None:
     st.sampled_from(sorted(SKU_FIELDS)),
     st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=4, max_size=12),
 )
+@example("heavy_metals_sum_ppm", "GȜ00")
 @examples(60)
 def test_any_header_can_be_mapped_to_any_field(name: str, header: str) -> None:
     assume(
