@@ -83,7 +83,7 @@ def test_the_loops_of_an_erp_lose_nothing_where_half_of_it_fails(
     place = request.getfixturevalue(language) if document == "served" else _released(tmp_path, language)
     with before(service.port) as proxy:
         proxy.faults, proxy.wait = cycle(HALF), 0
-        variables = {"PCDS_KEY": service.key, "PCDS_PREFIX": prefix, "PCDS_PATIENCE": str(PATIENCE_SECONDS)}
+        variables = {"PCDS_KEY": service.key, "LOOP_PREFIX": prefix, "LOOP_PATIENCE": str(PATIENCE_SECONDS)}
         said = _run(place, language, program, {**variables, "PCDS_URL": proxy.url})
     failed = [each for each in proxy.seen if each.fault is not None]
     assert len(failed) >= len(proxy.seen) // 2 > 5

@@ -14,7 +14,7 @@ from pcds_client.api.changes import delete_webhook, list_changes, post_roll_secr
 from pcds_client.api.skus import list_skus, patch_sku
 from pcds_client.models import ListChangesInclude, SkuPatchInput, WebhookInput, WebhookSecretInput
 
-SECONDS = float(os.environ["PCDS_PATIENCE"])
+SECONDS = float(os.environ["LOOP_PATIENCE"])
 client = connected()
 place = {"cursor": list_changes.sync(client=client, after="now").next_cursor}
 said = loaded(client)

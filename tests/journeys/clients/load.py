@@ -10,7 +10,7 @@ from pcds_client.api.skus import list_skus, post_batch
 from pcds_client.models import PostImportFilesBody, SkuBatchInput
 from pcds_client.types import File
 
-PREFIX = os.environ["PCDS_PREFIX"]
+PREFIX = os.environ["LOOP_PREFIX"]
 
 
 def connected() -> AuthenticatedClient:

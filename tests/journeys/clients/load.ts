@@ -2,8 +2,8 @@
 import { pathToFileURL } from "node:url";
 import { answer, connect, pages, readings } from "pcds-client";
 
-const { PCDS_URL = "", PCDS_KEY = "", PCDS_PREFIX = "" } = process.env;
-export const prefix = PCDS_PREFIX;
+const { PCDS_URL = "", PCDS_KEY = "", LOOP_PREFIX = "" } = process.env;
+export const prefix = LOOP_PREFIX;
 export const client = connect(PCDS_URL, PCDS_KEY, { retries: { attempts: 8 } });
 
 export async function names(): Promise<Record<string, string>> {
