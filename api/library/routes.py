@@ -3,7 +3,7 @@
 Both are here so that a process loads one file less. An operator adds records by `api.library.commands`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple  # Any: models, made of the field tables
 from uuid import UUID
@@ -23,7 +23,7 @@ from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operat
 from api.pages.forms import Form, SentForm, faults_with, market_code, offset_of, path_id, texts_of, write_of
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
-from schemas.json_values import JsonMapping, JsonObject
+from schemas.json_values import Json, JsonObject
 from schemas.library import (
     INPUTS,
     BrandInput,
@@ -166,9 +166,9 @@ def _written(received: JsonWrite, of: _Kind, record_id: UUID | None, *, dry_run:
 _READ_ONLY: Final = frozenset({"id", "created_at", "updated_at"})
 
 
-def _as_sent(conn: Connection, of: _Kind, record_id: UUID, body: JsonMapping) -> JsonMapping:
+def _as_sent(conn: Connection, of: _Kind, record_id: UUID, body: Json) -> Json:
     """Return a body without the read-only members that are as stored: it was read before. The others are refused."""
-    if _READ_ONLY.isdisjoint(body):
+    if not isinstance(body, Mapping) or _READ_ONLY.isdisjoint(body):
         return body
     shown = orjson.loads(as_json(require(library.find(conn, of.kind, record_id))))
     return {name: value for name, value in body.items() if name not in _READ_ONLY or value != shown[name]}

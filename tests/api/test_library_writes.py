@@ -93,6 +93,7 @@ def test_each_kind_is_read_and_changed_by_its_id(caller, join, path, body):
     assert caller.request("PATCH", address, json=read).json() == {**changed, "outcome": "unchanged", "data": read}
     [fault] = caller.request("PATCH", address, json=read | {"created_at": "2020-01-01T00:00:00Z"}).json()["details"]
     assert (fault["field"], fault["code"]) == ("created_at", "unknown_field")
+    assert {caller.request("PATCH", address, json=no_object).status_code for no_object in (None, "id", ["id"])} == {400}
     kept = made.json()["data"].keys() - {"name", "updated_at"}
     assert all(changed["data"][name] == made.json()["data"][name] for name in kept)
     assert caller.request("PATCH", address, json={"name": None}).json()["details"][0]["code"] == "not_null"
