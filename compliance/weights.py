@@ -6,7 +6,7 @@ portfolio find the same SKUs by SQL (`warehouse.figures.reader`), with the toler
 
 import math
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -74,6 +74,7 @@ def likely_weights() -> dict[tuple[str, str], Bounds]:
     return {(row["format"], row["level"]): record_of_row(Bounds, row) for row in rows(_FILE)}
 
 
+@lru_cache(maxsize=1024)
 def bounds_of(packaging_format: str | None, level: str | None) -> Bounds:
     """Return the bounds of a packaging by the format that its text names, else by its level.
 

@@ -346,6 +346,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     with job.pool.company(work.company_id) as conn:
         with tracing.span("import.grade"):
             ahead = _prepare_ahead(conn, job, patch, source)
+            told_ahead = [] if ahead is None else list(warnings_of(ahead))
         turn()
         if work.answers is not None:  # few rows, and what is theirs has to be locked before it is judged
             patch, conflicts = _without_changed(conn, patch, work.answers)
@@ -369,7 +370,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         faults = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(faults.columns), unnamed, faults]))
-        warned = [*warnings_of(outcome), *_keep_articles(conn, work, values, outcome)]
+        told = told_ahead if ahead is not None and outcome.merged is ahead.merged else warnings_of(outcome)
+        warned = [*told, *_keep_articles(conn, work, values, outcome)]
         report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
             _store_preview(conn, job, chunk, outcome, unchanged)
