@@ -118,10 +118,10 @@ def write(conn: Connection, actor: Actor, of: Beside, changes: Sequence[Change])
     return True
 
 
-def changed_by(conn: Connection, of: Beside, import_id: UUID) -> list[tuple[UUID, dict[str, Any], dict[str, Any]]]:
-    """Return the SKUs beside which an import has changed something: the fields before and after it."""
-    rows = conn.execute(_ENTRIES, [str(import_id), of.action])
-    return [(sku_id, orjson.loads(before), orjson.loads(after)) for sku_id, before, after in rows]
+def changed_by(conn: Connection, action: str, import_id: UUID) -> list[tuple[UUID, dict[str, Any], dict[str, Any]]]:
+    """Return the records of which an import has changed something under this action: the fields before and after."""
+    rows = conn.execute(_ENTRIES, [str(import_id), action])
+    return [(record_id, orjson.loads(before), orjson.loads(after)) for record_id, before, after in rows]
 
 
 def _json(text: str | None) -> dict[str, Any] | None:

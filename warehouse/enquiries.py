@@ -506,6 +506,20 @@ def keep_articles(conn: Connection, company_id: UUID, sold: Sequence[Sold]) -> N
     conn.execute(_KEEP, {"company_id": company_id, "sold": listed})
 
 
+_NUMBERS: Final = """
+SELECT kept.article
+FROM ROWS FROM (json_to_recordset(%(sold)s::json) AS (component_id uuid, supplier text))
+    WITH ORDINALITY AS sold(component_id, supplier, place)
+LEFT JOIN supplier_articles AS kept ON kept.component_id = sold.component_id AND kept.supplier = lower(sold.supplier)
+ORDER BY sold.place"""
+
+
+def numbers_of(conn: Connection, sold: Sequence[Sold]) -> list[str | None]:
+    """Return under which number each supplier sells each of these parts by now; None where none is kept."""
+    listed = orjson.dumps([each._asdict() for each in sold]).decode()
+    return [article for (article,) in conn.execute(_NUMBERS, {"sold": listed})]
+
+
 def sold_parts(conn: Connection, component_ids: Sequence[str], supplier_name: str | None = None) -> list[Sold]:
     """Return under which numbers these parts are sold, by one supplier or by all, each named as in the library."""
     query = """

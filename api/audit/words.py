@@ -150,7 +150,7 @@ def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[st
     """Return the meaning of a path in words, and the vocabulary of its value."""
     if match := _LINE.fullmatch(path):
         return f"{int(match[1]) + 1}. {text('item.part', lang)}", None
-    if path == "supplier_article":
+    if path == "supplier_article" or path.startswith("articles."):  # of an answer; of a part, by its id
         return text("item.supplier_article", lang), None
     path = _PLACE.sub("", path)
     table, fields, name, prefix = "sku", SKU, path, ""

@@ -155,12 +155,12 @@ async def post_workbook(request: Request, link: CountedEnquiry) -> Response:
         if upload is None or not upload.data:
             raise Refused([Issue("required", Message("Choose the workbook first."), "file")])
         cells = await read_apart(request, link.company_id, "supplier", cells_request(upload.data), field="file")
-        form, numbers = form_of_workbook(cells, lang)
+        form, numbers, unread = form_of_workbook(cells, lang)
     except REFUSALS as fault:
         issues = [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
         faults = [("file", sentence) for sentence in issues]
         return await run_in_threadpool(_enquiry_page, request, link, faults=faults)
-    return await run_in_threadpool(_save_workbook, request, link, form, numbers)
+    return await run_in_threadpool(_save_workbook, request, link, form, numbers, unread)
 
 
 @router.post("/files")
@@ -188,10 +188,24 @@ def _attach(request: Request, link: Linked, form: FileForm, file: File) -> bool:
     return write.do(attach)
 
 
-def _save_workbook(request: Request, link: Linked, form: Form, numbers: Sequence[int]) -> Response:
+def _save_workbook(
+    request: Request, link: Linked, form: Form, numbers: Sequence[int], unread: Sequence[Fault]
+) -> Response:
+    """Save the rows that have no fault; `unread` are the faults of cells that belong to no row's input."""
     saved, faults = read_rows(form, numbers, language_of(request), _rules(request, link))
     write = write_of_supplier(request, link)
-    write.do(lambda conn: enquiries.save_rows(conn, link.id, saved, at=write.actor.now))
+
+    def save(conn: Connection) -> int:
+        enquiries.save_rows(conn, link.id, saved, at=write.actor.now)
+        return enquiries.progress_of(conn, link.id).rows
+
+    rows = write.do(save)
+    strange = [number for number in numbers if not 0 < number <= rows]
+    faults = [
+        *unread,
+        *[("file", Message("The table has no row {number}: that line was not read.", number=str(n))) for n in strange],
+        *faults,
+    ]
     if faults:
         return _enquiry_page(request, link, faults=faults)
     return redirect(_path(request, saved=1))
@@ -219,6 +233,10 @@ def read_rows(form: Form, numbers: Sequence[int], lang: str, rules: RuleSet) -> 
             if against := operations.contradictions(answer, rules):
                 raise Refused(against)
             article = normalise.text(row.get(f"{number}.{_ARTICLE}", ""), min_length=None, max_length=_LONGEST)
+            confirmed = row.get(f"{number}.{_CONFIRMED}", "")
+            if confirmed not in ("", "yes"):
+                sentence = Message("{word} is neither yes nor no.", word=normalise.quote(confirmed))
+                raise Refused([Issue("invalid_format", sentence, _CONFIRMED)])
         except normalise.Unfit as unfit:
             faults.append((f"{number}.{_ARTICLE}", unfit.message))
         except Refused as invalid:
@@ -226,8 +244,7 @@ def read_rows(form: Form, numbers: Sequence[int], lang: str, rules: RuleSet) -> 
                 path = (issue.field or "").removeprefix("response.components[0].").partition("[")[0]
                 faults.append((f"{number}.{path}", issue.message))
         else:
-            is_confirmed = row.get(f"{number}.{_CONFIRMED}") == "yes"
-            saved.append(Saved(number, answer, is_confirmed, article.strip() or None))
+            saved.append(Saved(number, answer, confirmed == "yes", article.strip() or None))
     return saved, faults
 
 
@@ -252,10 +269,10 @@ def _titles() -> Mapping[str, str]:
     return {as_typed(title): name for lang in supplier_languages() for title, name in workbook_headers(lang).items()}
 
 
-def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
-    """Return the form that says what a workbook says, and the numbers of its rows. Raise `Refused`.
+def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int], list[Fault]]:
+    """Return the form that says what a workbook says, the numbers of its rows, and a fault for what says nothing.
 
-    Columns are known by their title and rows by their number, in whatever order they stand.
+    Columns are known by their title and rows by their number, in whatever order they stand. Raise `Refused`.
     """
     names = [_titles().get(as_typed(title or "")) for title in (cells.texts[0] if cells.texts else [])]
     if "number" not in names:
@@ -279,12 +296,26 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int]]:
         if _ARTICLE in line:
             article, is_number = line[_ARTICLE]
             pairs.append((f"{number}.{_ARTICLE}", _plain_text(article.removesuffix(".0") if is_number else article)))
-        if _CONFIRMED in line and _code(line[_CONFIRMED][0], "truth") == "true":
-            pairs.append((f"{number}.{_CONFIRMED}", "yes"))
+        if _CONFIRMED in line:
+            filled, _ = line[_CONFIRMED]
+            answer = {"true": "yes", "false": ""}.get(_code(filled, "truth") or "", filled)
+            pairs.append((f"{number}.{_CONFIRMED}", answer))
         for path in fields.keys() & line.keys():
             filled, is_number = line[path]
             pairs += [(f"{number}.{path}", value) for value in _typed(filled, fields[path], lang, is_number=is_number)]
-    return Form(pairs), list(numbers)
+    filled_columns = (any(column) for column in zip(*cells.texts[1:], strict=True))
+    unknown = [
+        title or "–"
+        for title, name, is_filled in zip(cells.texts[0], names, filled_columns, strict=False)
+        if is_filled and name is None
+    ]
+    if not unknown:
+        return Form(pairs), list(numbers), []
+    sentence = Message(
+        "Columns that this table does not have were not read: {titles}. Write what they say in the comment.",
+        titles=", ".join(map(normalise.quote, unknown)),
+    )
+    return Form(pairs), list(numbers), [("file", sentence)]
 
 
 def _row_number(typed: str) -> int | None:

@@ -1,10 +1,13 @@
-"""Writes what the rows of an import say beside their SKUs, what is printed on packs and who is who, and takes it back.
+"""Writes what the rows of an import say beside their SKUs, and takes it back.
+
+That is what is printed on packs, who is who, and under which numbers suppliers sell the parts.
 
 A cell that is not given leaves what is recorded. A SKU that has no record of its own begins with what its brand says,
 so that one cell does not hide the rest.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final  # Any: what is recorded, whose types the field tables say
 from uuid import UUID
 
@@ -15,10 +18,16 @@ from psycopg.errors import SerializationFailure
 from compliance import marks as rules
 from pipelines.reading.grid import BESIDE
 from pipelines.reading.values import EMPTY_LIST
+from pipelines.writing.patch import Prepared, RowIssue
 from schemas.actors import Actor
+from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.words import fold
 from warehouse import beside as stored
+from warehouse import enquiries, library
+from warehouse.audit import ledger
 from warehouse.beside import MARKS, ROLES, Beside, Change, Held
+from warehouse.enquiries import Sold
 from warehouse.operate.sessions import Connection
 
 _TABLES: Final[dict[str, Beside]] = {"printed": MARKS, "roles": ROLES}
@@ -96,7 +105,7 @@ def take_back(conn: Connection, actor: Actor, import_id: UUID, *, dry_run: bool)
     restored: set[UUID] = set()
     kept: dict[UUID, str] = {}
     for name, of in _TABLES.items():
-        entries = {sku_id: (before, after) for sku_id, before, after in stored.changed_by(conn, of, import_id)}
+        entries = {sku_id: (before, after) for sku_id, before, after in stored.changed_by(conn, of.action, import_id)}
         changes = []
         for held in stored.held(conn, of, list(entries), lock=not dry_run) if entries else ():
             (before, after), own = entries[held.sku_id], held.own or _NOTHING[name]
@@ -108,4 +117,95 @@ def take_back(conn: Connection, actor: Actor, import_id: UUID, *, dry_run: bool)
         restored.update(change.record_id for change in found)
         if not dry_run:
             _store(conn, actor, of, found)
-    return restored, kept
+    renumbered, left = _take_back_articles(conn, actor, import_id, dry_run=dry_run)
+    return restored | renumbered, kept | left
+
+
+_RENUMBERED: Final = "supplier.updated"
+"""The action under which the ledger has the numbers of a SKU's parts: they are what the supplier calls them."""
+_WHOSE: Final = Message(
+    "The number is not kept: the part names no supplier. Write its supplier beside it, and send the line again."
+)
+
+
+def write_articles(
+    conn: Connection, actor: Actor, values: pl.DataFrame, written: Prepared, *, dry_run: bool
+) -> tuple[set[str], list[RowIssue]]:
+    """Keep the suppliers' article numbers of the rows whose SKUs were written, with their entries in the ledger.
+
+    Return the codes of the SKUs whose numbers change, and a warning for each number of a part that names no supplier.
+    `articles` are in the order of the parts, as the parts are stored in the order of the file.
+    """
+    if "articles" not in values.columns:
+        return set(), []
+    given = dict(values.select("row", "articles").drop_nulls().iter_rows())
+    sold: list[tuple[str, UUID, Sold]] = []
+    warned: list[RowIssue] = []
+    for row, code, sku_id, graph in written.merged.rows(("row", "sku_code", "id", "components")):
+        for place, (line_id, supplier_id, article) in enumerate(_numbers(given.get(row), graph)):
+            if supplier_id is None and article:
+                warned.append(RowIssue(row, Issue("required", _WHOSE, f"components[{place}].supplier_id")))
+            elif supplier_id is not None and article is not None:
+                sold.append((code, sku_id, Sold(line_id, supplier_id, article)))
+    return _renumber(conn, actor, sold, dry_run=dry_run), warned
+
+
+def _numbers(articles: str | None, graph: str | None) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield id, supplier and article number of each part of a SKU of which numbers are given."""
+    numbers = orjson.loads(articles) if articles else []
+    for line, number in zip(orjson.loads(graph or "[]"), numbers, strict=False):
+        yield line["id"], line.get("supplier_id"), number
+
+
+def _renumber(conn: Connection, actor: Actor, wanted: Sequence[tuple[str, UUID, Sold]], *, dry_run: bool) -> set[str]:
+    """Store numbers, of parts by code and id of their SKU, and return the codes of the SKUs of which some change.
+
+    The suppliers are ids here. The ledger has one entry for each SKU and supplier.
+    """
+    if not wanted:
+        return set()
+    names = library.names(conn, "supplier", {UUID(sold.supplier) for _, _, sold in wanted})
+    named = [sold._replace(supplier=names[sold.supplier]) for _, _, sold in wanted]
+    before = enquiries.numbers_of(conn, named)
+    changes: defaultdict[tuple[str, str, str], dict[str, tuple[str | None, str | None]]] = defaultdict(dict)
+    for (code, sku_id, sold), old in zip(wanted, before, strict=True):
+        if old != (sold.article or None):
+            changes[code, str(sku_id), sold.supplier][sold.component_id] = old, sold.article or None
+    if changes and not dry_run:
+        enquiries.keep_articles(conn, actor.company_id, named)
+        ledger.enter_many(conn, actor, _RENUMBERED, [_entry(*key, parts) for key, parts in changes.items()])
+    return {code for code, _, _ in changes}
+
+
+def _entry(
+    code: str, sku_id: str, supplier_id: str, parts: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[UUID, Mapping[str, object], Mapping[str, object]]:
+    """Return a supplier's entry of the ledger: the numbers of parts of a SKU, by their ids, before and after."""
+    before, after = (  # the code names the entry
+        {"sku_code": code, "sku_id": sku_id, "articles": {part: numbers[at] for part, numbers in parts.items()}}
+        for at in (0, 1)
+    )
+    return UUID(supplier_id), before, after
+
+
+def _take_back_articles(
+    conn: Connection, actor: Actor, import_id: UUID, *, dry_run: bool
+) -> tuple[set[UUID], dict[UUID, str]]:
+    """Put back the numbers that an import changed, where they are still its own; return as `take_back`."""
+    entries = stored.changed_by(conn, _RENUMBERED, import_id)
+    names = library.names(conn, "supplier", {supplier_id for supplier_id, _, _ in entries})
+    changed = [
+        (supplier_id, after["sku_code"], UUID(after["sku_id"]), part, before["articles"][part], new)
+        for supplier_id, before, after in entries
+        for part, new in after["articles"].items()
+    ]
+    own = enquiries.numbers_of(conn, [Sold(part, names[str(whose)], "") for whose, _, _, part, _, _ in changed])
+    restored: list[tuple[str, UUID, Sold]] = []
+    kept: dict[UUID, str] = {}
+    for (supplier_id, code, sku_id, part, old, new), now in zip(changed, own, strict=True):
+        if now == new:
+            restored.append((code, sku_id, Sold(part, str(supplier_id), old or "")))
+        elif now != old:
+            kept[sku_id] = code
+    _renumber(conn, actor, restored, dry_run=dry_run)
+    return {sku_id for _, sku_id, _ in restored}, kept

@@ -43,9 +43,7 @@ from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message, templates
 from schemas.vocabularies import SUBSTANCES
-from warehouse import enquiries, library
 from warehouse.audit import ledger
-from warehouse.enquiries import Sold
 from warehouse.figures import snapshots
 from warehouse.imports import claims, queries
 from warehouse.imports.claims import MAX_ATTEMPTS, Claim
@@ -352,13 +350,14 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             patch, conflicts = _without_changed(conn, patch, work.answers)
             unfit += conflicts
         now = job.clock.now()
+        writer = Actor(work.company_id, work.origin, now)
         tried = savepoint(conn) if work.dry_run and work.makes_records else nullcontext()  # takes new records back
         with tracing.span("import.store"), tried:
             if work.makes_records:
                 make_records(conn, work, patch, now)
             outcome = write_patch(
                 conn,
-                Actor(work.company_id, work.origin, now),
+                writer,
                 patch,
                 rules=job.rulesets.active(conn),
                 dry_run=work.dry_run,
@@ -371,18 +370,15 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(faults.columns), unnamed, faults]))
         told = told_ahead if ahead is not None and outcome.merged is ahead.merged else warnings_of(outcome)
-        warned = [*told, *_keep_articles(conn, work, values, outcome)]
-        report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
+        renumbered, unkept = beside.write_articles(conn, writer, values, outcome, dry_run=work.dry_run)
+        report.add(conn, work, [*told, *unkept], values, job.upload, first=chunk.start == 0)
         if work.dry_run:
             _store_preview(conn, job, chunk, outcome, unchanged)
         counts = outcome.counts
         counts["unchanged"] += unchanged.total()
         rejected = {issue.row for issue in (*unfit, *outcome.errors)}
-        counts.update(
-            _write_beside(
-                conn, Actor(work.company_id, work.origin, now), values, rejected, outcome, dry_run=work.dry_run
-            )
-        )
+        changed = renumbered | beside.write(conn, writer, values, rejected, dry_run=work.dry_run)
+        counts.update(_counted_beside(changed, outcome))
         counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected
         claims.advance(
             conn,
@@ -401,52 +397,14 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     return CommittedChunk(counts, grades, outcome.seconds)
 
 
-def _write_beside(
-    conn: Connection, actor: Actor, values: pl.DataFrame, rejected: Collection[int], outcome: Prepared, *, dry_run: bool
-) -> dict[str, int]:
-    """Store what the rows say beside their SKUs; return what that adds to the counts of rows by outcome.
+def _counted_beside(changed: set[str], outcome: Prepared) -> dict[str, int]:
+    """Return what the SKUs beside which something changed add to the counts of rows by outcome.
 
     A row that changes nothing of its SKU is an update all the same where it changes what stands beside it.
     """
-    changed = beside.write(conn, actor, values, rejected, dry_run=dry_run)
     written = outcome.merged.rows(("sku_code", "outcome")) if changed else ()
-    changed -= {code for code, of_sku in written if of_sku != "unchanged"}
-    return {"updated": len(changed), "unchanged": -len(changed)} if changed else {}
-
-
-_WHOSE: Final = Message(
-    "The number is not kept: the part names no supplier. Write its supplier beside it, and send the line again."
-)
-
-
-def _keep_articles(conn: Connection, work: Work, values: pl.DataFrame, written: Prepared) -> list[RowIssue]:
-    """Keep the `articles` of the typed rows whose SKUs were written; return a warning for each that names no supplier.
-
-    They are in the order of the parts, as the parts are stored in the order of the file.
-    """
-    if "articles" not in values.columns:
-        return []
-    given = dict(values.select("row", "articles").drop_nulls().iter_rows())
-    kept: list[tuple[str, UUID, str]] = []
-    warned: list[RowIssue] = []
-    for row, graph in written.merged.rows(("row", "components")):
-        for place, (line_id, supplier_id, article) in enumerate(_sold(given.get(row), graph)):
-            if supplier_id is None and article:
-                warned.append(RowIssue(row, Issue("required", _WHOSE, f"components[{place}].supplier_id")))
-            elif supplier_id is not None and article is not None:
-                kept.append((line_id, UUID(supplier_id), article))
-    if kept and not work.dry_run:
-        names = library.names(conn, "supplier", {supplier_id for _, supplier_id, _ in kept})
-        sold = [Sold(line_id, names[str(supplier_id)], article) for line_id, supplier_id, article in kept]
-        enquiries.keep_articles(conn, work.company_id, sold)
-    return warned
-
-
-def _sold(articles: str | None, graph: str | None) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield id, supplier and article number of each part of a SKU of which numbers are given."""
-    numbers = loads(articles) if articles else []
-    for line, number in zip(loads(graph or "[]"), numbers, strict=False):
-        yield line["id"], line.get("supplier_id"), number
+    more = changed - {code for code, of_sku in written if of_sku != "unchanged"}
+    return {"updated": len(more), "unchanged": -len(more)} if more else {}
 
 
 def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, unchanged: Mapping[str, int]) -> None:

@@ -45,13 +45,56 @@ def test_a_file_gives_the_numbers_of_parts_and_a_later_one_changes_and_clears_th
     imported(asked.caller, lines("0815", "=4711"))
     assert sold(asked, "ART-1") == ["0815", "=4711"]
     counts, _ = warned(asked, imported(asked.caller, lines("0816", "")))
-    assert (counts["unchanged"], counts["rejected"]) == (1, 0), "it is no field of the record"
+    assert (counts["updated"], counts["unchanged"], counts["rejected"]) == (1, 0, 0), "it changes nothing else"
+    assert stored(asked.caller)["ART-1"]["version"] == 1, "it is no field of the record"
     assert sold(asked, "ART-1") == ["0816", "=4711"], "an empty cell says nothing"
     imported(asked.caller, lines("null", "x"))
     assert sold(asked, "ART-1") == [None, "x"]
     made = asked.ask("Dosen AG", "ART-1")
     asked.link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", made.text)[1]
     assert [value for name, value in asked.form().items() if name.endswith(".article") and value] == ["x"]
+
+
+def renumbered(asked):
+    """The numbers that the ledger has, of each entry before and after, the oldest first."""
+    entries = asked.caller.get("/audit-log?resource_type=supplier&limit=100").json()["data"]
+    return [
+        [tuple(each[when]["articles"].values()) for when in ("before", "after")]
+        for each in reversed(entries)
+        if each["action"] == "supplier.updated" and "articles" in each["after"]
+    ]
+
+
+def undone(asked, import_id, **options):
+    return asked.caller.post(f"/imports/{import_id}/undo", {}, params=options).json()
+
+
+def test_a_number_that_a_file_changes_stands_in_the_ledger_and_is_taken_back_with_the_import(asked):
+    imported(asked.caller, lines("0815", "4711"))
+    second = imported(asked.caller, lines("0816", "4711"))
+    assert renumbered(asked) == [[(None, None), ("0815", "4711")], [("0815",), ("0816",)]]
+    dry = imported(asked.caller, lines("0817", "4711"), dry_run="true")
+    assert warned(asked, dry)[0]["updated"] == 1, "a dry run says what would change"
+    assert undone(asked, second, dry_run="true")["counts"]["restored"] == 1
+    assert sold(asked, "ART-1") == ["0816", "4711"]
+    assert undone(asked, second)["counts"] == {"restored": 1, "archived": 0, "unchanged": 0, "kept": 0}
+    assert sold(asked, "ART-1") == ["0815", "4711"]
+    assert renumbered(asked)[2:] == [[("0816",), ("0815",)]]
+    assert undone(asked, second)["counts"]["restored"] == 0, "nothing is left to do"
+
+
+def test_a_number_that_a_later_file_changed_stays_when_the_earlier_one_is_undone(asked):
+    imported(asked.caller, lines("0815", "4711"))
+    second, _ = imported(asked.caller, lines("0816", "4712")), imported(asked.caller, lines("0817", ""))
+    answer = undone(asked, second)
+    assert (answer["counts"]["restored"], [each["code"] for each in answer["kept"]]) == (1, ["changed_since"])
+    assert sold(asked, "ART-1") == ["0817", "4711"]
+
+
+def test_an_undone_first_import_leaves_no_number_behind(asked):
+    first = imported(asked.caller, lines("0815", "4711"))
+    assert undone(asked, first)["counts"]["archived"] == 1
+    assert renumbered(asked)[1:] == [[("0815", "4711"), (None, None)]]
 
 
 def test_parts_side_by_side_have_their_numbers_in_their_groups(asked):

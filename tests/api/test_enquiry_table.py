@@ -206,7 +206,7 @@ def test_a_workbook_of_very_many_rows_costs_no_more_a_row():
     many = 4_000
     lines = [["Row", "Confirmed", "Weight (g)", "Color"]]
     lines += [[str(number), "yes", "12.5", "opaque"] for number in range(1, many + 1)]
-    form, numbers = form_of_workbook(Cells(lines, [[False] * 4 for _ in lines]), "en")
+    form, numbers, _ = form_of_workbook(Cells(lines, [[False] * 4 for _ in lines]), "en")
     begun = process_time()
     saved, faults = read_rows(form, numbers, "en", load())
     assert process_time() - begun < 5
@@ -219,8 +219,31 @@ def test_what_is_no_workbook_of_the_page_is_refused_unread(asked):
     assert "not the workbook of this page" in unescape(asked.upload([line[1:] for line in lines]).text)
     for data in (b"", b"no zip", b"PK" + bytes(64), b"<html><script>alert(1)</script>"):
         assert asked.post_file(data).status_code == 400
-    asked.upload([lines[0], [99, *lines[1][1:]]])
+    refused = asked.upload([lines[0], [99, *lines[1][1:]]])
+    assert "The table has no row 99" in unescape(refused.text)
     assert asked.form() == before, "a row of no part changes none"
+
+
+def test_what_a_workbook_says_beside_its_table_is_told_and_the_rest_is_saved(asked):
+    titles, *lines = asked.workbook()
+    lines[0][titles.index("Weight (g)")] = 12.75
+    noted = [[*titles, "Our drawing", "", "Empty"], *[[*line, "Z-12", None, None] for line in lines]]
+    refused = asked.upload(noted)
+    assert refused.status_code == 400
+    page = unescape(refused.text)
+    assert "“Our drawing”. Write what they say in the comment." in page
+    assert "Empty" not in page, "a column of which nothing is filled in says nothing"
+    assert asked.form()["1.weight_g"] == "12.75"
+
+
+@pytest.mark.parametrize(("word", "confirmed"), [("oui", True), ("Nein", False), ("perhaps", None)])
+def test_a_row_is_confirmed_by_a_word_that_is_understood_and_another_is_told(asked, word, confirmed):
+    titles, *lines = asked.workbook()
+    lines[1][titles.index("Confirmed")] = word
+    answer = asked.upload([titles, *lines])
+    assert answer.status_code == (303 if confirmed is not None else 400)
+    assert ("“perhaps” is neither yes nor no." in unescape(answer.text)) is (confirmed is None)
+    assert ("2.confirmed" in asked.form()) is (confirmed is True)
 
 
 def test_a_link_shows_nothing_of_other_suppliers_parts_or_figures(asked):
