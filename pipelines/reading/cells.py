@@ -34,6 +34,7 @@ from pipelines.reading.grid import (
     SKU_HELPERS,
     Column,
     TypedColumn,
+    all_faults,
     cut,
     faults_where,
     letter,
@@ -73,8 +74,12 @@ _UNREAD_KINDS: Final = {
     ),
 }
 """Kinds of cells that are faults: their code and sentence; a day is one in a code."""
+_MARKED: Final = r"""^(?:#|'|="|null$|NULL$)"""
+"""Cells that are an error, escaped, or `CLEARED`: few columns have any."""
 _COLUMNS_AT_A_TIME: Final = 2
 """Polars releases the interpreter lock while it works on a column, so two cores type two columns."""
+_LINES_OF_THREADS: Final = 2_000
+"""Lines of a table from which threads are sooner than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,11 @@ class TypedSheet:
 def type_sheet(sheet: Sheet) -> TypedSheet:
     """Type each column of a sheet by itself, then weights together with the columns that complete them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
+    names = [column.name for column in sheet.columns]
+    are_marked = sheet.table.select(pl.col(names).str.contains(_MARKED).any()).row(0)
     with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
-        columns = list(threads.map(partial(_type_column, sheet), sheet.columns))
+        apply = map if sheet.table.height < _LINES_OF_THREADS else threads.map
+        columns = list(apply(partial(_type_column, sheet), sheet.columns, are_marked))
     for column, (typed_column, presence) in zip(sheet.columns, columns, strict=True):
         typed.values[column.name], typed.presence[column.name] = typed_column.values.alias(column.name), presence
         if typed_column.faults.height:
@@ -116,40 +124,40 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
     return typed
 
 
-def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
-    cleared = sheet.table[column.name].is_in(CLEARED).fill_null(value=False)
-    cells = unescaped(sheet.table[column.name])
+def _type_column(sheet: Sheet, column: Column, is_marked: bool) -> tuple[TypedColumn, pl.Series]:
+    """Return a column's typed cells, and which are given; `is_marked`: some are cleared, escaped, or an error."""
+    written = sheet.table[column.name]
+    cells = unescaped(written) if is_marked else written
     presence = cells.is_not_null()
-    errors = cell_errors(sheet.table[column.name])
-    faults = [errors]
+    faults = [cell_errors(written)] if is_marked else []
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
     for kind, (code, message) in _UNREAD_KINDS.items():
         if kinds is not None and (kind != DAY or column.field.is_code):
-            faults.append(faults_where(kinds.is_in([kind]), code, message))
+            faults.append(faults_where(kinds == kind, code, message))
     if column.field == SKU_CODE:
         faults.append(faults_where(is_null_word(cells), "required", _NO_CODE))
+    cleared = written.is_in(CLEARED).fill_null(value=False) if is_marked else presence & False
     if cleared.any() and not column.field.nullable:
         message = Message("{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name)
         faults.append(faults_where(cleared, "not_null", message))
-    cells = cells.set(cleared, None).scatter(pl.concat(faults)["at"], None)
+    cells = cells.set(cleared, None).scatter(all_faults(faults)["at"], None)
     cells, too_long = _without_too_long(cells, column.field)
     faults.append(too_long)
-    if column.field.required and column.field.name != "name" and column.group is None:
-        below = pl.repeat(value=False, n=len(presence), eager=True)
+    if column.field.required and column.field.name != "name" and column.group is None and not presence.all():
+        below = presence & False
         if column.field == SKU_CODE:  # cells merged over several lines leave lines without code and name below a SKU's
             unnamed = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~presence
             below = sheet.table["sku_code"].is_not_null().cum_sum().cast(pl.Boolean) & ~presence & unnamed
-        if not presence.all():
-            message = Message("{name} is missing; each line needs one.", name=column.field.name)
-            faults.append(faults_where(~presence & ~below, "required", message))
-            faults.append(faults_where(~presence & below, "required", _MERGED_CELLS))
+        message = Message("{name} is missing; each line needs one.", name=column.field.name)
+        faults.append(faults_where(~presence & ~below, "required", message))
+        faults.append(faults_where(~presence & below, "required", _MERGED_CELLS))
     numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
     wrong = typed.faults
     if wrong.height and not column.field.required:
         wrong, unanswered = _without_no_answers(wrong, cells, column)
         presence = presence.scatter(unanswered, values=False)
-    return TypedColumn(typed.values, pl.concat([*faults, wrong])), presence
+    return TypedColumn(typed.values, all_faults([*faults, wrong])), presence
 
 
 def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.DataFrame]:
@@ -290,8 +298,10 @@ def _values(
     cells: Sequence[str], column: Column, own: Column, before: Sheet, *, keeps_detail: bool
 ) -> list[str | None]:
     """Return what is stored for each cell, as it is shown; None where the cell is a fault, or clears its field."""
-    name, plain = column.field.name, unescaped(pl.Series(cells, dtype=pl.String)).to_list()
-    plain = [None if cell is None or cell in CLEARED else cell for cell in plain]
+    name = column.field.name
+    if any(cell.startswith(("'", '="')) for cell in cells):
+        cells = unescaped(pl.Series(cells, dtype=pl.String)).to_list()
+    plain = [None if cell is None or cell in CLEARED else cell for cell in cells]
     if name in MATERIALS:
         of_detail = own.field.name in _DETAILS
         return [None if cell is None else _material(cell, column, of_detail, keeps_detail) for cell in plain]
@@ -384,6 +394,8 @@ def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:
 
     A unit in the cell itself is part of its text.
     """
+    if column.factor == 1 and sheet.kinds is None and not any(other.field in PART_HELPERS for other in sheet.columns):
+        return ""
     bare = read_values(pl.Series([text]), replace(column, factor=Decimal(1)), sheet.marks.get(column.name), None)
     number = bare.values[0]
     if not isinstance(value, int | float) or not isinstance(number, int | float) or not number:

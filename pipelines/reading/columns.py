@@ -61,7 +61,9 @@ _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 def recognise(header: str, position: int, table: Table) -> Column | None:
     """Return the column of a header, or None where it fits no field of the table, or is too long for a header."""
     column = _understood(header, table) if len(header) < LONGEST_HEADER else None
-    return None if column is None or column.open is not None else replace(column, position=position)
+    if column is None or column.open is not None:
+        return None
+    return column if column.position == position else replace(column, position=position)
 
 
 def substitute_column(header: str) -> Column | None:

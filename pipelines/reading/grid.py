@@ -6,7 +6,7 @@ in it, `columns.py` recognises headers, and `values.py` reads cells.
 """
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
@@ -333,26 +333,31 @@ def faults_where(where: pl.Series, code: str, message: Message) -> pl.DataFrame:
     return pl.DataFrame({"at": at}).with_columns(code=pl.lit(code), message=pl.lit(to_json(message)))
 
 
+def all_faults(faults: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return faults of one column as one table."""
+    some = [of_cells for of_cells in faults if of_cells.height]
+    return pl.concat(some) if some else NO_FAULTS
+
+
+_FEW: Final = 2_000
+"""Cells that Python looks up sooner than Polars begins."""
+
+
 def read_distinct(cells: pl.Series, read: Callable[[str], object], dtype: PolarsDataType) -> TypedColumn:
     """Apply `read` once to each distinct cell; its `Unfit` becomes the fault of every row with that cell."""
-    distinct = cells.drop_nulls().unique(maintain_order=True)
-    values: list[object] = []
-    codes: list[str | None] = []
-    messages: list[str | None] = []
-    for cell in distinct:
-        try:
-            value, code, message = read(cell), None, None
-        except Unfit as unfit:
-            value, code, message = None, unfit.code, to_json(unfit.message)
-        values.append(value)
-        codes.append(code)
-        messages.append(message)
-    table = pl.DataFrame(
-        {"cell": distinct, "value": values, "code": codes, "message": messages},
-        schema={"cell": pl.String, "value": dtype, "code": pl.String, "message": pl.String},
-    )
-    joined = pl.DataFrame({"cell": cells}).join(table, on="cell", how="left", maintain_order="left")
-    if not any(codes):
-        return TypedColumn(joined["value"], NO_FAULTS)
-    faulty = joined.with_row_index("at").filter(pl.col("code").is_not_null())
-    return TypedColumn(joined["value"], faulty.select("at", "code", "message"))
+    few = cells.to_list() if len(cells) <= _FEW else None
+    values: dict[str, object] = {}
+    faults: dict[str, tuple[str, str]] = {}
+    for cell in cells.unique(maintain_order=True) if few is None else dict.fromkeys(few):
+        if cell is not None:
+            try:
+                values[cell] = read(cell)
+            except Unfit as unfit:
+                faults[cell] = unfit.code, to_json(unfit.message)
+    if few is not None:
+        typed = pl.Series([None if cell is None else values.get(cell) for cell in few], dtype=dtype)
+    else:
+        read_as = pl.Series(list(values.values()), dtype=dtype)
+        typed = cells.replace_strict(list(values), read_as, default=None, return_dtype=dtype)
+    rows = [(at, *faults[cell]) for at, cell in enumerate(cells) if cell in faults] if faults else []
+    return TypedColumn(typed, pl.DataFrame(rows, schema=FAULTS, orient="row") if rows else NO_FAULTS)

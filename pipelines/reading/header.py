@@ -228,7 +228,7 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
         return grid.row(index) if there else None
 
     parts = at_line(row + 1, line + 1)
-    if parts is not None and not _contains_units(cells, parts, keys) and _is_below_titles(cells, parts, keys):
+    if parts is not None and _is_below_titles(cells, parts, keys) and not _contains_units(cells, parts, keys):
         cells, row, line = _join_titles(cells, parts), row + 1, line + 1
     elif (titles := at_line(row - 1, line - 1)) is not None:
         cells = _with_titles(cells, titles)
@@ -245,9 +245,9 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
 def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
     """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
     pairs = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
-    units = {cell for cell, of_key in pairs if not of_key and _is_unit(cell)}
-    others = [cell for cell, of_key in pairs if of_key or cell not in units]
-    return bool(units) and all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
+    others = (cell for cell, of_key in pairs if of_key or not _is_unit(cell))
+    bare = all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
+    return bare and any(not of_key and _is_unit(cell) for cell, of_key in pairs)
 
 
 def _is_key(title: str | None, keys: Sequence[str]) -> bool:

@@ -277,6 +277,8 @@ def _mark(column: Column, sheet: Sheet) -> str | None:
 
 def _repeated(sheet: Sheet, weight: Column) -> pl.Series:
     """Return a number for each line, the same for lines of one part of one SKU; null where a part has only one."""
+    if sheet.table["sku_code"].n_unique() == sheet.table.height:
+        return pl.Series([None], dtype=pl.UInt32).new_from_index(0, sheet.table.height)
     apart = {
         weight.name,
         *(c.name for c in sheet.columns if c.market or c.field.name in (*WEIGHTS, "weight_unit", VOLUME_YEAR.name)),

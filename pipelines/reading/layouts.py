@@ -310,7 +310,7 @@ def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Ser
     """Return the lines of SKUs whose lines are their components; None where there is no such SKU."""
     names = {column.name for column in columns}
     distinguishing = [name for name in _DISTINGUISHING if name in names]
-    if "material" not in names:
+    if "material" not in names or table["sku_code"].n_unique() == table.height:
         return None
     code, sheet = pl.col("sku_code"), pl.col("line") // LINES_OF_SHEET
     one_name = pl.col("name").str.strip_chars().drop_nulls().n_unique().over(code) <= 1

@@ -77,18 +77,29 @@ def find_skipped(
     the rows at which a further sheet begins: it has help below its header and totals of its own.
     """
     code = cells["sku_code"]
-    name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
-    nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
-    label = nothing if label is None else label
+    nothing = code.clear(len(code))
+    name, label = cells.get_column("name", default=nothing), nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
-    is_total, named_total = _matches(code, "total"), _matches(name, "total")
-    nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
+    alone = {"only_code": code.set(others, None), "only_name": name.set(others, None)}  # a note gives no more
+    has = pl.DataFrame({"code": code, "name": name, "label": label, **alone}).select(
+        total_code=_has_word("code", "total"),
+        total_name=_has_word("name", "total"),
+        total_label=_has_word("label", "total"),
+        letters=pl.col("name").str.contains(r"\p{L}").fill_null(value=False),
+        example=_has_word("code", *_EXAMPLES) | _has_word("label", *_EXAMPLES) | _has_word("name", "example"),
+        sign=_has_word("only_code", "signature"),
+        note=(_has_word("only_code", "note") & pl.col("only_name").is_null())
+        | (_has_word("only_name", "note") & pl.col("only_code").is_null()),
+        title=pl.when(pl.col("name").is_null()).then("code").str.contains(_TITLE).fill_null(value=False),
+        no_code=pl.col("code").is_null(),
+        nothing=pl.col("code").is_null() & pl.col("name").is_null(),
+    )
+    is_total, named_total = has["total_code"], has["total_name"]
     # A total's word is in place of the code, or is the name or label of a line without code.
-    totals = (is_total & (nameless | named_total)) | (code.is_null() & (named_total | _matches(label, "total")))
-    alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
+    totals = (is_total & (~has["letters"] | named_total)) | (has["no_code"] & (named_total | has["total_label"]))
     return {
-        NOTHING_READ: code.is_null() & name.is_null() & ~others,
-        EXAMPLE: _example_lines(code, name, label),
+        NOTHING_READ: has["nothing"] & ~others,
+        EXAMPLE: _with_lines_below(has["example"], has["nothing"]),
         TOTAL: totals | _find_sums(cells, columns, is_total & ~totals, totals, starts),
         SUM: _find_sums(cells, columns, _wordy_lines(cells, columns) & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
@@ -96,8 +107,7 @@ def find_skipped(
             help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
             for start, end in pairwise([0, *starts, len(code)])
         ),
-        NOTE: _note_lines(*alone, others)
-        | code.set(name.is_not_null(), None).str.contains(_TITLE).fill_null(value=False),
+        NOTE: _note_lines(has["note"] | has["sign"], has["sign"], others) | has["title"],
     }
 
 
@@ -122,26 +132,21 @@ def skipped_lines(
     return tuple(ordered)
 
 
-def _example_lines(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
-    """Find lines with an example's word in the code, the name or the label, and the lines of its parts below it."""
-    is_example = _matches(code, "example", "short_example") | _matches(label, "example", "short_example")
-    is_example |= _matches(name, "example")
+def _with_lines_below(is_example: pl.Series, is_nothing: pl.Series) -> pl.Series:
+    """Return the lines of examples, and the lines of their parts below them, which have no code and no name."""
     if not is_example.any():
         return is_example
-    parts = code.is_null() & name.is_null() & ~is_example
-    return is_example.set(parts, None).forward_fill().fill_null(value=False)
+    return is_example.set(is_nothing & ~is_example, None).forward_fill().fill_null(value=False)
 
 
-def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
-    """Find lines with only a remark as code or name: a note's word, a colon, a sentence; or notes' words and answers.
+def _note_lines(notes: pl.Series, signs: pl.Series, others: pl.Series) -> pl.Series:
+    """Return the lines that are a remark alone, a note's word, a colon, a sentence: `notes`, and answers to `signs`.
 
     Lines below a signature's titles count as well, where only such lines follow: only in a table that gives `others`
     than codes and names, since in another table such a line may as well be a row.
     """
-    signs = _matches(code, "signature")
-    notes = (_matches(code, "note") & name.is_null()) | (_matches(name, "note") & code.is_null()) | signs
     rows = others.arg_true()
-    if not len(rows):
+    if not len(rows) or not signs.any():
         return notes
     first = next((at for at in signs.arg_true() if at > rows[-1]), len(notes))
     return notes | (pl.int_range(len(notes), eager=True) >= first)
@@ -167,7 +172,8 @@ def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series)
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
-        if not helps and not _matches(pl.Series([*row[:2], first], dtype=pl.String), "example").any():
+        texts = pl.Series("text", [*row[:2], first], dtype=pl.String).to_frame()
+        if not helps and not texts.select(_has_word("text", "example").any()).item():
             break
         flags.append(helps)
     return pl.Series([*flags, *[False] * (cells.height - len(flags))], dtype=pl.Boolean)
@@ -214,9 +220,11 @@ def _without_digits(cell: str) -> str:
     return "".join(c for c in fold(cell) if not c.isdigit()).strip()
 
 
-def _matches(texts: pl.Series, *kinds: str) -> pl.Series:
-    """Return which texts have a word of one of the kinds, as its pattern says."""
-    return reduce(or_, (texts.str.contains(_pattern(kind)) for kind in kinds)).fill_null(value=False)
+@cache
+def _has_word(column: str, *kinds: str) -> pl.Expr:
+    """Return whether a text of a column has a word of one of the kinds, as its pattern says."""
+    either = "|".join(f"(?:{_pattern(kind)})" for kind in kinds)
+    return pl.col(column).str.contains(either).fill_null(value=False)
 
 
 _PATTERNS: Final = {
@@ -233,6 +241,7 @@ _PATTERNS: Final = {
     "signature": r"(?i)^[\W_]*(?:WORD)(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?(?:WORD)){0,3}(?:[\W_]*$|\s*:\s)",
 }
 """Texts with a word of each kind, `WORD`."""
+_EXAMPLES: Final = ("example", "short_example")
 _TITLE: Final = r"\p{L}\s*:\s*$"
 """Matches `Visa fournisseur :`, which has its answer or the next title beside it."""
 
@@ -467,13 +476,16 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
     Most people write the known headers in lower case, with spaces or underscores or neither.
     """
     titles = {column.header.strip().casefold() for column in header.columns}
-    titles |= {text for name in headers(table) for text in (name, name.replace(" ", "_"), name.replace(" ", ""))}
-    matches = pl.repeat(value=False, n=body.cells.height, eager=True)
-    for column in header.columns:
-        if column.name in REQUIRED_FIELDS[table] and f"c{column.position}" in body.cells.columns:
-            cells = body.cells[f"c{column.position}"].str.strip_chars().str.to_lowercase()
-            matches |= (cells.is_in(list(titles)) | cells.str.contains(_UNIT)).fill_null(value=False)
-    return matches.arg_true().to_list()
+    keys = [column for column in header.columns if column.name in REQUIRED_FIELDS[table]]
+    names = {name for column in keys if (name := f"c{column.position}") in body.cells.columns}
+    texts = body.cells.select(pl.col(names).str.strip_chars().str.to_lowercase())
+    likely = pl.all().is_in([*titles, *_known_titles(table)]) | pl.all().str.contains(_UNIT)
+    return texts.select(pl.any_horizontal(likely)).to_series().arg_true().to_list() if names else []
+
+
+@cache
+def _known_titles(table: Table) -> frozenset[str]:
+    return frozenset(way for name in headers(table) for way in (name, name.replace(" ", "_"), name.replace(" ", "")))
 
 
 def _fields(row: Cells, table: Table) -> set[str]:

@@ -401,7 +401,8 @@ class Upload:
 def _described(sheet: Sheet) -> JsonObject:
     """Return what a worker needs of a table beside its cells."""
     columns = [
-        {**asdict(column), "factor": str(column.factor), "per": str(column.per), "field": column.field.name}
+        {name: getattr(column, name) for name in Column.__dataclass_fields__}
+        | {"factor": str(column.factor), "per": str(column.per), "field": column.field.name}
         for column in sheet.columns
     ]
     return {

@@ -29,6 +29,7 @@ from pipelines.reading.grid import (
     TEXT,
     Column,
     TypedColumn,
+    all_faults,
     faults_where,
     read_distinct,
 )
@@ -97,11 +98,9 @@ def unescaped(cells: pl.Series) -> pl.Series:
 
     A `'` is also before a text that would mean something else as a cell: `null`, white space alone, another `'`.
     """
-    if cells.str.starts_with('="').any():
-        cells = cells.str.replace(r'^="([^"]*)"$', "$1")
-    if cells.str.starts_with("'").any():
-        cells = cells.str.replace(APOSTROPHE_BEFORE, "$1")
-    return cells
+    if not cells.str.contains(r"""^(?:="|')""").any():
+        return cells
+    return cells.str.replace(r'^="([^"]*)"$', "$1").str.replace(APOSTROPHE_BEFORE, "$1")
 
 
 _LONGEST_CODE: Final = 1_000
@@ -124,13 +123,15 @@ def _texts(cells: pl.Series, field: Field) -> TypedColumn:
     if field.min_length is not None:
         cells = cells.str.strip_chars()
     longest = field.max_length if field.max_length is not None else 2**31
-    unusual = (cells.str.len_bytes() > longest) | cells.str.contains(CONTROL) | cells.str.contains(UNUSUAL)
+    cell = pl.col("cell").str
+    is_unusual = (cell.len_bytes() > longest) | cell.contains(CONTROL) | cell.contains(UNUSUAL)
     if field.name == "sku_code":
-        unusual |= cells.str.contains(_ROUNDED)
+        is_unusual |= cell.contains(_ROUNDED)
+    unusual = cells.to_frame("cell").select(is_unusual.fill_null(value=False)).to_series()
     if not unusual.any():
         return TypedColumn(cells, NO_FAULTS)
-    odd = read_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
-    return TypedColumn(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
+    odd = read_distinct(cells.set(~unusual, None), lambda cell: _text(cell, field), pl.String)
+    return TypedColumn(cells.set(unusual, None).fill_null(odd.values), odd.faults)
 
 
 def _text(cell: str, field: Field) -> str:
@@ -142,10 +143,11 @@ def _text(cell: str, field: Field) -> str:
 def _gtins(cells: pl.Series) -> TypedColumn:
     """Accept GTINs with a correct check digit as a column; only the others are examined one by one for the reason."""
     cells = cells.str.strip_chars()
-    shaped = cells.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$").fill_null(value=False)
-    number = cells.set(~shaped, None).str.zfill(14).cast(pl.Int64)
-    total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
-    right = (shaped & (total % 10 == 0)).fill_null(value=False)
+    cell, number = pl.col("cell"), pl.col("number")
+    shaped = cell.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$")
+    numbers = cells.to_frame("cell").select(number=pl.when(shaped).then(cell.str.zfill(14)).cast(pl.Int64))
+    total = pl.sum_horizontal(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
+    right = numbers.select(number.is_not_null() & (total % 10 == 0)).to_series()
     if right.sum() + cells.null_count() == len(cells):
         return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(right, None), _gtin, pl.String)
@@ -343,7 +345,8 @@ def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Dat
 
 def is_null_word(cells: pl.Series) -> pl.Series:
     """Return which cells are a program's word for no value."""
-    return cells.str.strip_chars().is_in(NULL_WORDS).fill_null(value=False)
+    are_words = pl.col("cell").str.strip_chars().is_in(NULL_WORDS).fill_null(value=False)
+    return cells.to_frame("cell").select(are_words).to_series()
 
 
 _SPACE = r"[\s'’]"
@@ -377,9 +380,9 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
         plain = _parse_plain(cells.set(number_cells, None), mark).fill_null(stored.cast(pl.Float64, strict=False))
     if column.factor != 1:
         plain = (plain * float(column.factor)).round(9)
-    odd = cells.set(plain.is_not_null(), None)
     faults = NO_FAULTS
-    if odd.null_count() < len(odd):
+    if plain.null_count() > cells.null_count():
+        odd = cells.set(plain.is_not_null(), None)
         rest = read_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
         plain, faults = plain.fill_null(rest.values), rest.faults
     return _within_limits(plain, faults, field)
@@ -473,24 +476,24 @@ def both_readings(cell: str, mark: str = ".") -> tuple[str, str]:
 
 def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
     """Return plain numbers as Float64, all else as null. Digits of other scripts are not plain."""
-    cells = cells.str.strip_chars()
-    integer = cells.str.contains(r"^[+-]?[0-9]{1,15}$")
-    read = cells.set(~integer.fill_null(value=False), None).cast(pl.Float64)
+    if cells.null_count() == len(cells):
+        return cells.cast(pl.Float64)
+    return cells.str.strip_chars().to_frame("cell").select(_plain_number(mark)).to_series()
+
+
+@cache
+def _plain_number(mark: str | None) -> pl.Expr:
+    """Return the number of a cell, null where it is not plain."""
+    cell = pl.col("cell")
+    read = [pl.when(cell.str.contains(r"^[+-]?[0-9]{1,15}$")).then(cell)]
     for sign, other in ((".", ","), (",", ".")):
-        if not cells.str.contains(sign, literal=True).any():
-            continue
-        certain = cells.str.contains(
-            rf"^[+-]?(?:[0-9]{{1,15}}[{sign}](?:[0-9]{{1,2}}|[0-9]{{4,12}})|(?:0|[0-9]{{4,12}})[{sign}][0-9]{{3}})$"
-        )
-        if mark == sign:
-            certain |= cells.str.contains(rf"^[+-]?[0-9]{{1,3}}[{sign}][0-9]{{3}}$")
-        chosen = cells.set(~certain.fill_null(value=False), None).str.replace(",", ".", literal=True)
-        read = read.fill_null(chosen.cast(pl.Float64))
+        whole = "0|[0-9]{4,12}" if mark != sign else "[0-9]{1,12}"
+        certain = rf"^[+-]?(?:[0-9]{{1,15}}[{sign}](?:[0-9]{{1,2}}|[0-9]{{4,12}})|(?:{whole})[{sign}][0-9]{{3}})$"
+        read.append(pl.when(cell.str.contains(certain)).then(cell.str.replace(",", ".", literal=True)))
         if mark == other:
-            grouped = cells.str.contains(rf"^[+-]?[1-9][0-9]{{0,2}}[{sign}][0-9]{{3}}$")
-            chosen = cells.set(~grouped.fill_null(value=False), None).str.replace(sign, "", literal=True)
-            read = read.fill_null(chosen.cast(pl.Float64))
-    return read
+            grouped = rf"^[+-]?[1-9][0-9]{{0,2}}[{sign}][0-9]{{3}}$"
+            read.append(pl.when(cell.str.contains(grouped)).then(cell.str.replace(sign, "", literal=True)))
+    return pl.coalesce(read).cast(pl.Float64)
 
 
 def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> TypedColumn:
@@ -499,8 +502,9 @@ def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typ
     if field.kind == "integer" and (broken := values != values.floor()).any():
         message = Message("{name} is a whole number; write it without decimals.", name=field.name)
         bad.insert(0, faults_where(broken, "invalid_type", message))
-    values = values.scatter(pl.concat(bad)["at"], None)
-    return TypedColumn(values.cast(pl.Int64) if field.kind == "integer" else values, pl.concat([faults, *bad]))
+    if (wrong := all_faults(bad)).height:
+        values = values.scatter(wrong["at"], None)
+    return TypedColumn(values.cast(pl.Int64) if field.kind == "integer" else values, all_faults([faults, wrong]))
 
 
 def outside_limits(values: pl.Series, field: Field) -> pl.DataFrame:
@@ -508,7 +512,7 @@ def outside_limits(values: pl.Series, field: Field) -> pl.DataFrame:
     low, high = field.minimum, field.maximum
     if field.kind == "integer" and high is None:
         high = _LARGEST_INTEGER
-    outside = values.is_infinite()
+    outside = (values == float("inf")) | (values == float("-inf"))
     for beyond in (None if low is None else values < low, None if high is None else values > high):
         outside = outside if beyond is None else outside | beyond
     if not outside.any():
@@ -561,8 +565,10 @@ def decimal_marks(
 
     A column or file that contains numbers of both kinds decides nothing. `of_mapping` is the mapping's mark.
     """
+    numbers = [column for column in columns if column.field.kind in NUMBERS]
+    have_marks = table.select(pl.col(column.name for column in numbers).str.contains("[.,]").any())
     texts: dict[Column, pl.Series] = {}
-    for column in (column for column in columns if column.field.kind in NUMBERS):
+    for column in (column for column in numbers if have_marks[column.name].any()):
         # A workbook's number cells say nothing about text cells.
         cells = table[column.name] if kinds is None else table[column.name].filter(kinds[column.name] == TEXT)
         cells = cells.filter(cells.str.contains("[.,]").fill_null(value=False))

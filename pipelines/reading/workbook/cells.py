@@ -10,11 +10,11 @@ them; they and merged cells are found in the XML meanwhile.
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
-from typing import Final, Literal
+from functools import cached_property, lru_cache
+from typing import Final, Literal, TypeAlias
 
 import polars as pl
 
@@ -246,19 +246,28 @@ MOST_CELLS = 4_000_000
 _MOST_PARSED = 1_500_000
 """Most cells that the parser reads, which takes some three times as long for each."""
 _LONGEST_ROW = 32 * 1024 * 1024
+Matching: TypeAlias = Callable[[bytes | None], pl.DataFrame | None]
 _AHEAD = 1
 """Pieces in work beside the one that is waited for: Polars releases the interpreter lock while it computes."""
 
 
-def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: Hidden | None = None) -> pl.DataFrame:
+def read_cells(
+    package: Package,
+    path: str,
+    *,
+    rows: int | None = None,
+    hidden: Hidden | None = None,
+    match_first: Matching | None = None,
+) -> pl.DataFrame:
     """Read the cells of a sheet in the order of the file; only those of about the first `rows` rows where it is given.
 
-    `hidden` records hidden rows and columns. Raises `ReadingRefused` where the sheet is no XML or has more than
-    `MOST_CELLS` cells.
+    `hidden` records hidden rows and columns; `match_first` reads the first piece. Raises `ReadingRefused` where the
+    sheet is no XML or has more than `MOST_CELLS` cells.
     """
     frames: list[pl.DataFrame] = []
     hidden = hidden or Hidden()
-    for frame in _read_by_pattern(_whole_rows(package.pieces(path), hidden), 0 if rows is not None else _AHEAD):
+    ahead = 0 if rows is not None else _AHEAD
+    for frame in _read_by_pattern(_whole_rows(package.pieces(path), hidden), ahead, match_first or _match_cells):
         if frame is None:
             parsed = parsed_cells(package.pieces(path), rows, CELLS, _MOST_PARSED, hidden)
             _check_size([parsed], _MOST_PARSED)
@@ -270,12 +279,14 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
     return pl.concat(frames) if frames else pl.DataFrame(schema=CELLS)
 
 
-def _read_by_pattern(pieces: Iterator[bytes | None], ahead: int) -> Iterator[pl.DataFrame | None]:
+def _read_by_pattern(
+    pieces: Iterator[bytes | None], ahead: int, match_first: Matching
+) -> Iterator[pl.DataFrame | None]:
     """Yield cells piece by piece; None for a piece that has another form. `ahead` pieces are in work beside each."""
     waiting: deque[Future[pl.DataFrame | None]] = deque()
     with ThreadPoolExecutor(ahead + 1, "cells") as readers:
-        for piece in pieces:
-            waiting.append(readers.submit(_match_cells, piece))
+        for number, piece in enumerate(pieces):
+            waiting.append(readers.submit(_match_cells if number else match_first, piece))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
@@ -360,6 +371,8 @@ def _check_size(frames: list[pl.DataFrame], most: int = MOST_CELLS) -> None:
 
 
 _KEYS = 2
+_CELLS_AT_A_TIME: Final = 200_000
+"""Cells that are made texts at once: their copies take memory."""
 Use = Literal["number", "code", "text"]
 """What is made of a column's cells: a number cell stays a number in a column of numbers, and is shown in others.
 
@@ -382,6 +395,8 @@ class Workbook:
         self._package = Package(data)
         self._book: Book = read_book(self._package)
         self._hidden: dict[str, Hidden] = {}
+        # The first piece of a sheet is read for its top and mostly again for its body.
+        self._match_first: Matching = lru_cache(maxsize=1)(_match_cells)
 
     @property
     def sheets(self) -> tuple[SheetPart, ...]:
@@ -390,7 +405,7 @@ class Workbook:
 
     def top(self, sheet: SheetPart, rows: int) -> Grid:
         """Read the first rows that are not empty, as text, with all columns that have a cell there."""
-        cells = read_cells(self._package, sheet.path, rows=rows)
+        cells = read_cells(self._package, sheet.path, rows=rows, match_first=self._match_first)
         kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
         check_width(kept["column"].n_unique())
         as_texts: dict[int, Use] = dict.fromkeys(kept["column"].unique().sort(), "text")
@@ -399,7 +414,7 @@ class Workbook:
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """Read all rows that are not empty, with the cells of these columns and of the first one only."""
-        cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
+        cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet), match_first=self._match_first)
         first: dict[int, Use] = {0: "text"}
         grid = self._grid(cells, first | {column.position: _use(column) for column in columns})
         if sum(not grid.cells[name].null_count() for name in grid.cells.columns) > _KEYS:
@@ -420,26 +435,29 @@ class Workbook:
         rows = cells["row"].unique().sort()
         place = pl.repeat(0, int(rows[-1] or 0) + 1 if len(rows) else 0, dtype=pl.UInt32, eager=True)
         place = place.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
-        wanted = cells.filter(pl.col("column").is_in(list(columns)))
-        wanted = wanted.with_columns(at=place.gather(wanted["row"]))
-        by_column = {key[0]: frame for key, frame in wanted.partition_by("column", as_dict=True).items()}
+        shown: list[pl.DataFrame] = []
+        for use in dict.fromkeys(columns.values()):
+            wanted = cells.filter(pl.col("column").is_in([at for at, own in columns.items() if own == use]))
+            for part in wanted.iter_slices(_CELLS_AT_A_TIME):
+                text, kind = self._texts_and_kinds(part, use)
+                shown.append(pl.DataFrame([part["column"], place.gather(part["row"]).alias("at"), text, kind]))
+        by_column = pl.concat(shown).partition_by("column", as_dict=True) if shown else {}
+        empty = pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+        plain = pl.Series([TEXT], dtype=pl.UInt8).new_from_index(0, len(rows))
         texts, kinds = {}, {}
-        for at, use in columns.items():
-            own = by_column.get(at)
-            empty = pl.repeat(None, len(rows), dtype=pl.String, eager=True)
-            plain = pl.repeat(TEXT, len(rows), dtype=pl.UInt8, eager=True)
-            if own is None:
-                texts[f"c{at}"], kinds[f"c{at}"] = empty, plain
+        for at in columns:
+            texts[f"c{at}"], kinds[f"c{at}"] = empty, plain
+            if (own := by_column.get((at,))) is None:
                 continue
             if not (own["at"].diff() > 0).all():  # rows out of order, or a cell twice
                 own = own.unique("at", keep="last", maintain_order=True)
-            text, kind = self._texts_and_kinds(own, use)
-            texts[f"c{at}"], kinds[f"c{at}"] = empty.scatter(own["at"], text), plain.scatter(own["at"], kind)
+            texts[f"c{at}"] = empty.clone().scatter(own["at"], own["text"])
+            kinds[f"c{at}"] = plain.clone().scatter(own["at"], own["kind"])
         lines = rows.cast(pl.Int64).alias("line")
         return Grid(blank_to_null(pl.DataFrame(texts)), lines, kinds=pl.DataFrame(kinds))
 
     def _texts_and_kinds(self, cells: pl.DataFrame, use: Use) -> tuple[pl.Series, pl.Series]:
-        """Return the texts and kinds of one column's cells."""
+        """Return the texts and kinds of cells, each of which is read by itself."""
         kind = cells["type"].fill_null("n")
         text = cells["text"]
         shared = kind == "s"
@@ -468,7 +486,7 @@ class Workbook:
         kinds = pl.repeat(TEXT, len(kind), dtype=pl.UInt8, eager=True)
         for where, own in ((stays, NUMBER), (days, DAY), (nothing, NO_VALUE), (unknown, NOT_SHOWN)):
             kinds = kinds.set(where.fill_null(value=False), own)
-        return text, kinds
+        return text.alias("text"), kinds.alias("kind")
 
     def _shared(self, numbers: pl.Series) -> pl.Series:
         at = numbers.cast(pl.UInt32, strict=False)
