@@ -25,6 +25,7 @@ from pipelines.reading.grid import (
     CLEARED,
     DAY,
     FAULTS,
+    FEW,
     NO_FAULTS,
     NO_VALUE,
     NOT_SHOWN,
@@ -78,8 +79,6 @@ _MARKED: Final = r"""^(?:#|'|="|null$|NULL$)"""
 """Cells that are an error, escaped, or `CLEARED`: few columns have any."""
 _COLUMNS_AT_A_TIME: Final = 2
 """Polars releases the interpreter lock while it works on a column, so two cores type two columns."""
-_LINES_OF_THREADS: Final = 2_000
-"""Lines of a table from which threads are sooner than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +105,9 @@ class TypedSheet:
 def type_sheet(sheet: Sheet) -> TypedSheet:
     """Type each column of a sheet by itself, then weights together with the columns that complete them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
-    names = [column.name for column in sheet.columns]
-    are_marked = sheet.table.select(pl.col(names).str.contains(_MARKED).any()).row(0)
+    are_marked = sheet.table.select(pl.col(c.name for c in sheet.columns).str.contains(_MARKED).any()).row(0)
     with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
-        apply = map if sheet.table.height < _LINES_OF_THREADS else threads.map
+        apply = map if sheet.table.height <= FEW else threads.map
         columns = list(apply(partial(_type_column, sheet), sheet.columns, are_marked))
     for column, (typed_column, presence) in zip(sheet.columns, columns, strict=True):
         typed.values[column.name], typed.presence[column.name] = typed_column.values.alias(column.name), presence

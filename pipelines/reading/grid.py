@@ -339,13 +339,13 @@ def all_faults(faults: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(some) if some else NO_FAULTS
 
 
-_FEW: Final = 2_000
-"""Cells that Python looks up sooner than Polars begins."""
+FEW: Final = 2_000
+"""Cells of a column that are read sooner without further threads, and looked up sooner by Python."""
 
 
 def read_distinct(cells: pl.Series, read: Callable[[str], object], dtype: PolarsDataType) -> TypedColumn:
     """Apply `read` once to each distinct cell; its `Unfit` becomes the fault of every row with that cell."""
-    few = cells.to_list() if len(cells) <= _FEW else None
+    few = cells.to_list() if len(cells) <= FEW else None
     values: dict[str, object] = {}
     faults: dict[str, tuple[str, str]] = {}
     for cell in cells.unique(maintain_order=True) if few is None else dict.fromkeys(few):

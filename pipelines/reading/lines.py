@@ -81,7 +81,8 @@ def find_skipped(
     name, label = cells.get_column("name", default=nothing), nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
     alone = {"only_code": code.set(others, None), "only_name": name.set(others, None)}  # a note gives no more
-    has = pl.DataFrame({"code": code, "name": name, "label": label, **alone}).select(
+    # One after the other: each thread would keep its own tables of these long patterns.
+    has = pl.DataFrame({"code": code, "name": name, "label": label, **alone}).select_seq(
         total_code=_has_word("code", "total"),
         total_name=_has_word("name", "total"),
         total_label=_has_word("label", "total"),
@@ -91,15 +92,14 @@ def find_skipped(
         note=(_has_word("only_code", "note") & pl.col("only_name").is_null())
         | (_has_word("only_name", "note") & pl.col("only_code").is_null()),
         title=pl.when(pl.col("name").is_null()).then("code").str.contains(_TITLE).fill_null(value=False),
-        no_code=pl.col("code").is_null(),
-        nothing=pl.col("code").is_null() & pl.col("name").is_null(),
     )
-    is_total, named_total = has["total_code"], has["total_name"]
+    is_total, named_total, no_code = has["total_code"], has["total_name"], code.is_null()
+    neither = no_code & name.is_null()
     # A total's word is in place of the code, or is the name or label of a line without code.
-    totals = (is_total & (~has["letters"] | named_total)) | (has["no_code"] & (named_total | has["total_label"]))
+    totals = (is_total & (~has["letters"] | named_total)) | (no_code & (named_total | has["total_label"]))
     return {
-        NOTHING_READ: has["nothing"] & ~others,
-        EXAMPLE: _with_lines_below(has["example"], has["nothing"]),
+        NOTHING_READ: neither & ~others,
+        EXAMPLE: _with_lines_below(has["example"], neither),
         TOTAL: totals | _find_sums(cells, columns, is_total & ~totals, totals, starts),
         SUM: _find_sums(cells, columns, _wordy_lines(cells, columns) & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
@@ -480,7 +480,7 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
     names = {name for column in keys if (name := f"c{column.position}") in body.cells.columns}
     texts = body.cells.select(pl.col(names).str.strip_chars().str.to_lowercase())
     likely = pl.all().is_in([*titles, *_known_titles(table)]) | pl.all().str.contains(_UNIT)
-    return texts.select(pl.any_horizontal(likely)).to_series().arg_true().to_list() if names else []
+    return texts.select_seq(pl.any_horizontal(likely)).to_series().arg_true().to_list() if names else []
 
 
 @cache

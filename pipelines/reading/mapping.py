@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
-from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias  # Any: members of JSON, checked by what they must be
 from uuid import UUID, uuid4
 
@@ -505,9 +504,7 @@ def samples_of(cells: pl.DataFrame) -> Samples:
     """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
     top = cells.head(_SAMPLED_ROWS).to_dict(as_series=False)
     texts = {int(name[1:]): dict.fromkeys(c for c in of_column if c is not None) for name, of_column in top.items()}
-    return {
-        at: [cut(text, _LONGEST_SAMPLE) for text in islice(distinct, _MOST_SAMPLES)] for at, distinct in texts.items()
-    }
+    return {at: [cut(text, _LONGEST_SAMPLE) for text in [*some][:_MOST_SAMPLES]] for at, some in texts.items()}
 
 
 def published_table(

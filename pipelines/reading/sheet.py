@@ -452,8 +452,9 @@ def _help_below(below: Grid, header: Header) -> set[int]:
 def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
-    are_hidden = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
-    hidden = {name for name, any_held in zip(cells.columns, are_hidden, strict=False) if any_held}
+    beyond_ascii = cells.select((pl.all().str.len_bytes() != pl.all().str.len_chars()).any())
+    unsure = pl.col(of_column.name for of_column in beyond_ascii if of_column.any())
+    hidden = {of_column.name for of_column in cells.select(unsure.str.contains(anywhere).any()) if of_column.any()}
     for column in (column for column in columns if column.name in hidden):
         of_text = column.field.kind == "text" and column.name != "sku_code"
         texts = cells[column.name].str

@@ -98,9 +98,8 @@ def unescaped(cells: pl.Series) -> pl.Series:
 
     A `'` is also before a text that would mean something else as a cell: `null`, white space alone, another `'`.
     """
-    if not cells.str.contains(r"""^(?:="|')""").any():
-        return cells
-    return cells.str.replace(r'^="([^"]*)"$', "$1").str.replace(APOSTROPHE_BEFORE, "$1")
+    marked = cells.str.contains(r"""^(?:="|')""").any()
+    return cells.str.replace(r'^="([^"]*)"$', "$1").str.replace(APOSTROPHE_BEFORE, "$1") if marked else cells
 
 
 _LONGEST_CODE: Final = 1_000
@@ -127,7 +126,7 @@ def _texts(cells: pl.Series, field: Field) -> TypedColumn:
     is_unusual = (cell.len_bytes() > longest) | cell.contains(CONTROL) | cell.contains(UNUSUAL)
     if field.name == "sku_code":
         is_unusual |= cell.contains(_ROUNDED)
-    unusual = cells.to_frame("cell").select(is_unusual.fill_null(value=False)).to_series()
+    unusual = cells.to_frame("cell").select_seq(is_unusual.fill_null(value=False)).to_series()
     if not unusual.any():
         return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(~unusual, None), lambda cell: _text(cell, field), pl.String)
@@ -145,7 +144,7 @@ def _gtins(cells: pl.Series) -> TypedColumn:
     cells = cells.str.strip_chars()
     cell, number = pl.col("cell"), pl.col("number")
     shaped = cell.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$")
-    numbers = cells.to_frame("cell").select(number=pl.when(shaped).then(cell.str.zfill(14)).cast(pl.Int64))
+    numbers = cells.to_frame("cell").select_seq(number=pl.when(shaped).then(cell.str.zfill(14)).cast(pl.Int64))
     total = pl.sum_horizontal(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
     right = numbers.select(number.is_not_null() & (total % 10 == 0)).to_series()
     if right.sum() + cells.null_count() == len(cells):
@@ -345,8 +344,7 @@ def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Dat
 
 def is_null_word(cells: pl.Series) -> pl.Series:
     """Return which cells are a program's word for no value."""
-    are_words = pl.col("cell").str.strip_chars().is_in(NULL_WORDS).fill_null(value=False)
-    return cells.to_frame("cell").select(are_words).to_series()
+    return cells.str.strip_chars().is_in(NULL_WORDS).fill_null(value=False)
 
 
 _SPACE = r"[\s'’]"
@@ -478,7 +476,7 @@ def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
     """Return plain numbers as Float64, all else as null. Digits of other scripts are not plain."""
     if cells.null_count() == len(cells):
         return cells.cast(pl.Float64)
-    return cells.str.strip_chars().to_frame("cell").select(_plain_number(mark)).to_series()
+    return cells.str.strip_chars().to_frame("cell").select_seq(_plain_number(mark)).to_series()
 
 
 @cache
@@ -502,9 +500,8 @@ def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typ
     if field.kind == "integer" and (broken := values != values.floor()).any():
         message = Message("{name} is a whole number; write it without decimals.", name=field.name)
         bad.insert(0, faults_where(broken, "invalid_type", message))
-    if (wrong := all_faults(bad)).height:
-        values = values.scatter(wrong["at"], None)
-    return TypedColumn(values.cast(pl.Int64) if field.kind == "integer" else values, all_faults([faults, wrong]))
+    values = values.scatter(all_faults(bad)["at"], None)
+    return TypedColumn(values.cast(pl.Int64) if field.kind == "integer" else values, all_faults([faults, *bad]))
 
 
 def outside_limits(values: pl.Series, field: Field) -> pl.DataFrame:

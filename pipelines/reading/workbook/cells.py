@@ -56,7 +56,6 @@ from schemas.messages import Message
 _TAG: Final = re.compile(rb"<(?:\w{1,64}:)?(row|col)\s([^<>]*+)>")
 _ATTRIBUTE: Final = re.compile(rb"\b(r|min|max|hidden)=[\"'](\w{1,7})[\"']")
 _WORD: Final = b"hidden"
-_MERGED: Final = b"mergeCell"
 _MERGE: Final = re.compile(rb"<(?:\w{1,64}:)?mergeCell\s[^<>]{0,200}?ref=[\"']([A-Z0-9:]{5,21})[\"']")
 _AREA: Final = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
 _MOST_MERGES: Final = 50_000
@@ -79,7 +78,8 @@ class Hidden:
 
     def look(self, xml: bytes) -> None:
         """Search whole rows of a sheet in UTF-8, or what is before or behind all rows."""
-        for area in _MERGE.findall(xml) if _MERGED in xml else ():
+        first_cell = xml.find(b"<c ")  # no merged cell is listed among cells: pieces are searched up to these
+        for area in _MERGE.findall(xml, 0, len(xml) if first_cell < 0 else first_cell):
             self.note_merge(area.decode())
         for kind, written in _TAG.findall(xml) if _WORD in xml else ():
             if _WORD in written:
@@ -252,22 +252,17 @@ _AHEAD = 1
 
 
 def read_cells(
-    package: Package,
-    path: str,
-    *,
-    rows: int | None = None,
-    hidden: Hidden | None = None,
-    match_first: Matching | None = None,
+    package: Package, path: str, *, rows: int | None = None, hidden: Hidden | None = None, first: Matching | None = None
 ) -> pl.DataFrame:
     """Read the cells of a sheet in the order of the file; only those of about the first `rows` rows where it is given.
 
-    `hidden` records hidden rows and columns; `match_first` reads the first piece. Raises `ReadingRefused` where the
+    `hidden` records hidden rows and columns; `first` reads the first piece. Raises `ReadingRefused` where the
     sheet is no XML or has more than `MOST_CELLS` cells.
     """
     frames: list[pl.DataFrame] = []
     hidden = hidden or Hidden()
     ahead = 0 if rows is not None else _AHEAD
-    for frame in _read_by_pattern(_whole_rows(package.pieces(path), hidden), ahead, match_first or _match_cells):
+    for frame in _read_by_pattern(_whole_rows(package.pieces(path), hidden), ahead, first or _match_cells):
         if frame is None:
             parsed = parsed_cells(package.pieces(path), rows, CELLS, _MOST_PARSED, hidden)
             _check_size([parsed], _MOST_PARSED)
@@ -279,14 +274,12 @@ def read_cells(
     return pl.concat(frames) if frames else pl.DataFrame(schema=CELLS)
 
 
-def _read_by_pattern(
-    pieces: Iterator[bytes | None], ahead: int, match_first: Matching
-) -> Iterator[pl.DataFrame | None]:
+def _read_by_pattern(pieces: Iterator[bytes | None], ahead: int, first: Matching) -> Iterator[pl.DataFrame | None]:
     """Yield cells piece by piece; None for a piece that has another form. `ahead` pieces are in work beside each."""
     waiting: deque[Future[pl.DataFrame | None]] = deque()
     with ThreadPoolExecutor(ahead + 1, "cells") as readers:
         for number, piece in enumerate(pieces):
-            waiting.append(readers.submit(_match_cells if number else match_first, piece))
+            waiting.append(readers.submit(_match_cells if number else first, piece))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
@@ -405,7 +398,7 @@ class Workbook:
 
     def top(self, sheet: SheetPart, rows: int) -> Grid:
         """Read the first rows that are not empty, as text, with all columns that have a cell there."""
-        cells = read_cells(self._package, sheet.path, rows=rows, match_first=self._match_first)
+        cells = read_cells(self._package, sheet.path, rows=rows, first=self._match_first)
         kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
         check_width(kept["column"].n_unique())
         as_texts: dict[int, Use] = dict.fromkeys(kept["column"].unique().sort(), "text")
@@ -414,7 +407,7 @@ class Workbook:
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """Read all rows that are not empty, with the cells of these columns and of the first one only."""
-        cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet), match_first=self._match_first)
+        cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet), first=self._match_first)
         first: dict[int, Use] = {0: "text"}
         grid = self._grid(cells, first | {column.position: _use(column) for column in columns})
         if sum(not grid.cells[name].null_count() for name in grid.cells.columns) > _KEYS:
@@ -435,22 +428,22 @@ class Workbook:
         rows = cells["row"].unique().sort()
         place = pl.repeat(0, int(rows[-1] or 0) + 1 if len(rows) else 0, dtype=pl.UInt32, eager=True)
         place = place.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
-        shown: list[pl.DataFrame] = []
+        places = pl.col("row").cast(pl.Int64) * 27**_COLUMN_LETTERS + pl.col("column")
+        if not cells.select((places.diff() > 0).all()).item():  # rows out of order, or a cell twice
+            cells = cells.unique(("row", "column"), keep="last", maintain_order=True)
+        nothing = pl.DataFrame(schema={"column": pl.Int32, "at": pl.UInt32, "text": pl.String, "kind": pl.UInt8})
+        shown = [nothing]
         for use in dict.fromkeys(columns.values()):
             wanted = cells.filter(pl.col("column").is_in([at for at, own in columns.items() if own == use]))
             for part in wanted.iter_slices(_CELLS_AT_A_TIME):
                 text, kind = self._texts_and_kinds(part, use)
                 shown.append(pl.DataFrame([part["column"], place.gather(part["row"]).alias("at"), text, kind]))
-        by_column = pl.concat(shown).partition_by("column", as_dict=True) if shown else {}
+        by_column = pl.concat(shown).partition_by("column", as_dict=True)
         empty = pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
         plain = pl.Series([TEXT], dtype=pl.UInt8).new_from_index(0, len(rows))
         texts, kinds = {}, {}
         for at in columns:
-            texts[f"c{at}"], kinds[f"c{at}"] = empty, plain
-            if (own := by_column.get((at,))) is None:
-                continue
-            if not (own["at"].diff() > 0).all():  # rows out of order, or a cell twice
-                own = own.unique("at", keep="last", maintain_order=True)
+            own = by_column.get((at,), nothing)
             texts[f"c{at}"] = empty.clone().scatter(own["at"], own["text"])
             kinds[f"c{at}"] = plain.clone().scatter(own["at"], own["kind"])
         lines = rows.cast(pl.Int64).alias("line")
@@ -468,10 +461,11 @@ class Workbook:
         if truth.any():
             text = text.zip_with(~truth, text.replace({"1": "TRUE", "0": "FALSE"}))
         number = (kind == "n") & text.is_not_null()
-        unknown = pl.repeat(value=False, n=len(number), eager=True)
-        stays = number & text.str.contains(r"^[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?$")
+        stays = unknown = number & False
         if number.any():
-            rendered = self._numbers(text.set(~number, None), cells["style"], numeric=use == "number")
+            raw = text.set(~number, None)
+            stays = raw.str.contains(r"^[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?$")
+            rendered = self._numbers(raw, cells["style"], numeric=use == "number")
             unknown = number & rendered.is_null()
             text = text.zip_with(~number | unknown, rendered)
         day = kind == "d"
@@ -483,9 +477,9 @@ class Workbook:
         used = cells["style"].unique().drop_nulls() if number.any() else ()
         of_dates = [style for style in used if any(part.kind == "date" for part in self._format(style))]
         days = day | (number & cells["style"].is_in(of_dates))
-        kinds = pl.repeat(TEXT, len(kind), dtype=pl.UInt8, eager=True)
+        kinds = pl.Series([TEXT], dtype=pl.UInt8).new_from_index(0, len(kind))
         for where, own in ((stays, NUMBER), (days, DAY), (nothing, NO_VALUE), (unknown, NOT_SHOWN)):
-            kinds = kinds.set(where.fill_null(value=False), own)
+            kinds = kinds.set(where.fill_null(value=False), own) if where.any() else kinds
         return text.alias("text"), kinds.alias("kind")
 
     def _shared(self, numbers: pl.Series) -> pl.Series:
