@@ -25,7 +25,7 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 from xdist.remote import Producer
@@ -236,7 +236,7 @@ def _remove(root: Path) -> None:
 def pytest_sessionstart() -> None:
     """The gate takes no numbers and texts from our modules: which are imported by then differs with each worker."""
     if hypothesis_settings.default.derandomize:
-        setattr(HypothesisProvider, "_local_constants", Constants())  # noqa: B010  (a property there)
+        setattr(providers, "_get_local_constants", Constants)  # noqa: B010  (nor reads the modules)
 
 
 @pytest.fixture(scope="session", autouse=True)
