@@ -25,7 +25,7 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 from xdist.remote import Producer
@@ -185,6 +185,16 @@ class ByService(LoadScopeScheduling):
         """Return whether a worker is not one of the two oldest: where one of these ended, the next takes its place."""
         return node not in self.nodes[:2]
 
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:  # noqa: ARG002
+        """Forget what is finished: xdist's own class counts all that a worker has ever run after each test."""
+        nodeid = self.registered_collections[node][item_index]
+        scope = self._split_scope(nodeid)
+        tests = self.assigned_work[node][scope]
+        tests[nodeid] = True
+        if all(tests.values()):
+            del self.assigned_work[node][scope]
+        self._reschedule(node)
+
     def remove_node(self, node: WorkerController) -> str | None:
         """Give up a worker: what it has not run goes to others, but for the test that ended it, which failed.
 
@@ -226,7 +236,7 @@ def _remove(root: Path) -> None:
 def pytest_sessionstart() -> None:
     """The gate takes no numbers and texts from our modules: which are imported by then differs with each worker."""
     if hypothesis_settings.default.derandomize:
-        setattr(HypothesisProvider, "_local_constants", Constants())  # noqa: B010  (a property there)
+        setattr(providers, "_get_local_constants", Constants)  # noqa: B010  (nor reads the modules)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,8 @@ import inspect
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
+from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
@@ -93,8 +95,13 @@ def with_nul(value: Any, way: tuple[Any, ...]) -> Any:
 
 
 def asked_names(endpoint: Any) -> set[str]:
-    """The names that a module asks a form, an address or a part for."""
-    tree = ast.parse(inspect.getsource(inspect.getmodule(endpoint)))
+    """The names that the module of an endpoint asks a form, an address or a part for."""
+    return names_in(inspect.getmodule(endpoint))
+
+
+@cache
+def names_in(module: ModuleType | None) -> set[str]:
+    tree = ast.parse(inspect.getsource(module))
     found = set()
     for node in ast.walk(tree):
         match node:

@@ -149,8 +149,10 @@ def test_what_a_lost_connection_cut_off_is_repeated_where_that_is_safe(
 
 
 def test_in_a_pipeline_a_statement_that_failed_is_told_at_the_commit_and_undoes_all(
-    database: Database, company: UUID
+    database: Database, company: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sessions, "_COLLISIONS_SECONDS", 0)  # nobody else has the name: all attempts end alike
+
     def write(pool: Pool, *names: str, then: Exception | None = None) -> None:
         def add(connection: psycopg.Connection[tuple[object, ...]]) -> None:
             for name in names:
