@@ -17,7 +17,6 @@ from tests.api.test_company_roles import told
 from tests.api.test_draft_pages import filed
 from warehouse import files
 
-TODAY = datetime.now(UTC).date()
 GLASS = {"component_type": "body", "material_family": "glass", "weight_g": 200}
 CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 30}
 JAR = {"name": "Jar", "components": [GLASS], "packaging_level": "sales", "packaging_format": "jar", "reusable": False,
@@ -27,8 +26,12 @@ EMPTY = {"5": "missing", "6": "later", "7": "not_concerned", "8": "not_concerned
          "11": "not_concerned", "12": "later"}  # fmt: skip
 
 
+def today():
+    return datetime.now(UTC).date()
+
+
 def day(days):
-    return (TODAY + timedelta(days=days)).isoformat()
+    return (today() + timedelta(days=days)).isoformat()
 
 
 def made(caller, code="A", **change):
@@ -120,7 +123,7 @@ def test_a_certificate_of_a_supplier_counts_for_its_parts(caller, pool):
     of_parts(caller, pool, jar, "test_report_heavy_metals", cap)
     metals = needs(caller, jar)["metals"]
     assert (metals["state"], metals["files"][0]["component_ids"]) == ("partial", [cap["id"]])
-    of_parts(caller, pool, jar, "test_report_heavy_metals", body, expires_on=TODAY + timedelta(days=10))
+    of_parts(caller, pool, jar, "test_report_heavy_metals", body, expires_on=today() + timedelta(days=10))
     assert needs(caller, jar)["metals"]["state"] == "ends"  # as the first of its parts
     uploaded(caller, jar, "test_report_heavy_metals")
     assert needs(caller, jar)["metals"]["state"] == "held"
@@ -306,6 +309,6 @@ def test_the_page_that_issues_says_what_is_missing_and_refuses_nothing(caller, b
     assert shown.count("Fehlt.") == 1  # the report on PFAS
     fields = {"point.manufacturer": "Quai 1", "point.standards": "EN 13430:2004", "decision": "accept"}
     fields |= dict.fromkeys(("on_behalf_of", "signatory", "function", "place"), "Own")
-    form = hidden(shown) | fields | {"issued_on": TODAY.isoformat()}
+    form = hidden(shown) | fields | {"issued_on": day(0)}
     assert browser.post(path, form).status_code == 303
     assert "Nachweise, die nicht vorliegen" not in browser.get(f"{path}?lang=de").text  # it is decided
