@@ -1,7 +1,8 @@
 """Stores the connections of people with applications, and their codes and tokens: adds, finds, redeems and ends them.
 
 A person has one connection with an application, however often it was authorised. Codes and tokens are random; only
-their SHA-256 is stored. A caller that presents one has no company yet, so functions of migration 0016 redeem them.
+their SHA-256 is stored. A caller that presents one has no company yet, so functions of the database redeem them
+(`accounts.sql`).
 """
 
 import secrets

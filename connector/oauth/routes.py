@@ -2,9 +2,9 @@
 
 Discovery: the protected resource (RFC 9728) and its authorization server (RFC 8414). POST /oauth/register registers an
 application (RFC 7591). POST /oauth/token exchanges a code or a refresh token for tokens (OAuth 2.1, sections 4.1.3 and
-4.3): every fault of a code or refresh token gets the same answer, and the database decides in one statement (migration
-0016): presenting a code uses it up, and presenting one a second time ends the tokens that came of the first. A replaced
-access token stays valid until it expires: a client in the middle of a call need not begin again.
+4.3): every fault of a code or refresh token gets the same answer, and the database decides in one statement
+(`accounts.sql`): presenting a code uses it up, and presenting one a second time ends the tokens that came of the first.
+A replaced access token stays valid until it expires: a client in the middle of a call need not begin again.
 """
 
 import hashlib

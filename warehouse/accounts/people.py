@@ -367,7 +367,7 @@ def sessions(connection: Connection, user_id: UUID, at: datetime) -> list[LiveSe
 def session_id(connection: Connection, token: str) -> UUID | None:
     """Return the id of the session of a cookie's token; None where it has ended.
 
-    The application may not read digests: a function of migration 0036 compares them.
+    The application may not read digests: a function of the database compares them.
     """
     row = connection.execute(_ID_OF, [digest(token)]).fetchone()
     session: UUID | None = row[0] if row else None

@@ -1,6 +1,6 @@
 """Hashes and checks passwords with Argon2id (RFC 9106), which makes each guess cost as much as a sign-in.
 
-What does not belong here: limits on guesses (migration 0016) and digests of random secrets, which need no slow hash
+What does not belong here: limits on guesses (`pcds_sign_in`) and digests of random secrets, which need no slow hash
 (`warehouse.accounts.keys.digest`).
 """
 

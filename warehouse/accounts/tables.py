@@ -1,6 +1,6 @@
 """Tables of people who sign in, the applications that they connected, and the digests of their secrets.
 
-Functions of migration 0016 look up and redeem sessions, codes and tokens.
+The functions of `accounts.sql` look up and redeem sessions, codes and tokens.
 """
 
 from sqlalchemy import (

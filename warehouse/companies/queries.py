@@ -82,7 +82,7 @@ def every(connection: Connection) -> list[tuple[UUID, str, str]]:
 
 
 def ids(connection: Connection) -> list[UUID]:
-    """Return the ids of all companies, oldest first; a session of no company may call it (migration 0008)."""
+    """Return the ids of all companies, oldest first; a session of no company may call it."""
     return [row[0] for row in connection.execute("SELECT pcds_company_ids()")]
 
 

@@ -1,7 +1,7 @@
 """Adds, finds and ends accounts of the operator's staff, and their sessions.
 
-Accounts are made and changed on the owner's connection. Sign-ins and sessions go through functions of migration 0019,
-on any connection of the application. Lifetimes of sessions and limits of guesses are those of people
+Accounts are made and changed on the owner's connection. Sign-ins and sessions go through functions of the database
+(`staff.sql`), on any connection of the application. Lifetimes of sessions and limits of guesses are those of people
 (`warehouse.accounts.people`).
 """
 

@@ -1,7 +1,8 @@
 """Finds SKUs of the session's company: by words, filters and ids, in an order, a page at a time or all of them.
 
-A search reads each of the company's rows once, whatever it asks (migration 0027 says why no index would help), and
-keeps only id and sort key of those that fit. `today` is the UTC day of the service's clock, never the database's.
+A search reads each of the company's rows once, whatever it asks, and keeps only id and sort key of those that fit:
+under row-level security Postgres uses no index for operators that search a text, as they may leak. `today` is the UTC
+day of the service's clock, never the database's.
 """
 
 from collections.abc import Iterator, Sequence
