@@ -14,7 +14,7 @@ from typing import Final
 
 from rapidfuzz import fuzz, process
 
-from compliance.rule_rows import Format, RuleSet, Value
+from compliance.rule_rows import Format, Material, RuleSet, Value
 from schemas.words import without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
@@ -29,10 +29,13 @@ _JOINING: Final = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Return the form in which texts are compared: no percentages, accents or case, `/` kept, single spaces."""
+    """Return the form in which texts are compared: no percentages, accents or case, `/` kept, single spaces.
+
+    `?` and `*` are kept too: a sender who is not sure, or whose note says more, names no material.
+    """
     text = _PERCENTAGE.sub(" ", text).translate(_RESIN_SIGNS)
     plain = without_accents(text).lower().translate(_LETTERS)
-    return " ".join("".join(c if c.isalnum() or c == "/" else " " for c in plain).split())
+    return " ".join("".join(c if c.isalnum() or c in "/?*" else " " for c in plain).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ def material_of(text: str, rules: "RuleSet") -> MaterialText:
     code, said = _alias(normal, rules)
     if code is None and "/" in normal:
         code, said = _laminate(normal, rules)
+    if code is None:
+        code, said = _named_twice(normal, rules)
     return _NOTHING if code is None else MaterialText(code, _facts(said, code, rules))
 
 
@@ -177,6 +182,32 @@ def _laminate(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     if len(set(groups)) == 1 and groups[0] in rules.materials:
         return groups[0], said
     return rules.aliases.get(normalise("/".join(groups))), said
+
+
+def _named_twice(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
+    """Return the code of one material with two names beside each other: *Polypropylene (PP)*, *Metal (aluminium)*."""
+    tokens = normal.split()
+    for cut in range(1, len(tokens) if len(tokens) <= _MOST_OF_NAMES else 1):
+        (first, said), (second, also) = (_alias(" ".join(side), rules) for side in (tokens[:cut], tokens[cut:]))
+        if first is not None and second is not None and (code := _narrower(first, second, rules)) is not None:
+            return code, [*said, *also]
+    return None, []
+
+
+_MOST_OF_NAMES: Final = 8
+"""Words of a material's two names: a text of more is prose."""
+
+
+def _narrower(first: str, second: str, rules: "RuleSet") -> str | None:
+    """Return the code that says more: of equal ones, and where one is only the other's group or family."""
+    one, other = rules.materials[first], rules.materials[second]
+    if one == other or _is_wider(other, one):
+        return first
+    return second if _is_wider(one, other) else None
+
+
+def _is_wider(one: Material, other: Material) -> bool:
+    return one.code == other.group or (not one.specified and other.family in one.contract_families)
 
 
 def plain_materials(text: str, rules: "RuleSet") -> list[str]:

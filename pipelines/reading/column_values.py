@@ -37,8 +37,8 @@ from pipelines.reading.grid import (
     refuse,
 )
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.values import market_parts, read_values
-from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
+from pipelines.reading.values import read_values
+from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
-from pipelines.reading.words import SALES, first_words_of_units, level_at, unit_of
+from pipelines.reading.words import SALES, first_words_of_units, is_doubtful, level_at, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.words import code_of, fold, words
@@ -163,6 +163,14 @@ def measure_of(expression: str, unit: str | None) -> Sense | None:
     tokens = tokens_of(expression)
     sense = sense_of(tokens, field) if 0 < len(tokens) <= _MOST_PARTS else Sense(other=True)
     return None if sense.other or sense.unknown or not sense.measured else sense
+
+
+def unit_behind(text: str, unit: str | None) -> Measure | None:
+    """Return what words behind a number say as a field's unit: `g/Stk`, `Tsd. Stück`; None where a word says more."""
+    tokens = () if is_doubtful(text) else tokens_of(text)
+    measure = measure_at(tokens, 0) if 0 < len(tokens) <= MOST_WORDS else None
+    whole = (len(tokens), unit, "known")
+    return measure if measure is not None and (measure.end, measure.unit, measure.state) == whole else None
 
 
 def names_quantity(text: str) -> bool:

@@ -23,8 +23,8 @@ from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
-from pipelines.reading.values import MATERIALS, market_parts, read_values
-from pipelines.reading.words import family_of_detail, level_of, names_part, names_sales_level
+from pipelines.reading.values import MATERIALS, read_values
+from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote

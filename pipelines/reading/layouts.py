@@ -120,7 +120,7 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     """
     table = sheet.table.with_columns(as_codes(pl.col("sku_code")))
     parts = [column for column in sheet.columns if column.table == "component"]
-    filled = replace(sheet, table=_fill_codes(table, _TYPE if parts else "material", keys=["sku_code", "name"]))
+    filled = replace(sheet, table=_fill_codes(table, _TYPE if parts else "material", keys=_KEYS))
     helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS or _is_of_parts(column)]
     if not parts:
         repeated = _component_lines(filled.table, sheet.columns)
@@ -187,8 +187,7 @@ def split_units(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     if not units:
         return sheet, None
     table = sheet.table.with_columns(as_codes(pl.col("sku_code")))
-    keys: list[str] = [name for name in ("sku_code", "name") if name in table.columns]
-    table = _fill_codes(table, units[0].name, keys=keys).with_columns(grouped=pl.col("sku_code").is_not_null())
+    table = _fill_codes(table, units[0].name, keys=_KEYS).with_columns(grouped=pl.col("sku_code").is_not_null())
     of_units = [column for column in sheet.columns if column in units or column.name in _OF_UNITS]
     own = [column for column in sheet.columns if column not in of_units]
     whole = replace(sheet, table=table)
@@ -201,14 +200,18 @@ def split_units(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
 
 def with_codes_filled(parts: Sheet) -> Sheet:
     """Fill the code of the line above into lines of a components sheet that have a component and no code."""
-    return replace(parts, table=_fill_codes(parts.table, _TYPE, keys=["sku_code"]))
+    return replace(parts, table=_fill_codes(parts.table, _TYPE, keys=_KEYS[:1]))
 
 
-def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) -> pl.DataFrame:
-    """Fill in the code of the line above where a line has a component and none of the keys."""
+_KEYS: Final = ("sku_code", "name")
+
+
+def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: Sequence[str]) -> pl.DataFrame:
+    """Fill in the code of the line above where a line has a component and none of the keys that the table has."""
     if distinguishing not in table.columns or not table["sku_code"].null_count():
         return table
-    carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(distinguishing).is_not_null()
+    unkeyed = pl.all_horizontal(pl.col(name).is_null() for name in keys if name in table.columns)
+    carried = unkeyed & pl.col(distinguishing).is_not_null()
     code = pl.col("sku_code")
     above = code.forward_fill().over(pl.col("line") // LINES_OF_SHEET)  # no line continues one of another sheet
     return table.with_columns(pl.when(carried).then(above).otherwise(code).alias("sku_code"))
@@ -240,7 +243,7 @@ def lines_are_parts(sheet: Sheet) -> bool:
     if any(column.table == "component" for column in sheet.columns):
         return True
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
-    return _component_lines(_fill_codes(table, "material", keys=["sku_code", "name"]), sheet.columns) is not None
+    return _component_lines(_fill_codes(table, "material", keys=_KEYS), sheet.columns) is not None
 
 
 def _split(sheet: Sheet, own: list[Column], lines: Sheet) -> tuple[Sheet, Sheet]:
@@ -313,7 +316,9 @@ def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Ser
     if "material" not in names or table["sku_code"].n_unique() == table.height:
         return None
     code, sheet = pl.col("sku_code"), pl.col("line") // LINES_OF_SHEET
-    one_name = pl.col("name").str.strip_chars().drop_nulls().n_unique().over(code) <= 1
+    # A table of codes and volumes needs no names.
+    name = pl.col("name").str.strip_chars() if "name" in table.columns else pl.lit(None, pl.String)
+    one_name = name.drop_nulls().n_unique().over(code) <= 1
     differ = pl.struct(distinguishing).n_unique().over(code, sheet) > 1
     lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
     return lines if lines.any() else None

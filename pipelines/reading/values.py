@@ -22,6 +22,7 @@ from typing import Final
 import polars as pl
 from stdnum import ean
 
+from pipelines.reading.grammar import unit_behind
 from pipelines.reading.grid import (
     LONGEST_VALUE,
     NO_FAULTS,
@@ -33,7 +34,7 @@ from pipelines.reading.grid import (
     faults_where,
     read_distinct,
 )
-from pipelines.reading.words import part_type, unit_of, without_language
+from pipelines.reading.words import is_doubtful, market_parts, part_type, unit_of, without_language
 from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
@@ -42,7 +43,6 @@ from schemas.texts import APOSTROPHE_BEFORE, CONTROL, INVISIBLE, NULL_WORDS, UNU
 from schemas.words import code_of, fold, market_named
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
-_MARKET_SEPARATOR = re.compile(r"[,;|/\n]")
 MATERIALS: Final = ("material", "material_family")
 """Fields that contain the family of a material."""
 _SEVERAL = re.compile(r"[/+&]|%.*%")
@@ -62,7 +62,7 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
         case "ppm":
             return read_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
         case "truth":
-            return read_distinct(cells, _truth, pl.Boolean)
+            return read_distinct(cells, lambda cell: _truth(cell, field), pl.Boolean)
         case "code":
             return read_distinct(cells, lambda cell: _code(cell, field), pl.String)
         case "codes":
@@ -179,8 +179,8 @@ def _digits_lost(cell: str) -> Unfit:
     )
 
 
-def _truth(cell: str) -> bool:
-    code = code_of_words(cell, "truth")
+def _truth(cell: str, field: Field) -> bool:
+    code = code_of_words(cell, "truth") or code_of_words(cell, field.name)
     if code is None:
         raise Unfit(
             "invalid_type",
@@ -206,6 +206,8 @@ def _code(cell: str, field: Field) -> str:
 
 def code_of_words(cell: str, vocabulary: str) -> str | None:
     """Return the code of a word, or of a word in several languages: `Oui / Ja`."""
+    if is_doubtful(cell):
+        return None
     if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
         return code
     codes = {code_of(side, vocabulary) for side in cell.split("/")}
@@ -216,20 +218,16 @@ def _codes(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
     if cell.strip() == EMPTY_LIST:
         return _array([])
-    parts = [part for part in LIST_SEPARATOR.split(cell) if part.strip()]
-    codes = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
+    parts = [part for part in LIST_SEPARATOR.split(cell) if part.strip()] or [cell]
+    words = [code_of_words(without_language(part), vocabulary) or part.strip() for part in parts]
+    codes = [normalise.code(word, vocabulary) for word in words]
     return _array(codes)
 
 
 def _markets(cell: str) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
-    return _array([market_named(part) for part in market_parts(cell)])
-
-
-def market_parts(cell: str) -> list[str]:
-    """Return the markets that a cell names, each as it is written: `BE/LU` names two."""
-    return [without_language(part).strip() for part in _MARKET_SEPARATOR.split(cell) if part.strip()]
+    return _array([market_named(part) for part in market_parts(cell) or [cell]])
 
 
 def _day(cell: str) -> str:
@@ -386,6 +384,22 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
     return _within_limits(plain, faults, field)
 
 
+def _factor_of(unit: str, cell: str, column: Column) -> Decimal:
+    """Return what a number with this unit behind it is multiplied by, to be in the field's. Raise `Unfit`."""
+    own = column.field.unit
+    if (known := None if is_doubtful(unit) else unit_of(unit, own)) is not None:
+        return known.factor * column.per
+    if (said := unit_behind(unit, own)) is not None:
+        return said.factor * (column.per if said.per == 1 else 1)
+    if own is None:
+        message = Message("{cell} has a unit that cannot be converted; write the number alone.", cell=quote(cell))
+    else:
+        message = Message(
+            "{cell} has a unit that cannot be converted; write the number in {unit}.", cell=quote(cell), unit=own
+        )
+    raise Unfit("unknown_unit", message)
+
+
 def read_number(cell: str, column: Column, mark: str | None) -> float:
     """Read one number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
     text = cell.strip().replace("−", "-")
@@ -401,22 +415,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
         raise Unfit(
             "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=quote(cell))
         )
-    factor = column.factor
-    if match["unit"]:
-        unit = unit_of(match["unit"], column.field.unit)
-        if unit is None:
-            if (own := column.field.unit) is None:
-                message = Message(
-                    "{cell} has a unit that cannot be converted; write the number alone.", cell=quote(cell)
-                )
-            else:
-                message = Message(
-                    "{cell} has a unit that cannot be converted; write the number in {unit}.",
-                    cell=quote(cell),
-                    unit=own,
-                )
-            raise Unfit("unknown_unit", message)
-        factor = unit.factor * column.per
+    factor = _factor_of(match["unit"], cell, column) if match["unit"] else column.factor
     return float(_parse_decimal(match["number"], cell, mark) * factor)
 
 

@@ -10,6 +10,7 @@ wrap, sheet, bag), is open: `layouts.py` asks what it is.
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -23,8 +24,9 @@ from compliance import ruleset
 from compliance.grading.units import GENERIC
 from compliance.words import material_of, normalise, plain_materials, resolve_format, resolve_material
 from pipelines.reading.grid import LONGEST_VALUE
+from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_of, fold, words
+from schemas.words import code_of, fold, market_named, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,11 @@ def _by_field_unit() -> dict[str, dict[str, dict[str, Unit]]]:
             unit = Unit(row["unit"], row["dimension"], Decimal(row["factor"]))
             table.setdefault(row["field_unit"], {}).setdefault(row["dimension"], {})[row["unit"]] = unit
     return table
+
+
+def is_doubtful(cell: str) -> bool:
+    """Return whether a sign in a cell says that its value is not certain, or that a note says more: `PET?`, `yes*`."""
+    return "?" in cell or "*" in cell
 
 
 SALES: Final = "sales"
@@ -187,7 +194,7 @@ class MaterialWords(NamedTuple):
 def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     """Return what a text names, by the vocabulary `material` or `material_family`; None where it means none, or two."""
     text = without_language(text).strip()
-    if len(text) > LONGEST_VALUE:
+    if len(text) > LONGEST_VALUE or is_doubtful(text):
         return None
     own_family, _, detail = words("material_column").get(fold(text), "").partition(" ")
     if detail:
@@ -209,7 +216,8 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
         if len(set(families)) > 1 or code_of(first, vocabulary) is None:
             return None
         whole = text[len(first) :].lstrip(" /-–—")
-        kinds = (kind for kind in (whole, *rest) if _family_by_ruleset(kind) is not None)
+        is_named_twice = len({resolve_material(name, rules) for name in (whole, *rest)}) == 1  # `PEBD - Polyethylène`
+        kinds = (kind for kind in (rest if is_named_twice else (whole, *rest)) if _family_by_ruleset(kind) is not None)
         return MaterialWords(families[0], next(kinds, whole))
     virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
     readings = [(_family_by_ruleset(detail), detail) for detail in (text, virgin)]
@@ -262,3 +270,23 @@ def without_language(word: str) -> str:
     Of a recycling code with its number and name the code is kept: `xx:pp-5-polypropylene` is `pp`.
     """
     return _LANGUAGE_PREFIX.sub(lambda match: match["code"] or "", word, count=1)
+
+
+_MARKET_SEPARATOR = re.compile(r"[,;|/\n]")
+_AND = re.compile(r"[&+]|(?<=\s)(?:and|und|et|y|e|en)(?=\s)", re.IGNORECASE)
+
+
+def market_parts(cell: str) -> list[str]:
+    """Return the markets that a cell names, each as it is written: `BE/LU` names two."""
+    parts = [without_language(part).strip() for part in _MARKET_SEPARATOR.split(cell) if part.strip()]
+    return [name for part in parts for name in _joined_markets(part)]
+
+
+def _joined_markets(part: str) -> list[str]:
+    """Return the markets that a word or a sign joins, `FR und DE`, `FR & IT`; `Bosnia and Herzegovina` is one."""
+    names = [name.strip() for name in _AND.split(part) if name.strip()]
+    if len(names) > 1:
+        with suppress(Unfit):
+            market_named(part)
+            return [part]
+    return names

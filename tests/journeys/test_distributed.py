@@ -37,7 +37,7 @@ from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.accounts.keys import new_key
-from warehouse.operate import dagster_home
+from warehouse.operate import dagster_home, keys
 from warehouse.operate.dagster_home import answers
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running
@@ -68,7 +68,7 @@ query($id: String!) { partitionBackfillOrError(backfillId: $id) { ... on Partiti
 
 @pytest.fixture
 def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Place, list[Machine]]]:
-    """The first machine has Postgres, API and Dagster; each of two others has a data directory and nothing in it."""
+    """The first machine has Postgres, API and Dagster; each of two others a data directory with the same keys."""
     with (
         tempfile.TemporaryDirectory(prefix="pcds-machines-", ignore_cleanup_errors=True) as folder,
         between(tmp_path) as shared,
@@ -95,8 +95,10 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
 
 
 def beside(settings: Settings, data_dir: Path) -> Settings:
-    """Another machine's settings: its own data directory, two folders of which are the first one's."""
+    """Another machine's settings: its own data directory with the same keys and two folders of the first one's."""
     data_dir.mkdir()
+    for name in keys.NAMES:
+        shutil.copy(settings.data_dir / name, data_dir / name)
     for name in SHARED:
         (settings.data_dir / name).mkdir(exist_ok=True)
         (data_dir / name).symlink_to(settings.data_dir / name)

@@ -132,6 +132,12 @@ def test_merged_cells_hold_their_value_once() -> None:
     assert faults(own) == [(4, "sku_code", "A", "required")]
 
 
+def test_lines_of_one_code_are_its_parts_in_a_table_without_names() -> None:
+    table = [["sku_code", "material", "annual_volume_fr"], ["A", "glass", 5], ["", "metal", ""], ["B", "glass", 1]]
+    layout, found = parts(table)
+    assert (layout, [family for _, family, *_ in found["A"]]) == ("long", ["glass", "metal"])
+
+
 def test_a_line_below_an_example_belongs_to_it() -> None:
     table = [
         ["sku_code", "name", "component_type", "component_material_family", "component_weight_g"],
