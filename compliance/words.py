@@ -100,7 +100,7 @@ def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     With it come the words that may give facts: those that were dropped, and the colours of an alias (*pet clear*).
     """
     # A metallisation goes first: without its form words *carton board métallisé* would be the metallisation alone.
-    for kinds in ((), ("metallised",), _FORM):
+    for kinds in ((), ("metallised",), ("recycled",), _FORM):
         if (code := _code_and_words(normal, kinds, rules)) is not None:
             return code
     code = _with_fewest_dropped(normal, rules) if rules.word_facts else None
@@ -109,10 +109,18 @@ def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
 
 def _code_and_words(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str, list[str]] | None:
     kept, dropped = _without(normal, kinds, rules)
-    if kept not in rules.aliases:
+    code = rules.aliases.get(kept)
+    if code is None or names_another(dropped, rules.materials[code].family, rules):
         return None
     colours = [word for word in _without(normal, ("colour",), rules)[1] if word not in dropped]
-    return rules.aliases[kept], [*dropped, *colours]
+    return code, [*dropped, *colours]
+
+
+def names_another(words: Iterable[str], family: str, rules: "RuleSet") -> bool:
+    """Return whether a word of a form is a material of another family: *carton + PE* is not PE."""
+    forms = rules.dropped_words.get("form", frozenset()) & rules.aliases.keys()
+    named = [rules.materials[rules.aliases[word]] for word in words if word in forms]
+    return any(material.specified and material.family != family for material in named)
 
 
 def _with_fewest_dropped(normal: str, rules: "RuleSet") -> tuple[str, list[str]] | None:
@@ -169,7 +177,8 @@ def _laminate(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     A side that is only a colour or a form (*PET / black*) is no layer, where the rule-set says what its words give.
     """
     sides = [side.strip() for side in normal.split("/")]
-    colours = [side for side in sides if side and rules.word_facts and not _without(side, _ALL, rules)[0]]
+    bare = [side for side in sides if side and rules.word_facts and not _without(side, _ALL, rules)[0]]
+    colours = [side for side in bare if not names_another(side.split(), "", rules)]
     layers = [_alias(side, rules) for side in sides if side not in colours]
     codes = [code for code, _ in layers]
     said = [word for _, words in layers for word in words]

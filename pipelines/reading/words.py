@@ -22,7 +22,7 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.grading.units import GENERIC
-from compliance.words import material_of, normalise, plain_materials, resolve_format, resolve_material
+from compliance.words import material_of, names_another, normalise, plain_materials, resolve_format, resolve_material
 from pipelines.reading.grid import LONGEST_VALUE
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
@@ -145,6 +145,8 @@ _NOT_WHOLE: Final = frozenset(
 
 def part_type_of_word(text: str) -> str | None:
     """Return the component_type that a text names, as a whole or in one of its parts between slashes."""
+    if is_doubtful(text):
+        return None
     return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
 
 
@@ -224,7 +226,9 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     readings.append((_only([_family_by_ruleset(side) for side in (first, *rest)]), text))
     readings = [(family, detail) for family, detail in readings if family in VOCABULARIES[vocabulary]]
     readings += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, rules)]
-    return next((MaterialWords(family, detail) for family, detail in readings if family is not None), None)
+    said = [MaterialWords(family, detail) for family, detail in readings if family is not None]
+    words_of_text = normalise(text).replace("/", " ").split()
+    return next((material for material in said if not names_another(words_of_text, material.family, rules)), None)
 
 
 def family_of_detail(text: str) -> str | None:

@@ -86,6 +86,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("reusable", "Mehrweg", True), ("reusable", "single-use", False), ("reusable", "Pfand", "invalid_type"),
         ("material", "Kunststoff", "plastic"), ("material", "VERRE", "glass"), ("material", "Papier/Pappe", "paper"),
         ("material", "unobtainium", "not_in_vocabulary"), ("material", "glass?", "not_in_vocabulary"),
+        ("material", "carton + PE", "not_in_vocabulary"), ("material", "Alu carton", "not_in_vocabulary"),
         ("material", "Kunststoff (PP)", "plastic"), ("material", "PET*", "not_in_vocabulary"),
         ("packaging_level", "Primaire - UC / UVC", "sales"), ("packaging_level", "Umverpackung", "grouped"),
         ("markets", "fr; DE|uk", "{FR,DE,GB}"),
