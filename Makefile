@@ -1,8 +1,9 @@
 # Two commands do everything on a machine with Python 3.11+ and make: `make serve` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-# Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+# Compiled on all cores after the install, which would take one: where PYTHONDONTWRITEBYTECODE is set, every start would
+# compile the libraries again.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes
 
 .PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients clients collection fuzz-api conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench at-rest sbom audit settings-page lock clean
 help:  ## What can be done here

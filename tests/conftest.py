@@ -86,6 +86,8 @@ _LAST_OF_A_DAY_SECONDS = 60
 
 _SAID_AT_ONCE = 2000  # characters
 
+_NEW_OBJECTS = 50_000  # before garbage is looked for
+
 _OF_THE_RUNNER = r"/(pluggy|_pytest|xdist|execnet|pytest_timeout)\b|<string>"
 """Lines of a stack that say how a test was called."""
 
@@ -122,8 +124,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is collected lives to the end: no collection of garbage goes through millions of such objects again."""
+    """What is collected lives to the end: no collection of garbage goes through millions of such objects again.
+
+    Later ones look for cycles as rarely as the service's own processes do.
+    """
     gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
     gc.enable()
 
 
@@ -334,8 +340,8 @@ def pool(database: Database) -> Iterator[Pool]:
 
 @pytest.fixture(scope="session")
 def readers() -> Iterator[Readers]:
-    """The reader processes of this worker's tests, with the limits of a deployment."""
-    with Readers() as readers:
+    """The reader processes of this worker's tests, forked and with the limits of a deployment."""
+    with Readers(template=preloaded.readers()) as readers:
         yield readers
 
 

@@ -1,9 +1,10 @@
 """Programs of the service for tests, forked from one process that has loaded them: a start by itself costs seconds.
 
-What belongs here: that process, starting programs by it (`start`, as `python -m MODULE ARGUMENT...` would), and `pcds`,
-called (`pcds`) or on a shell's PATH (`shell`). Each program is a process of its own with its caller's folder,
-variables, input and outputs; it ends and is killed as one. `pcds serve` forks its programs likewise, from the process
-that it runs itself (`api.operate.forker`). Where nothing can be forked all are started by themselves.
+What belongs here: that process, starting programs by it (`start`, as `python -m MODULE ARGUMENT...` would), `pcds`,
+called (`pcds`) or on a shell's PATH (`shell`), and readers for all of them (`lend_readers`). Each program is a process
+of its own with its caller's folder, variables, input and outputs; it ends and is killed as one. `pcds serve` forks its
+programs likewise, from the process that it runs itself (`api.operate.forker`). Where nothing can be forked all are
+started by themselves.
 """
 
 import atexit
@@ -25,7 +26,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from api.operate import forker
-from warehouse.operate import forks, leftovers
+from api.operate import start as start_programs
+from pipelines.readers import variables
+from warehouse.operate import dagster_home, forks, leftovers
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.daemon", "pipelines.engine.ui")
@@ -116,6 +120,29 @@ def run(command: Sequence[str], environment: Mapping[str, str], said: str = "") 
         status = start(command, environment, said=files[0], output=files[1], errors=files[2]).wait()
         answers = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in files[1:]]
     return subprocess.CompletedProcess([*command], status, *answers)
+
+
+@cache
+def readers() -> Path:
+    """The socket of the process that forks readers, as `pcds serve` starts it; all data directories share this one."""
+    folder = Path(tempfile.mkdtemp(prefix="pcds-readers-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    process = subprocess.Popen(
+        [*start_programs.READERS.command, str(folder / "door")],
+        env=variables.of_reader(),
+        preexec_fn=leftovers.end_with_parent(),  # noqa: PLW1509  (it calls no lock of ours)
+    )
+    atexit.register(process.terminate)
+    return folder / "door"
+
+
+def lend_readers(settings: Settings) -> None:
+    """Have the programs of a data directory fork their readers: each that starts by itself loads for half a second."""
+    if forks.SUPPORTED:
+        place = dagster_home.readers_socket(settings)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        place.symlink_to(readers())
 
 
 class ForksRuns:

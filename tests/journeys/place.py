@@ -57,6 +57,7 @@ class Place:
 
     def found(self, database: Database) -> None:
         """Make the company and its key in a migrated database, with a window for as many requests as a test sends."""
+        preloaded.lend_readers(self.settings)
         self._found(database, self.company, "Kill", self.key)
 
     def joined(self, name: str) -> dict[str, str]:
