@@ -271,6 +271,13 @@ def _uuid(cell: str, column: Column) -> str:
         return str(uuid.UUID(cell.strip()))
     except ValueError:
         pass
+    if same := [name for name in column.names if fold(name) == fold(cell)]:
+        message = Message(
+            "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
+            cell=quote(cell),
+            names=", ".join(sorted(same)),
+        )
+        raise Unfit("unknown_reference", message)
     names = {fold(name): name for name in column.names}
     near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
     if not near:
