@@ -317,6 +317,32 @@ def test_every_code_of_a_list_has_a_meaning_of_ours() -> None:
 # ---- lines ----
 
 
+@pytest.mark.parametrize("mark", ["*", "**", "†", "1)", "(1)", "[a]", "* see", "Origin:", "Quelle :"])
+def test_a_mark_of_a_footnote_beside_a_text_is_no_code(mark: str) -> None:
+    table = "sku_code;name;Packaging weight (g)\nJ-1;Jar;12,5\nJ-2;Lid;3\n{};weights are estimates;\n"
+    rows, [asked] = of(table.format(mark).encode())
+    assert ([row["sku_code"] for row in rows], asked["kind"], asked["lines"]) == (["J-1", "J-2"], "lines", "4")
+    assert [row["sku_code"] for row in of(table.format(mark).encode(), {"lines": {"4": "read"}})[0]][2:] == [mark]
+
+
+@pytest.mark.parametrize("code", ["A*", "12)3", "A-1)", "#7", "*B-1", "ab"])
+def test_a_code_that_gives_more_than_a_name_is_a_code(code: str) -> None:
+    rows, asked = of(f"sku_code;name;weight_grams\nJ-1;Jar;12,5\n{code};Lid;3\n".encode())
+    assert ([row["sku_code"] for row in rows], asked) == (["J-1", code], [])
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["sku_code;market;units", "Artikelnummer;Material;Gewicht (g)", "SKU;Land;Menge", "SKU;;Country"],
+)
+def test_a_further_header_without_a_name_begins_another_table(header: str) -> None:
+    data = f"sku_code;name;weight_grams\nJ-1;Jar;12,5\n\n{header}\nJ-2;Glass;1000\n".encode()
+    upload, typed = read(data)
+    assert typed.values["sku_code"].to_list() == ["J-1"], "a weight of 1000 g would be units"
+    assert typed.errors.select("line", "code").rows() == [(5, "ambiguous_column")]
+    assert [line["line"] for line in upload.source["skipped"]] == [4]
+
+
 def test_a_legend_below_the_table_is_asked_about() -> None:
     rows, [asked] = of(file("k09a_legend_below.csv"))
     assert (asked["kind"], asked["lines"], len(rows)) == ("lines", "5-7", 2)
