@@ -184,7 +184,7 @@ def _record_decision(
     comparison: Comparison | None,
     *,
     note: str | None = None,
-    renumbered: Mapping[str, tuple[str | None, str]] = MappingProxyType({}),
+    renumbered: Mapping[str, tuple[str | None, str]] | None = None,
 ) -> Entry:
     """Store the decision for the actor's reason, move the request, and enter it into the ledger.
 
@@ -199,10 +199,9 @@ def _record_decision(
         if state == "rejected":
             enquiries.reopen_rows(conn, entry.request_id, note)
     before: dict[str, object] = {"state": "open"}
-    after: dict[str, object] = {"state": state} | ({"note": note} if note else {})
+    after: dict[str, object] = {"state": state, **({"note": note} if note else {})}
     if renumbered:
-        before["articles"], after["articles"] = (
-            {part: numbers[at] for part, numbers in renumbered.items()} for at in (0, 1)
-        )
+        before["articles"] = {part: old for part, (old, _) in renumbered.items()}
+        after["articles"] = {part: new for part, (_, new) in renumbered.items()}
     ledger.enter(conn, actor, f"{entry.resource}.{state}", entry.id, before=before, after=after)
     return load_entry(conn, entry.id)
