@@ -23,7 +23,6 @@ from pipelines.reading.column_values import (
     form_refusal,
     issue_of_several,
     issues_of_missing,
-    split_units_of_lines,
     unknown_weights,
     watched_columns,
     with_code,
@@ -64,6 +63,7 @@ from pipelines.reading.grid import (
     with_component_prefix,
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
+from pipelines.reading.placed import split_units_of_lines
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
