@@ -43,6 +43,7 @@ from api.suppliers.supplier_pages import (
 from compliance.ruleset import RuleSet
 from pipelines.readers.requests import Cells, cells_request
 from pipelines.reading.values import EMPTY_LIST, LIST_SEPARATOR, code_of_words
+from pipelines.reading.words import is_uncertain
 from pipelines.suppliers import (
     WORKBOOK_NAME,
     WORKBOOK_TYPE,
@@ -381,6 +382,8 @@ def _code(filled: str, vocabulary: str) -> str | None:
 
     The tables of imports are of Latin words and read `不符合EuPIA` as `EuPIA`: words of other scripts are none of them.
     """
+    if is_uncertain(filled):
+        return None
     if code := code_of_supplier_word(filled, vocabulary):
         return code
     return code_of_words(filled, vocabulary) if max(filled, default="") < _AFTER_LATIN else None

@@ -157,6 +157,11 @@ def unit_in(text: str, unit: str) -> Measure | None:
     return measures[0] if alone and (measures[0].unit, measures[0].state) == (unit, "known") else None
 
 
+def is_unit(text: str) -> bool:
+    """Return whether a whole text is a unit of a field: `kg`, `%`."""
+    return any(measure_of(text, unit) is not None for unit in UNITS_OF_FIELDS)
+
+
 def measure_of(expression: str, unit: str | None) -> Sense | None:
     """Return what a whole text says as a unit of a field: `kg/1000`, `per case of 12`; None where a word says more."""
     field = Field("", "number", "", unit=unit)

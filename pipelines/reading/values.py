@@ -33,7 +33,7 @@ from pipelines.reading.grid import (
     faults_where,
     read_distinct,
 )
-from pipelines.reading.words import part_type, unit_of, without_language
+from pipelines.reading.words import certain, part_type, unit_of, without_language
 from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
@@ -62,13 +62,13 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
         case "ppm":
             return read_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
         case "truth":
-            return read_distinct(cells, _truth, pl.Boolean)
+            return read_distinct(cells, lambda cell: _truth(certain(cell, "invalid_type")), pl.Boolean)
         case "code":
-            return read_distinct(cells, lambda cell: _code(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _code(certain(cell, "not_in_vocabulary"), field), pl.String)
         case "codes":
-            return read_distinct(cells, lambda cell: _codes(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _codes(certain(cell, "not_in_vocabulary"), field), pl.String)
         case "markets":
-            return read_distinct(cells, _markets, pl.String)
+            return read_distinct(cells, lambda cell: _markets(certain(cell, "unknown_market")), pl.String)
         case "uuid":
             return read_distinct(cells, lambda cell: _uuid(cell, column), pl.String)
         case "gtin":

@@ -23,6 +23,8 @@ from compliance import ruleset
 from compliance.grading.units import GENERIC
 from compliance.words import material_of, normalise, plain_materials, resolve_format, resolve_material
 from pipelines.reading.grid import LONGEST_VALUE
+from schemas.messages import Message
+from schemas.normalise import Unfit, quote
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold, words
 
@@ -184,10 +186,29 @@ class MaterialWords(NamedTuple):
     detail: str | None
 
 
+_UNCERTAIN: Final = re.compile(r"[?？¿≠¬~≈]|^\s*!")
+"""Signs of a doubt or a negation; words are compared without any sign."""
+
+
+def is_uncertain(cell: str) -> bool:
+    """Return whether a cell doubts or denies what its word says: `PET?`, `≠ yes`."""
+    return _UNCERTAIN.search(cell) is not None
+
+
+def certain(cell: str, code: str) -> str:
+    """Return a cell that is not uncertain; raise `Unfit` with the code for another one."""
+    if is_uncertain(cell):
+        message = Message(
+            "{cell} doubts or denies what it says; write what is certain, or leave the cell empty.", cell=quote(cell)
+        )
+        raise Unfit(code, message)
+    return cell
+
+
 def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     """Return what a text names, by the vocabulary `material` or `material_family`; None where it means none, or two."""
     text = without_language(text).strip()
-    if len(text) > LONGEST_VALUE:
+    if len(text) > LONGEST_VALUE or is_uncertain(text):
         return None
     own_family, _, detail = words("material_column").get(fold(text), "").partition(" ")
     if detail:

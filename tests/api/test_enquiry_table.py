@@ -272,6 +272,15 @@ def test_a_number_that_shows_an_unknown_unit_is_told(asked):
     assert asked.form()["1.weight_g"] == "12.5"
 
 
+def test_a_word_of_the_workbook_that_is_doubted_is_told(asked):
+    titles, *lines = asked.workbook()
+    before = asked.form()
+    lines[0][titles.index("Color")] = "transparent?"
+    refused = asked.upload([titles, *lines])
+    assert (refused.status_code, "Row 1, Color" in unescape(refused.text)) == (400, True)
+    assert asked.form() == before
+
+
 def test_of_two_columns_that_are_one_neither_is_read(asked):
     titles, *lines = asked.workbook()
     for second in ("Weight (g)", "Gewicht (g)"):

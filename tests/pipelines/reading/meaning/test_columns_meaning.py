@@ -478,3 +478,38 @@ def test_all_ambiguities_are_told_at_once() -> None:
     found = [(code, field) for code, field, _ in issues(delimited(table))]
     assert ("ambiguous_column", "weight_grams") in found
     assert len(found) > 1
+
+
+@pytest.mark.parametrize("sign", ["{}?", "{} ?", "~{}", "≈ {}", "≠{}", "!{}", "¬{}", "{}？"])
+@pytest.mark.parametrize(
+    ("field", "word"),
+    [
+        ("food_contact", "yes"),
+        ("markets", "DE"),
+        ("markets", "DE, FR"),
+        ("packaging_level", "primary"),
+        ("pfas_status", "absent"),
+        ("use_contexts", "food"),
+        ("material", "PET"),
+        ("material", "plastic"),
+    ],
+)
+def test_a_word_that_is_doubted_or_denied_is_not_taken_for_certain(sign: str, field: str, word: str) -> None:
+    _, typed = read(f'sku_code;name;{field}\nA-1;Jar;"{sign.format(word)}"\nA-2;Jar;{word}\n'.encode())
+    assert typed.errors.select("line", "field").rows() == [(2, field)]
+    assert typed.values["sku_code"].to_list() == ["A-2"]
+
+
+@pytest.mark.parametrize(("cell", "food"), [("Yes!", True), ("ja.", True), ("no", False)])
+def test_a_word_with_a_mark_that_says_nothing_is_that_word(cell: str, food: bool) -> None:
+    [row], asked = of(f"sku_code;name;food_contact\nA-1;Jar;{cell}\n".encode())
+    assert (row["food_contact"], asked) == (food, [])
+
+
+@pytest.mark.parametrize("cells", [["DE*", "CA*"], ["(DE)", "(CA)"], ["DE*"], ["DE1"]])
+def test_a_code_with_a_mark_is_no_code_of_another_list(cells: list[str]) -> None:
+    """`DE*` was Delaware, since no market of ours is written so."""
+    lines = "\n".join(f"A-{at};Jar;{cell}" for at, cell in enumerate(cells))
+    _, typed = read(f"sku_code;name;markets\n{lines}\n".encode())
+    assert set(typed.errors["code"]) == {"unknown_market"}
+    assert typed.values.height == 0
