@@ -28,14 +28,17 @@ _JOINING: Final = frozenset(
 """Words after which a format text names something else: *bottle with cap* is a bottle."""
 
 
+_KEPT_SIGNS: Final = "/?¿≠¬~≈*"
+
+
 def normalise(text: str) -> str:
     """Return the form in which texts are compared: no percentages, accents or case, `/` kept, single spaces.
 
-    `?` and `*` are kept too: a sender who is not sure, or whose note says more, names no material.
+    Signs of a doubt, a negation or a note are kept too: *PET?* and *PET** name no material.
     """
     text = _PERCENTAGE.sub(" ", text).translate(_RESIN_SIGNS)
     plain = without_accents(text).lower().translate(_LETTERS)
-    return " ".join("".join(c if c.isalnum() or c in "/?*" else " " for c in plain).split())
+    return " ".join("".join(c if c.isalnum() or c in _KEPT_SIGNS else " " for c in plain).split())
 
 
 @dataclass(frozen=True, slots=True)

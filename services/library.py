@@ -36,7 +36,8 @@ def add(
     """Add a record in the caller's transaction, with an entry in the ledger; with `dry_run` none is stored.
 
     With `upsert` one of its name or code is changed to the values, and keeps those that are left out. Raise `Refused`
-    where the company has such a one and it is not to be changed, or where it names a supplier of nobody.
+    where the company has such a one and it is not to be changed, where another one's name differs in case, accents or
+    punctuation alone, or where it names a supplier of nobody.
     """
     unique = library.unique_field(resource)
     values = _with_kept_supplier(conn, values)
@@ -48,6 +49,8 @@ def add(
             return change(conn, actor, resource, UUID(str(held["id"])), others)
         sentence = Message("{value} is there already, with other values; it keeps them.", value=quote(values[unique]))
         raise Refused([Issue("invalid_format", sentence, unique)])
+    if resource != "library_component":
+        refuse_name(conn, resource, values[unique])
     if dry_run:
         whole: JsonObject = {**dict.fromkeys(library.fields(resource)), **values}
         return Added("created", {"id": None, **whole, "created_at": actor.now, "updated_at": actor.now})
@@ -159,6 +162,13 @@ def record_named(conn: Connection, resource: str, text: str) -> UUID:
     if len(ids) == 1:
         return UUID(ids.pop())
     by_name = {fold(name): label for _, label, names in every for name in names}
+    if ids:
+        several = Message(
+            "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
+            cell=quote(text),
+            names=", ".join(label for id_, label, _ in every if id_ in ids),
+        )
+        raise Unfit("unknown_reference", several)
     if not by_name:
         none = Message("{id} is not one of the company's {list}.", id=quote(text), list=library.TABLES[resource].name)
         raise Unfit("unknown_reference", none)

@@ -36,6 +36,9 @@ LEFT JOIN marks AS of_brand ON of_brand.record_id = coalesce(brands.merged_into,
 WHERE {chosen} ORDER BY skus.sku_code"""
 _BY_CODE: Final = "skus.sku_code = ANY(%(skus)s::text[])"
 _BY_ID: Final = "skus.id = ANY(%(skus)s::uuid[])"
+_EVERY: Final = """
+SELECT skus.sku_code, own.{column}::text FROM skus JOIN {table} AS own ON own.record_id = skus.id
+WHERE own.{column} IS NOT NULL"""
 _WRITE: Final = """
 INSERT INTO {table} (company_id, record_id, {column}, version, updated_at)
 SELECT %(company_id)s, id, body::json, version + 1, %(at)s
@@ -99,6 +102,12 @@ def held(conn: Connection, of: Beside, skus: Sequence[str] | Sequence[UUID], *, 
         conn.execute(_LOCK.format(table=of.table, chosen=chosen), {"skus": list(skus)})
     rows = conn.execute(_OF_SKUS.format(table=of.table, column=of.column, chosen=chosen), {"skus": list(skus)})
     return [Held(id_, code, _json(own), version, _json(of_brand)) for id_, code, own, version, of_brand in rows]
+
+
+def every(conn: Connection, of: Beside) -> dict[str, dict[str, Any]]:
+    """Return what is said beside each SKU of the session's company, by its code; those are left out without any."""
+    rows = conn.execute(_EVERY.format(table=of.table, column=of.column))
+    return {code: orjson.loads(body) for code, body in rows}
 
 
 def write(conn: Connection, actor: Actor, of: Beside, changes: Sequence[Change]) -> bool:

@@ -520,6 +520,14 @@ def numbers_of(conn: Connection, sold: Sequence[Sold]) -> list[str | None]:
     return [article for (article,) in conn.execute(_NUMBERS, {"sold": listed})]
 
 
+def every_number(conn: Connection) -> dict[tuple[str, str], str]:
+    """Return the number under which each supplier of the library sells each part, by the ids of both."""
+    query = """
+SELECT component_id::text, suppliers.id::text, article
+FROM supplier_articles JOIN suppliers ON lower(suppliers.name) = supplier WHERE suppliers.merged_into IS NULL"""
+    return {(part, supplier): article for part, supplier, article in conn.execute(query)}
+
+
 def sold_parts(conn: Connection, component_ids: Sequence[str], supplier_name: str | None = None) -> list[Sold]:
     """Return under which numbers these parts are sold, by one supplier or by all, each named as in the library."""
     query = """

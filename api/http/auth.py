@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from api.http.answers import accepted_language
 from api.http.errors import Forbidden, RateLimited, Unauthenticated
-from api.http.parameters import READS, refuse_unknown_parameters
+from api.http.parameters import READS, refuse_parameters
 from api.http.requests import origin_of_actor
 from api.http.service import service_of
 from schemas.actors import Actor
@@ -127,7 +127,7 @@ def accept_key(request: Request, row: Sequence[Any] | None, credential: Credenti
         raise RateLimited(retry_after)
     if scope not in key.scopes:
         raise Forbidden(scope)
-    refuse_unknown_parameters(request)
+    refuse_parameters(request)
     return key
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 from uuid import UUID
 
 from fastapi import Depends, Path, Query
@@ -269,19 +269,33 @@ _ALIKE: Final = 0.5
 """How alike two names must be for the one to be meant by the other; 1 is equal."""
 
 
-def refuse_unknown_parameters(request: Request) -> None:
-    """Raise `Refused` where a write was sent parameters that its operation does not have, naming the nearest."""
-    if request.method in READS or not request.query_params:
+def refuse_parameters(request: Request) -> None:
+    """Raise `Refused` where a parameter of one value is sent with two different ones, of which the last would win.
+
+    So are parameters that a write's operation does not have, each with the nearest that it has.
+    """
+    sent, is_read = request.query_params, request.method in READS
+    if not sent or (is_read and len(sent.multi_items()) == len(sent)):
         return
-    names = sorted(set(_declared(request.scope["route"].dependant)))
-    unknown = [name for name in request.query_params if name not in names]
-    if unknown:
-        raise Refused([Issue("unknown_field", _sentence(name, names), name) for name in unknown])
+    declared = dict(_declared(request.scope["route"].dependant))
+    names = sorted(declared)
+    unknown = () if is_read else [name for name in sent if name not in declared]
+    issues = [Issue("unknown_field", _sentence(name, names), name) for name in unknown]
+    for name in sent:
+        if declared.get(name) is False:
+            try:
+                sent_once(sent.getlist(name))
+            except Unfit as unfit:
+                issues.append(Issue(unfit.code, unfit.message, name))
+    if issues:
+        raise Refused(issues)
 
 
-def _declared(dependant: Dependant) -> Iterator[str]:
-    """Yield the names of the query parameters of a route, and of everything that it depends on."""
-    yield from (field.alias for field in dependant.query_params)
+def _declared(dependant: Dependant) -> Iterator[tuple[str, bool]]:
+    """Yield the query parameters of a route and of all that it depends on, and whether each takes several values."""
+    for field in dependant.query_params:
+        kinds = (field.field_info.annotation, *get_args(field.field_info.annotation))
+        yield field.alias, any(get_origin(kind) is list for kind in kinds)
     for part in dependant.dependencies:
         yield from _declared(part)
 

@@ -53,7 +53,7 @@ from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.vocabularies import VOCABULARIES
 from services import library as library_services
-from services.library import NOT_ITSELF, change, merge, record_named, refuse_name
+from services.library import NOT_ITSELF, change, merge, record_named
 from warehouse import library
 from warehouse.operate.sessions import Connection, savepoint
 
@@ -124,9 +124,12 @@ def _serve(of: _Kind) -> None:
     about = f"The {of.name}; of one that was merged into another the one that stays."
     router.get(f"{path}/{{id}}", name=f"get_{of.path}", description=about, **read)(get_record)
     answers = {200: of.result, 201: of.result}
-    added = operation(f"Add or change a {of.name}", body=body_of(of.sent), answers=answers, errors=CHANGE_ERRORS)
+    errors = CHANGE_ERRORS if of.sorted_by == "code" else (*CHANGE_ERRORS, taken)
+    added = operation(f"Add or change a {of.name}", body=body_of(of.sent), answers=answers, errors=errors)
     about = f"Upserts by `{of.sorted_by}`: 201 when it is new, 200 when it is known or with `dry_run`."
     about += " A field that is left out stays, null clears it."
+    if of.sorted_by == "name":
+        about += f" A new name that differs from another one's in case, accents or punctuation alone is 409 `{taken}`."
     router.post(path, name=f"post_{of.path}", description=about, **added)(post_record)
     errors = (*CHANGE_ERRORS, "not_found", taken)
     changed = operation(f"Change a {of.name}", body=body_of(of.patch), answers={200: of.result}, errors=errors)
@@ -216,10 +219,7 @@ def post_record(request: Request, session: Editor, form: SentForm) -> Response:
     kind, write = _kind(request), write_of(request, session)
 
     def add(conn: Connection) -> None:
-        values = _values(form, kind)
-        if library.find_by_name(conn, kind, values["name"]) is None:
-            refuse_name(conn, kind, values["name"])
-        library_services.add(conn, write.actor, kind, values)
+        library_services.add(conn, write.actor, kind, _values(form, kind))
 
     try:
         write.do(add)

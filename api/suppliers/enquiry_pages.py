@@ -5,7 +5,8 @@ workbook is read into such a form, so that page and workbook meet the same check
 continued by the same link, in any language.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
@@ -42,6 +43,7 @@ from api.suppliers.supplier_pages import (
 from compliance.ruleset import RuleSet
 from pipelines.readers.requests import Cells, cells_request
 from pipelines.reading.values import EMPTY_LIST, LIST_SEPARATOR, code_of_words
+from pipelines.reading.words import is_uncertain
 from pipelines.suppliers import (
     WORKBOOK_NAME,
     WORKBOOK_TYPE,
@@ -90,6 +92,8 @@ _LONGEST: Final = 100
 """Longest article number of a supplier, in characters."""
 _AFTER_LATIN: Final = "\u2e80"
 """The first character of the scripts of East Asia."""
+_SHOWN: Final = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?P<words>.*)", re.DOTALL)
+"""A number cell as its format shows it: `0.0215 kg`, `30 %`."""
 Fault = tuple[str, str]
 """The name of an input, and a sentence."""
 
@@ -154,7 +158,9 @@ async def post_workbook(request: Request, link: CountedEnquiry) -> Response:
         _, upload = await form_with_file(request, ("file",))
         if upload is None or not upload.data:
             raise Refused([Issue("required", Message("Choose the workbook first."), "file")])
-        cells = await read_apart(request, link.company_id, "supplier", cells_request(upload.data), field="file")
+        cells = await read_apart(
+            request, link.company_id, "supplier", cells_request(upload.data, text_titles=_text_titles()), field="file"
+        )
         form, numbers, unread = form_of_workbook(cells, lang)
     except REFUSALS as fault:
         issues = [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
@@ -203,12 +209,46 @@ def _save_workbook(
     strange = [number for number in numbers if not 0 < number <= rows]
     faults = [
         *unread,
+        *_changed_parts(request, link, form),
         *[("file", Message("The table has no row {number}: that line was not read.", number=str(n))) for n in strange],
         *faults,
     ]
     if faults:
         return _enquiry_page(request, link, faults=faults)
     return redirect(_path(request, saved=1))
+
+
+_PARTS: Final = ("part", "parts")
+"""Columns that tell which parts a row is about. A supplier may write there, and changes nothing by it."""
+
+
+def _changed_parts(request: Request, link: Linked, form: Form) -> list[Fault]:
+    """Return the fault of a workbook that says something else of its parts than its rows are about."""
+    with service_of(request).writes.company(link.company_id) as conn:
+        rows = enquiries.rows_of(conn, link.id)
+    languages = (language_of(request), *supplier_languages())
+    changed = [
+        (row.number, typed)
+        for row in rows
+        for name in _PARTS
+        if (typed := form.get(f"{row.number}.{name}"))
+        and not any(as_typed(typed) == as_typed(told) for told in _told(row, name, languages))
+    ]
+    return _not_read(f"{number}: {normalise.quote(typed)}" for number, typed in changed[:_MOST_FAULTS])
+
+
+def _told(row: Row, name: str, languages: Sequence[str]) -> Iterator[str]:
+    """Yield what the workbook tells in a column of a row's parts: in each language, as it may come in any."""
+    return iter([str(row.parts)]) if name == "parts" else (part_title(row.part, lang) for lang in languages)
+
+
+def _not_read(places: Iterable[str]) -> list[Fault]:
+    """Return the fault of what stands beside the cells that the table asks for; none where nothing does."""
+    what = ", ".join(places)
+    sentence = Message(
+        "This is no part of the table and was not read: {what}. Write in the comment what it says.", what=what
+    )
+    return [("file", sentence)] if what else []
 
 
 def _rules(request: Request, link: Linked) -> RuleSet:
@@ -269,6 +309,13 @@ def _titles() -> Mapping[str, str]:
     return {as_typed(title): name for lang in supplier_languages() for title, name in workbook_headers(lang).items()}
 
 
+@cache
+def _text_titles() -> tuple[str, ...]:
+    """Return the titles of columns of texts: a number there is what its cell shows, such as `00123`."""
+    texts = {cell.path for cell in CELLS if cell.field.kind == "text"} | {_ARTICLE}
+    return tuple(title for title, name in _titles().items() if name in texts)
+
+
 def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int], list[Fault]]:
     """Return the form that says what a workbook says, the numbers of its rows, and a fault for what says nothing.
 
@@ -278,6 +325,13 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int], list[Fau
     if "number" not in names:
         sentence = Message("This is not the workbook of this page. Download it here, fill it in, and upload it again.")
         raise Refused([Issue("invalid_format", sentence, "file")])
+    for title, name in zip(cells.texts[0], names, strict=True):
+        if name and names.count(name) > 1:
+            sentence = Message(
+                "Two columns of the workbook are {title}. Keep one of them, and upload it again.",
+                title=normalise.quote(title or ""),
+            )
+            raise Refused([Issue("ambiguous_column", sentence, "file")])
     fields = {cell.path: cell.field for cell in CELLS}
     pairs: list[tuple[str, str]] = []
     numbers: dict[int, None] = {}
@@ -294,8 +348,8 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int], list[Fau
             raise Refused([Issue("duplicate_row", sentence, "file")])
         numbers[number] = None
         if _ARTICLE in line:
-            article, is_number = line[_ARTICLE]
-            pairs.append((f"{number}.{_ARTICLE}", _plain_text(article.removesuffix(".0") if is_number else article)))
+            pairs.append((f"{number}.{_ARTICLE}", _plain_text(line[_ARTICLE][0])))
+        pairs += [(f"{number}.{name}", line[name][0].removesuffix(".0")) for name in _PARTS if name in line]
         if _CONFIRMED in line:
             filled, _ = line[_CONFIRMED]
             answer = {"true": "yes", "false": ""}.get(_code(filled, "truth") or "", filled)
@@ -309,13 +363,14 @@ def form_of_workbook(cells: Cells, lang: str) -> tuple[Form, list[int], list[Fau
         for title, name, is_filled in zip(cells.texts[0], names, filled_columns, strict=False)
         if is_filled and name is None
     ]
-    if not unknown:
-        return Form(pairs), list(numbers), []
-    sentence = Message(
-        "Columns that this table does not have were not read: {titles}. Write what they say in the comment.",
-        titles=", ".join(map(normalise.quote, unknown)),
-    )
-    return Form(pairs), list(numbers), [("file", sentence)]
+    faults = _not_read(map(normalise.quote, cells.further))
+    if unknown:
+        sentence = Message(
+            "Columns that this table does not have were not read: {titles}. Write what they say in the comment.",
+            titles=", ".join(map(normalise.quote, unknown)),
+        )
+        faults.append(("file", sentence))
+    return Form(pairs), list(numbers), faults
 
 
 def _row_number(typed: str) -> int | None:
@@ -327,6 +382,8 @@ def _code(filled: str, vocabulary: str) -> str | None:
 
     The tables of imports are of Latin words and read `不符合EuPIA` as `EuPIA`: words of other scripts are none of them.
     """
+    if is_uncertain(filled):
+        return None
     if code := code_of_supplier_word(filled, vocabulary):
         return code
     return code_of_words(filled, vocabulary) if max(filled, default="") < _AFTER_LATIN else None
@@ -343,8 +400,8 @@ def _typed(filled: str, field: Field, lang: str, *, is_number: bool) -> list[str
         return [NONE] if filled == EMPTY_LIST else codes
     if field.vocabulary:
         return [_code(filled, field.vocabulary) or filled]
-    if is_number:
-        return [plain(Decimal(filled), lang)]
+    if is_number and (shown := _SHOWN.match(filled)):
+        return [plain(Decimal(shown["number"]), lang) + shown["words"]]
     return [_plain_text(filled)]
 
 

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from api.http.answers import JsonAnswer, json_of
 from api.http.auth import Presented, Reader, read_page
 from api.http.errors import RateLimited
-from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of, refuse_unknown_parameters
+from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of, refuse_parameters
 from api.http.requests import client_network, fingerprint, json_body
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write, with_reason
@@ -270,7 +270,7 @@ async def post_supplier_data(request: Request, token: Token) -> Response:
     unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
     """
     link = await admit_supplier(request, token)
-    refuse_unknown_parameters(request)
+    refuse_parameters(request)
     body = await json_body(request)
     response, write = parse_submission(body), write_of_supplier(request, link)
 

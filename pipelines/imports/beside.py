@@ -85,12 +85,18 @@ def _printed(base: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]
         names = said["printed_marks"]
         printed = [] if names in (None, EMPTY_LIST) else names.split(";")
         marks = [{"mark": one, "carrier": "printed", "of_epr": answered.get(fold(one))} for one in printed] + digital
+        if sorted(marks, key=_as_text) == sorted(base["marks"] or (), key=_as_text):
+            marks = base["marks"] or []  # their order says nothing
         marks = marks if marks or names is not None else None
     if "marks_of_epr" in said:
         marks = marks and [
             mark | {"of_epr": said["marks_of_epr"]} if rules.is_doubtful(mark["mark"]) else mark for mark in marks
         ]
     return {**base, "marks": marks, **{own: said[name] for name, own in _ARTWORK.items() if name in said}}
+
+
+def _as_text(mark: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(mark, option=orjson.OPT_SORT_KEYS)
 
 
 def _change(name: str, held: Held, after: Mapping[str, Any]) -> Change | None:

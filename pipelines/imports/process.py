@@ -273,7 +273,8 @@ def _in_order(
     for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
         turn = partial(_await_turn, before, proceed)
         context = copy_context()  # the thread's spans belong to the run's
-        begun = threads.submit(context.run, job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
+        write = partial(_write_chunk, job, rows, chunk, turn)
+        begun = threads.submit(context.run, job.pool.retrying, job.work.company_id, write)
         if before is not None:
             yield before.result()
         before = begun

@@ -213,15 +213,20 @@ def detection_request(source: Source, declared: MediaType | None) -> ReadRequest
 
 
 class Cells(NamedTuple):
-    """The cells of a sheet, row by row, and which of them are numbers."""
+    """The cells of a sheet, row by row, and which of them are numbers; the names of other sheets with a cell."""
 
     texts: list[list[str | None]]
     numbers: list[list[bool]]
+    further: Sequence[str] = ()
 
 
-def cells_request(data: bytes) -> ReadRequest[Cells]:
-    """Request all cells of the first sheet of a small workbook."""
-    return ReadRequest("cells", {}, data, lambda about, _: Cells(about["cells"], about["numbers"]))
+def cells_request(data: bytes, *, text_titles: Sequence[str] = ()) -> ReadRequest[Cells]:
+    """Request all cells of the first sheet of a small workbook; those of the `text_titles` as they are shown."""
+
+    def read_answer(about: JsonObject, _: list[bytes]) -> Cells:
+        return Cells(about["cells"], about["numbers"], about["further"])
+
+    return ReadRequest("cells", {"text_titles": list(text_titles)}, data, read_answer)
 
 
 def rejected_rows_request(

@@ -4,7 +4,7 @@
 """
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, BinaryIO, Final, TypeAlias  # Any: the mapping, which is checked where the file is read
 
@@ -20,7 +20,7 @@ from pipelines.reading.upload import PackedUpload, Upload, read_upload
 from pipelines.reading.workbook.cells import Workbook
 from schemas.imports.types import ImportSource
 from schemas.json_values import JsonObject
-from schemas.messages import Message, templates
+from schemas.messages import Message, as_typed, templates
 from schemas.vocabularies import MEDIA_TYPES
 
 Answer: TypeAlias = tuple[JsonObject, list[bytes]]
@@ -94,16 +94,25 @@ def corrected_file(
     return {"sheets": [table.name for table in tables], "taken_codes": taken}, [data]
 
 
-def cells(source: BinaryIO) -> Answer:
-    """Return the texts of all cells of a workbook's first sheet, row by row, and which of them are numbers."""
+def cells(source: BinaryIO, *, text_titles: Sequence[str] = ()) -> Answer:
+    """Return the texts of all cells of a workbook's first sheet, row by row, and which of them are numbers.
+
+    Columns of the `text_titles` have the text that a cell shows, such as `00123`. `further` are the names of the other
+    visible sheets with a cell.
+    """
     book = Workbook(source.read())
     if not book.sheets:
         raise refuse("no_rows", Message("The workbook has no sheet."))
-    grid = book.whole(book.sheets[0], range(MOST_COLUMNS))
+    first, *others = book.sheets
+    top = book.top(first, 1)
+    titles = top.row(0) if len(top.lines) else []
+    shown = {at for at, title in enumerate(titles) if title and as_typed(title) in text_titles}
+    grid = book.whole(first, set(range(MOST_COLUMNS)) - shown)
     check_width(len(grid.cells.columns))
     assert grid.kinds is not None, "the cells of a workbook have kinds"
     numbers = [[kind == NUMBER for kind in row] for row in grid.kinds.iter_rows()]
-    return {"cells": grid.cells.rows(), "numbers": numbers}, []
+    further = [sheet.name for sheet in others if not sheet.hidden and len(book.top(sheet, 1).lines)]
+    return {"cells": grid.cells.rows(), "numbers": numbers, "further": further}, []
 
 
 _ALL_TASKS: Final = (table, rows, table_and_rows, kind, rejected_rows, corrected_file, cells)

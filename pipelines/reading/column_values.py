@@ -19,11 +19,9 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.columns import is_bare_material, recognise, substitute_column, units_of_rows
+from pipelines.reading.columns import is_bare_material, recognise, substitute_column
 from pipelines.reading.grammar import unit_in, word_roles
 from pipelines.reading.grid import (
-    VOLUME,
-    VOLUME_HALF,
     WEIGHT_HELPERS,
     WEIGHTS,
     Cells,
@@ -32,13 +30,12 @@ from pipelines.reading.grid import (
     ReadingRefused,
     Table,
     fields_of,
-    invalid_mapping,
     letter,
     refuse,
 )
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import read_values
-from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, unit_of
+from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
@@ -61,7 +58,7 @@ _LONGEST_QUANTITY: Final = 8
 """Words of the longest header of a quantity."""
 _LONGEST_WEIGHT: Final = 12
 """Words of the longest header that may be a weight of an unknown material."""
-_PERIOD: Final = (
+PERIOD: Final = (
     r"(?i)^(?:(?:19|20)\d\d(?:[-/ .]?(?:[hqsp]\d{1,2}|\d\d))?|[hqs][1-4][-/ .]?(?:20\d\d)?|\d\d?[./-]20\d\d)$"
 )
 _NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
@@ -138,42 +135,6 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
     return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=header.table, exact=False), *columns]
 
 
-_BESIDE_UNITS: Final = frozenset({"sku_code", "name", "description", "gtin", "markets", "volume_year", "volume_half"})
-
-
-def split_units_of_lines(
-    columns: list[Column], header: Searched, constants: Sequence[Column]
-) -> tuple[list[Column], list[Column]]:
-    """Return the columns of a table, and those of units where each line is of a SKU and one market, if it has some.
-
-    So it is where a SKU has several lines, or no column says more of a SKU than its name: elsewhere a `Quantity` beside
-    a country may be something else. Weights beside a quantity are judged with it (`judge.py`). Raises `ReadingRefused`
-    where the mapping names such units and no market.
-    """
-    named, by_name = [c for c in columns if c.field == VOLUME and c.market is None], {c.name: c for c in columns}
-    if named and "markets" not in {*by_name, *(column.name for column in constants)}:
-        message = Message(
-            "The mapping is wrong: {name} is of the market that each row names, and no column is markets. Map it "
-            "too, or name the market: annual_volume_de.",
-            name=named[0].name,
-        )
-        raise invalid_mapping(message)
-    if named:
-        return columns, []
-    without = [column for column in columns if column.field != VOLUME_HALF]
-    if not by_name.keys() >= {"sku_code", "markets"} or any(
-        c.field == VOLUME or c.field.name in WEIGHTS or c.table == "component" for c in columns
-    ):
-        return without, []
-    codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
-    free = header.free([column.position for column in columns]).items()
-    units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
-    repeated = codes.n_unique() < len(codes) or by_name.keys() <= _BESIDE_UNITS
-    if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
-        return without, []
-    return columns, units
-
-
 def best_fitting(columns: Sequence[Column], header: Searched) -> Column | None:
     """Return the column of several of one field whose cells fit it best; None where no cell of any fits."""
 
@@ -220,7 +181,7 @@ def is_of_lines(cells: pl.Series) -> bool:
     """Return whether cells are periods or nations, by which lines of one part differ."""
     nations = code_lists("markets")["uk_nations"]
     return bool(len(cells)) and (
-        bool(cells.str.contains(_PERIOD).all()) or all(fold(cell) in nations for cell in cells.unique())
+        bool(cells.str.contains(PERIOD).all()) or all(fold(cell) in nations for cell in cells.unique())
     )
 
 

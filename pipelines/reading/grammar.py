@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
-from pipelines.reading.words import SALES, first_words_of_units, is_doubtful, level_at, unit_of
+from pipelines.reading.words import SALES, first_words_of_units, is_uncertain, level_at, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.words import code_of, fold, words
@@ -157,6 +157,11 @@ def unit_in(text: str, unit: str) -> Measure | None:
     return measures[0] if alone and (measures[0].unit, measures[0].state) == (unit, "known") else None
 
 
+def is_unit(text: str) -> bool:
+    """Return whether a whole text is a unit of a field: `kg`, `%`."""
+    return any(measure_of(text, unit) is not None for unit in UNITS_OF_FIELDS)
+
+
 def measure_of(expression: str, unit: str | None) -> Sense | None:
     """Return what a whole text says as a unit of a field: `kg/1000`, `per case of 12`; None where a word says more."""
     field = Field("", "number", "", unit=unit)
@@ -167,7 +172,7 @@ def measure_of(expression: str, unit: str | None) -> Sense | None:
 
 def unit_behind(text: str, unit: str | None) -> Measure | None:
     """Return what words behind a number say as a field's unit: `g/Stk`, `Tsd. Stück`; None where a word says more."""
-    tokens = () if is_doubtful(text) else tokens_of(text)
+    tokens = () if is_uncertain(text) else tokens_of(text)
     measure = measure_at(tokens, 0) if 0 < len(tokens) <= MOST_WORDS else None
     whole = (len(tokens), unit, "known")
     return measure if measure is not None and (measure.end, measure.unit, measure.state) == whole else None

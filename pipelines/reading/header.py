@@ -23,7 +23,6 @@ from pipelines.reading.column_values import (
     form_refusal,
     issue_of_several,
     issues_of_missing,
-    split_units_of_lines,
     unknown_weights,
     watched_columns,
     with_code,
@@ -39,8 +38,7 @@ from pipelines.reading.columns import (
     words_of_terms,
 )
 from pipelines.reading.grammar import (
-    UNITS_OF_FIELDS,
-    measure_of,
+    is_unit,
     mentions,
     names_packaging,
     tokens_of,
@@ -70,8 +68,10 @@ from pipelines.reading.units import (
     judge_units,
     open_columns,
     own_units,
+    split_units_of_lines,
     with_stated_unit,
     with_units_beside,
+    with_units_in_doubt,
     with_units_of_mapping,
 )
 from pipelines.reading.values import read_values
@@ -235,7 +235,7 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
     units = at_line(row + 1, line + 1)
     if units is not None and _contains_units(cells, units, keys):
         with_unit = [
-            f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and _is_unit(unit) else cell
+            f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and is_unit(unit) else cell
             for cell, unit in zip(cells, units, strict=True)
         ]
         return with_unit, line + 1
@@ -245,18 +245,14 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
 def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
     """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
     pairs = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
-    others = (cell for cell, of_key in pairs if of_key or not _is_unit(cell))
+    others = (cell for cell, of_key in pairs if of_key or not is_unit(cell))
     bare = all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
-    return bare and any(not of_key and _is_unit(cell) for cell, of_key in pairs)
+    return bare and any(not of_key and is_unit(cell) for cell, of_key in pairs)
 
 
 def _is_key(title: str | None, keys: Sequence[str]) -> bool:
     column = None if title is None else recognise(title, 0, "sku")
     return column is not None and column.name in keys
-
-
-def _is_unit(cell: str) -> bool:
-    return any(measure_of(cell, field_unit) is not None for field_unit in UNITS_OF_FIELDS)
 
 
 def _is_below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
@@ -398,6 +394,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     columns = with_component_prefix(columns) if table == "sku" else columns
     rows = range(searched.at)
     above = [cell for i in rows for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
     columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
     judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)

@@ -5,6 +5,7 @@ at last whether weights and materials are the packaging's or the product's (deci
 `units.py` judges columns of units, `grammar.py` a single header.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -31,6 +32,7 @@ from schemas.normalise import Unfit, quote
 from schemas.words import code_lists, fold, market_named
 
 _TOP: Final = 200
+_PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
 _OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
 
 
@@ -115,7 +117,7 @@ def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
             )
             questions.append((column, sheet.ask("list", column, message, could_be=spoken, text=some)))
         elif (codes := code_lists(field).get(spoken)) is not None:
-            cells = {t: ";".join(dict.fromkeys(codes.get(fold(p), p) for p in _parts(t, field))) for t in texts}
+            cells = {t: ";".join(dict.fromkeys(codes.get(_plain(p), p) for p in _parts(t, field))) for t in texts}
             counts = dict(before.drop_nulls().value_counts().iter_rows())
             changed = {text: (cell, counts[text]) for text, cell in cells.items() if text != cell}
             replaced = {**sheet.replaced, column.name: {**sheet.replaced.get(column.name, {}), **changed}}
@@ -134,7 +136,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
     lists, own = code_lists(field), _OWN[field]
     if not values:
         return own
-    fitting = [name for name, codes in lists.items() if all(fold(value) in codes for value in values)]
+    fitting = [name for name, codes in lists.items() if all(_plain(value) in codes for value in values)]
     if all(_is_served(value) if field == "markets" else family_of_detail(value) is not None for value in values):
         fitting = [name for name in fitting if any(_is_taken(value, field, lists[name]) for value in values)]
     if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
@@ -142,7 +144,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
             name
             for name, codes in lists.items()
             if any(_is_alone(value, name, field) for value in values)
-            and any(fold(value) in codes and _is_taken(value, field, codes) for value in values)
+            and any(_plain(value) in codes and _is_taken(value, field, codes) for value in values)
         ]
         return [*mixed, own] if mixed else own
     title = f" {fold(header)} "
@@ -155,7 +157,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
 def _is_alone(value: str, name: str, field: str) -> bool:
     """Return whether a value is in one list and has no meaning of ours: `EN`, `Wales`, `PL` as a material."""
     others = [codes for other, codes in code_lists(field).items() if other != name]
-    if any(fold(value) in codes for codes in others) or value.isdecimal():
+    if any(_plain(value) in codes for codes in others) or value.isdecimal():
         return False
     return not _is_country(value) if field == "markets" else family_of_detail(value) is None
 
@@ -184,6 +186,11 @@ def _is_country(value: str) -> bool:
         return pycountry.countries.lookup(value.strip()) is not None
     except LookupError:
         return False
+
+
+def _plain(value: str) -> str:
+    """Return a value as codes of lists are compared; with a sign of its own, such as `DE*`, it is none of them."""
+    return fold(value) if _PLAIN.fullmatch(value.strip()) else ""
 
 
 def _parts(text: str, field: str) -> list[str]:

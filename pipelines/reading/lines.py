@@ -7,8 +7,8 @@ word, or in any language by its figures: each is the sum of those above. A word 
 code and name: Total makes oil.
 
 After an empty line, a block of lines that fill only the code and the name says nothing of a packaging, in a table whose
-other lines do: legends, versions, lists of codes are asked about (decisions §13); a code such as `n/a` is none wherever
-it stands. Anything else that is odd about a line is a fault of its row.
+other lines do: legends, versions, lists of codes are asked about (decisions §13); a code such as `n/a` or the mark of a
+footnote is none wherever it stands. Anything else that is odd about a line is a fault of its row.
 
 A further header, as of files that were put one below the other, that means the same columns is only left out. One that
 means others, or the same ones in another order or unit, begins another table: its lines are rejected, since read by the
@@ -58,7 +58,7 @@ _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{
 
 NOTHING_READ = Message("no recognised column has a value")
 EXAMPLE = Message("an example, by its word")
-TOTAL = Message("a total, by its word")
+TOTAL = Message("a total or an average, by its word")
 SUM = Message("a total: each of its figures is the sum of those above")
 NOTE = Message("a note: nothing but a remark")
 HELP = Message("help for the columns, below the header")
@@ -257,6 +257,8 @@ def _pattern(kind: str) -> str:
 BY_MAPPING: Final = Message("left out by the mapping")
 OPEN: Final = Message("asked about: it may be no row")
 _KEYS: Final = ("sku_code", "name")
+NO_CODE: Final = re.compile(r"\A[*†‡]|\A[(\[]?\w{1,2}[)\]]\Z|:\s*\Z")
+"""Finds what is no code beside nothing but a name: the mark of a footnote (`*`, `1)`), a title (`Source:`)."""
 _LONGEST_TEXT: Final = 200
 
 
@@ -304,7 +306,7 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Se
     if not bare.any() or not (~bare & ~skipped).any():
         return
     codes = cells["sku_code"].set(~bare, None)
-    words = {code for code in codes.drop_nulls().unique() if code_of(code, "no_answer") is not None}
+    words = {code for code in codes.drop_nulls().unique() if NO_CODE.search(code) or code_of(code, "no_answer")}
     bounds = [0, *_starts(body), len(bare)]
     rows = list(
         zip(bare.to_list(), skipped.to_list(), answered.to_list(), codes.is_in(list(words)).to_list(), strict=True)
@@ -454,7 +456,8 @@ def of_one_table(
     if header.line == 0 or header.line != header.last_line:  # no header, or one of two lines, of which each is a part
         return body, ()
     rows = {at: body.row(at) for at in _candidates(body, header, table) if at not in helping}
-    headers_at = {at: row for at, row in rows.items() if _fields(row, table).issuperset(REQUIRED_FIELDS[table])}
+    code_at = next((column.position for column in header.columns if column.name == "sku_code"), None)
+    headers_at = {at: row for at, row in rows.items() if _is_header(row, code_at, table)}
     if not headers_at:
         return body, ()
     same = {at: _is_same(row, header, table) for at, row in headers_at.items()}
@@ -486,6 +489,16 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
 @cache
 def _known_titles(table: Table) -> frozenset[str]:
     return frozenset(way for name in headers(table) for way in (name, name.replace(" ", "_"), name.replace(" ", "")))
+
+
+def _is_header(row: Cells, code_at: int | None, table: Table) -> bool:
+    """Return whether a row has the needed headers, or that of the code in its column, another one, and no digit."""
+    fields = _fields(row, table)
+    if fields.issuperset(REQUIRED_FIELDS[table]):
+        return True
+    code = row[code_at] if code_at is not None and code_at < len(row) else None
+    is_code = code is not None and _fields([code], table) == {"sku_code"}
+    return is_code and len(fields) > 1 and not any(c.isdigit() for cell in row if cell for c in cell)
 
 
 def _fields(row: Cells, table: Table) -> set[str]:

@@ -179,7 +179,9 @@ def with_own_words(rewritings: Iterable[Rewriting], words: Words, table: Table) 
             continue
         of_mapping = by_name.get(column.name) or Rewriting(column, {}, {})
         own = {text: value for text, value in values.items() if fold(text) not in of_mapping.cells}
-        cells = {fold(text): _cell_text(value) for text, value in own.items()}
+        # A record's name that others have, too, stands for itself: it is known, and its cell is a fault that says so.
+        replaced = {text: value for text, value in own.items() if column.field.kind != "uuid" or value != text}
+        cells = {fold(text): _cell_text(value) for text, value in replaced.items()}
         by_name[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own={**of_mapping.own, **own})
     return tuple(by_name.values())
 

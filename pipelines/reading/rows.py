@@ -38,6 +38,7 @@ from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
 from pipelines.writing.json_fields import COLUMNS, PARTS, served_market
+from schemas.imports.types import ImportSource
 from schemas.issues import Issue
 from schemas.messages import Message, from_json, stored_template, to_json
 from schemas.refusals import Refused
@@ -93,7 +94,7 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     main = _with_repeat_faults(main)
     main, volumes = _with_volumes(main, default_year, served_markets)
     units = None if upload.units is None else type_sheet(upload.units)
-    units, of_skus = (None, {}) if units is None else _units_of_skus(units, default_year, served_markets)
+    units, of_skus = (None, {}) if units is None else _units_of_skus(units, upload.source, default_year, served_markets)
     graphs = _NO_GRAPHS if upload.parts is None else _read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     long = upload.source["layout"] == "long"  # only there a line that could not be read can have others of its SKU
@@ -207,11 +208,14 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
     return main, texts
 
 
-def _units_of_skus(lines: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, dict[str, str]]:
+def _units_of_skus(
+    lines: TypedSheet, source: ImportSource, default_year: int, served_markets: Set[str]
+) -> tuple[TypedSheet, dict[str, str]]:
     """Return lines of units with their faults, and the volumes of each SKU as JSON text, keys in order.
 
     Each line names one market that the catalogue serves, and its year in a column's header or a cell. The same market,
-    year and half of a SKU with other units is the fault `duplicate_row` of the later line.
+    year and half of a SKU with other units is the fault `duplicate_row` of the later line; with the same units, too,
+    where a column that is not read may tell the lines apart, such as a channel.
     """
     lines = replace(lines, faults=lines.faults.filter(pl.col("name") != "sku_code"))  # those of `main`
     none = [None] * lines.sheet.table.height
@@ -233,9 +237,9 @@ def _units_of_skus(lines: TypedSheet, default_year: int, served_markets: Set[str
                 continue
             line = lines.sheet.table["line"][at]
             before, first = seen.setdefault((codes[at], key), (units[at], line))
-            if before != units[at]:
+            if before != units[at] or (first != line and source["ignored"]):
                 message = Message(
-                    "Line {line} gives other units of this SKU for the same market and period; send them once.",
+                    "Line {line} gives units of this SKU for the same market and period; send their sum, once.",
                     line=first,
                 )
                 faults.setdefault(column.name, []).append((at, "duplicate_row", to_json(message)))

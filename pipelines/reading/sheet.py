@@ -128,14 +128,15 @@ def with_new_names(
 
 def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]) -> list[str]:
     """Return the cells that are no id, that no record has as its name, and that can be one."""
-    own_words = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
+    known = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
+    known |= {fold(name) for rewriting in values if rewriting.applies_to(column) for name in rewriting.own}
     names = []
     for name in (cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)):
         if name and name not in CLEARED and len(name) <= _LONGEST and not control_in(name):
             try:
                 UUID(name)
             except ValueError:
-                names += [] if fold(name) in own_words else [name]
+                names += [] if fold(name) in known else [name]
     return names
 
 

@@ -34,7 +34,7 @@ from pipelines.reading.grid import (
     faults_where,
     read_distinct,
 )
-from pipelines.reading.words import is_doubtful, market_parts, part_type, unit_of, without_language
+from pipelines.reading.words import certain, is_uncertain, market_parts, part_type, unit_of, without_language
 from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
@@ -62,13 +62,13 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
         case "ppm":
             return read_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
         case "truth":
-            return read_distinct(cells, lambda cell: _truth(cell, field), pl.Boolean)
+            return read_distinct(cells, lambda cell: _truth(certain(cell, "invalid_type"), field), pl.Boolean)
         case "code":
-            return read_distinct(cells, lambda cell: _code(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _code(certain(cell, "not_in_vocabulary"), field), pl.String)
         case "codes":
-            return read_distinct(cells, lambda cell: _codes(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _codes(certain(cell, "not_in_vocabulary"), field), pl.String)
         case "markets":
-            return read_distinct(cells, _markets, pl.String)
+            return read_distinct(cells, lambda cell: _markets(certain(cell, "unknown_market")), pl.String)
         case "uuid":
             return read_distinct(cells, lambda cell: _uuid(cell, column), pl.String)
         case "gtin":
@@ -206,8 +206,6 @@ def _code(cell: str, field: Field) -> str:
 
 def code_of_words(cell: str, vocabulary: str) -> str | None:
     """Return the code of a word, or of a word in several languages: `Oui / Ja`."""
-    if is_doubtful(cell):
-        return None
     if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
         return code
     codes = {code_of(side, vocabulary) for side in cell.split("/")}
@@ -269,6 +267,13 @@ def _uuid(cell: str, column: Column) -> str:
         return str(uuid.UUID(cell.strip()))
     except ValueError:
         pass
+    if same := [name for name in column.names if fold(name) == fold(cell)]:
+        message = Message(
+            "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
+            cell=quote(cell),
+            names=", ".join(sorted(same)),
+        )
+        raise Unfit("unknown_reference", message)
     names = {fold(name): name for name in column.names}
     near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
     if not near:
@@ -387,7 +392,7 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
 def _factor_of(unit: str, cell: str, column: Column) -> Decimal:
     """Return what a number with this unit behind it is multiplied by, to be in the field's. Raise `Unfit`."""
     own = column.field.unit
-    if (known := None if is_doubtful(unit) else unit_of(unit, own)) is not None:
+    if (known := None if is_uncertain(unit) else unit_of(unit, own)) is not None:
         return known.factor * column.per
     if (said := unit_behind(unit, own)) is not None:
         return said.factor * (column.per if said.per == 1 else 1)

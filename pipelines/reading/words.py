@@ -24,7 +24,8 @@ from compliance import ruleset
 from compliance.grading.units import GENERIC
 from compliance.words import material_of, names_another, normalise, plain_materials, resolve_format, resolve_material
 from pipelines.reading.grid import LONGEST_VALUE
-from schemas.normalise import Unfit
+from schemas.messages import Message
+from schemas.normalise import Unfit, quote
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold, market_named, words
 
@@ -70,11 +71,6 @@ def _by_field_unit() -> dict[str, dict[str, dict[str, Unit]]]:
             unit = Unit(row["unit"], row["dimension"], Decimal(row["factor"]))
             table.setdefault(row["field_unit"], {}).setdefault(row["dimension"], {})[row["unit"]] = unit
     return table
-
-
-def is_doubtful(cell: str) -> bool:
-    """Return whether a sign in a cell says that its value is not certain, or that a note says more: `PET?`, `yes*`."""
-    return "?" in cell or "*" in cell
 
 
 SALES: Final = "sales"
@@ -145,7 +141,7 @@ _NOT_WHOLE: Final = frozenset(
 
 def part_type_of_word(text: str) -> str | None:
     """Return the component_type that a text names, as a whole or in one of its parts between slashes."""
-    if is_doubtful(text):
+    if is_uncertain(text):
         return None
     return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
 
@@ -193,10 +189,30 @@ class MaterialWords(NamedTuple):
     detail: str | None
 
 
+_UNCERTAIN: Final = re.compile(r"[?？¿≠¬~≈*]|^\s*!")
+"""Signs of a doubt, a negation or a note; words are compared without any sign."""
+
+
+def is_uncertain(cell: str) -> bool:
+    """Return whether a cell doubts or denies what its word says, or a note says more: `PET?`, `≠ yes`, `yes*`."""
+    return _UNCERTAIN.search(cell) is not None
+
+
+def certain(cell: str, code: str) -> str:
+    """Return a cell that is not uncertain; raise `Unfit` with the code for another one."""
+    if is_uncertain(cell):
+        message = Message(
+            "{cell} doubts or denies what it says, or has a note; write what is certain, or leave the cell empty.",
+            cell=quote(cell),
+        )
+        raise Unfit(code, message)
+    return cell
+
+
 def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     """Return what a text names, by the vocabulary `material` or `material_family`; None where it means none, or two."""
     text = without_language(text).strip()
-    if len(text) > LONGEST_VALUE or is_doubtful(text):
+    if len(text) > LONGEST_VALUE or is_uncertain(text):
         return None
     own_family, _, detail = words("material_column").get(fold(text), "").partition(" ")
     if detail:

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import (
     Any,  # Any: XlsxWriter ships no types
     Final,  # Any: XlsxWriter ships no types
+    NamedTuple,
+    Self,
 )
 
 import orjson
 import xlsxwriter
 
+from compliance.marks import is_doubtful
 from pipelines.imports.submissions import csv_of
 from pipelines.reading.grid import (
+    ARTICLE,
+    BESIDE,
     PART_HELPERS,
     SKU_HELPERS,
     SUBSTANCE_DETAILS,
@@ -45,6 +51,7 @@ from schemas.skus.types import Component, Substances
 from schemas.texts import as_cell
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from schemas.words import fold
+from warehouse import beside, enquiries
 from warehouse.imports import words
 from warehouse.operate.sessions import Connection
 from warehouse.skus import portfolio
@@ -230,9 +237,14 @@ _LONGEST: Final = 32_767
 """The most characters of a workbook's cell."""
 _BLANK: Final = re.compile(r"[^\S\x1c-\x1f]*\Z")
 _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
-    "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
-    "component": COMPONENT_FIELDS,
+    "sku": (
+        *(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
+        *BESIDE["printed"],
+        *BESIDE["roles"],
+    ),
+    "component": (*COMPONENT_FIELDS, ARTICLE),
 }
+"""Fields of the record, and those of what is stored beside it."""
 _VOLUME: Final = VOLUME.name
 
 
@@ -251,12 +263,47 @@ def sku_cells(row: StoredSku) -> Cells:
     return {**_fields("sku", values), **_entries(entries), **_volume_cells(row["volumes"])}
 
 
-def component_cells(row: StoredSku) -> Iterator[Cells]:
-    """Yield the cells of each component of a SKU, in the order of its graph."""
+def component_cells(row: StoredSku, numbers: Mapping[tuple[str, str], str] = MappingProxyType({})) -> Iterator[Cells]:
+    """Yield the cells of each component of a SKU, in the order of its graph.
+
+    `numbers` are those under which suppliers sell parts, by the ids of both.
+    """
     graph: list[Component] = orjson.loads(row["components"] or "[]")
     code = {SKU_CODE.name: _text(row["sku_code"])}
     for line in graph:
-        yield {**code, **_fields("component", line), **_entries(line.get("substances", {}))}
+        number = numbers.get((line["id"], line.get("supplier_id") or ""))
+        own = _fields("component", {**line, ARTICLE.name: number})
+        yield {**code, **own, **_entries(line.get("substances", {}))}
+
+
+class _Beside(NamedTuple):
+    """What is stored beside the records of a company: marks and roles by code, suppliers' numbers of parts."""
+
+    printed: Mapping[str, Mapping[str, Any]]
+    roles: Mapping[str, Mapping[str, Any]]
+    numbers: Mapping[tuple[str, str], str]
+
+    @classmethod
+    def read(cls, conn: Connection) -> Self:
+        """Read it for the session's company."""
+        return cls(beside.every(conn, beside.MARKS), beside.every(conn, beside.ROLES), enquiries.every_number(conn))
+
+    def cells(self, code: str) -> Cells:
+        """Return the cells of what is printed on a SKU and of who is who, in the columns that an import reads.
+
+        Claims, digital marks, and marks whose names or answers one cell cannot say have no column.
+        """
+        printed, roles = self.printed.get(code, {}), self.roles.get(code, {})
+        marks = printed.get("marks")
+        names = [mark["mark"] for mark in marks or () if mark["carrier"] == "printed"]
+        answers = {mark["of_epr"] for mark in marks or () if is_doubtful(mark["mark"])}
+        values: dict[str, Any] = {f"role_{name}": value for name, value in roles.items()}
+        values["marks_of_epr"] = answers.pop() if len(answers) == 1 else None
+        values["artwork_changes_on"] = printed.get("changes_on")
+        values |= {name: printed.get(name) for name in ("artwork_reference", "artwork_state")}
+        if marks is not None and not any(LIST_SEPARATOR.search(name) for name in names):
+            values["printed_marks"] = "; ".join(names) or EMPTY_LIST
+        return _fields("sku", values)
 
 
 def _fields(table: Table, values: Mapping[str, Any]) -> Cells:
@@ -322,9 +369,10 @@ def export(conn: Connection, path: str) -> Exported:
     """Write the portfolio of the session's company, SKUs by code, as it is at one instant."""
     used: dict[Table, set[str]] = {"sku": {"sku_code", "name"}, "component": set()}
     with portfolio.every(conn) as walk:
+        more = _Beside.read(conn)
         for row in walk():
-            used["sku"].update(sku_cells(row))
-            used["component"].update(*component_cells(row))
+            used["sku"].update(sku_cells(row), more.cells(row["sku_code"]))
+            used["component"].update(*component_cells(row, more.numbers))
         places = {table: _places(table, names) for table, names in used.items()}
         with Workbook(path, {"constant_memory": True}) as book:
             skus = Sheet(book, _SKUS, list(places["sku"]))
@@ -332,9 +380,9 @@ def export(conn: Connection, path: str) -> Exported:
             plain, volumes = set(order("sku")), 0
             for row in walk():
                 cells = sku_cells(row)
-                skus.add(_line(places["sku"], cells))
+                skus.add(_line(places["sku"], cells | more.cells(row["sku_code"])))
                 volumes += len(cells.keys() - plain)
-                for component in component_cells(row):
+                for component in component_cells(row, more.numbers):
                     assert parts is not None, "the columns of components were found in the same rows"
                     parts.add(_line(places["component"], component))
             return Exported(skus.lines, parts.lines if parts else 0, volumes)

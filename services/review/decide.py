@@ -100,13 +100,24 @@ def accept(
         comparison = replace(comparison, reasons=reasons)
     elif entry.kind == "doc_draft":
         issuing.issue(conn, writer, entry, issued_with or {}, rulesets=rulesets)
-    if entry.kind == "supplier_answer" and entry.filed_by_name:
-        articles: Mapping[str, str] = entry.payload.get("articles") or {}
-        is_left = {part for part, decision in decisions.items() if not decision.is_taken}
-        sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in is_left]
-        enquiries.keep_articles(conn, actor.company_id, sold)
+    renumbered = _keep_articles(conn, actor, entry, decisions)
     accept_files(conn, writer, entry)
-    return _record_decision(conn, actor.with_reason(reason), entry, "accepted", comparison)
+    return _record_decision(conn, actor.with_reason(reason), entry, "accepted", comparison, renumbered=renumbered)
+
+
+def _keep_articles(
+    conn: Connection, actor: Actor, entry: Entry, decisions: Mapping[str, PartDecision]
+) -> dict[str, tuple[str | None, str]]:
+    """Keep the article numbers of a supplier's answer; return those that change, before and after, by the part's id."""
+    articles: Mapping[str, str] = entry.payload.get("articles") or {}
+    if entry.kind != "supplier_answer" or not entry.filed_by_name or not articles:
+        return {}
+    is_left = {part for part, decision in decisions.items() if not decision.is_taken}
+    sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in is_left]
+    before = enquiries.numbers_of(conn, sold)
+    enquiries.keep_articles(conn, actor.company_id, sold)
+    pairs = zip(sold, before, strict=True)
+    return {each.component_id: (old, each.article) for each, old in pairs if old != each.article}
 
 
 def reject(
@@ -166,11 +177,18 @@ def _write_sku(
 
 
 def _record_decision(
-    conn: Connection, actor: Actor, entry: Entry, state: str, comparison: Comparison | None, *, note: str | None = None
+    conn: Connection,
+    actor: Actor,
+    entry: Entry,
+    state: str,
+    comparison: Comparison | None,
+    *,
+    note: str | None = None,
+    renumbered: Mapping[str, tuple[str | None, str]] | None = None,
 ) -> Entry:
     """Store the decision for the actor's reason, move the request, and enter it into the ledger.
 
-    `comparison` is what was decided on.
+    `comparison` is what was decided on, `renumbered` are the article numbers that changed with it (`_keep_articles`).
     """
     decided = comparison.as_dict() if comparison and not comparison.refused else None
     by = actor.origin
@@ -180,6 +198,10 @@ def _record_decision(
         suppliers.move_request(conn, entry.request_id, moved_to, at=actor.now)
         if state == "rejected":
             enquiries.reopen_rows(conn, entry.request_id, note)
-    after = {"state": state} | ({"note": note} if note else {})
-    ledger.enter(conn, actor, f"{entry.resource}.{state}", entry.id, before={"state": "open"}, after=after)
+    before: dict[str, object] = {"state": "open"}
+    after: dict[str, object] = {"state": state, **({"note": note} if note else {})}
+    if renumbered:
+        before["articles"] = {part: old for part, (old, _) in renumbered.items()}
+        after["articles"] = {part: new for part, (_, new) in renumbered.items()}
+    ledger.enter(conn, actor, f"{entry.resource}.{state}", entry.id, before=before, after=after)
     return load_entry(conn, entry.id)

@@ -65,6 +65,15 @@ def renumbered(asked):
     ]
 
 
+def accepted_numbers(asked):
+    """The numbers that acceptances changed, before and after, as the ledger has them, the oldest first."""
+    entries = asked.caller.get("/audit-log?action=supplier_submission.accepted&limit=100").json()["data"]
+    changed = [each for each in reversed(entries) if "articles" in each["after"]]
+    return [
+        (each["before"]["articles"][part], new) for each in changed for part, new in each["after"]["articles"].items()
+    ]
+
+
 def undone(asked, import_id, **options):
     return asked.caller.post(f"/imports/{import_id}/undo", {}, params=options).json()
 
@@ -160,6 +169,8 @@ def test_another_number_than_the_known_one_is_decided_by_a_person(asked, choice,
     decision = {f"choice.{key}": choice, f"reason.{key}": "Their catalogue"}
     assert "accepted=2" in reviewer.post("/review/answers", hidden(page) | decision).headers["location"]
     assert [sold(asked, code)[0] for code in ("CAN-1", "CAN-2")] == [kept, kept]
+    first, second = [(None, "4711")] * 2, [("4711", "9999")] * 2 if choice == "take" else []
+    assert accepted_numbers(asked) == [*first, *second], "the ledger has each number that an answer changed"
 
 
 def test_numbers_follow_a_supplier_that_is_renamed_or_merged(asked):

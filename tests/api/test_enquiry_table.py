@@ -236,6 +236,73 @@ def test_what_a_workbook_says_beside_its_table_is_told_and_the_rest_is_saved(ask
     assert asked.form()["1.weight_g"] == "12.75"
 
 
+def _formatted(asked, title, value, number_format, also=None):
+    """Upload the workbook with one cell of its first row changed and shown in a format; return the answer."""
+    titles, *lines = asked.workbook()
+    lines[0][titles.index(title)] = value
+    data = io.BytesIO()
+    with Workbook(data, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        for at, line in enumerate([titles, *lines]):
+            sheet.write_row(at, 0, line)
+        sheet.write(1, titles.index(title), value, book.add_format({"num_format": number_format}))
+        if also:
+            book.add_worksheet(also).write(0, 0, "The lid weighs 3 g in fact")
+    return asked.post_file(data.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("cell", "name", "right"),
+    [
+        (("Recycled content (%)", 0.3, "0%"), "1.recycled_content_percent", "30"),
+        (("Weight (g)", 0.0215, '0.0000" kg"'), "1.weight_g", "21.5"),
+        (("Weight (g)", 12.75, '0.00" g"'), "1.weight_g", "12.75"),
+        (("Your article number", 123, "00000"), "1.article", "00123"),
+        (("Polymer", 5, '"PP "0'), "1.polymer_or_grade", "PP 5"),
+    ],
+)
+def test_a_number_of_the_workbook_is_what_its_format_shows(asked, cell, name, right):
+    assert _formatted(asked, *cell).status_code == 303
+    assert asked.form()[name] == right
+
+
+def test_a_number_that_shows_an_unknown_unit_is_told(asked):
+    refused = _formatted(asked, "Weight (g)", 3, '0" per case"')
+    assert (refused.status_code, "Row 1, Weight" in unescape(refused.text)) == (400, True)
+    assert asked.form()["1.weight_g"] == "12.5"
+
+
+def test_a_word_of_the_workbook_that_is_doubted_is_told(asked):
+    titles, *lines = asked.workbook()
+    before = asked.form()
+    lines[0][titles.index("Color")] = "transparent?"
+    refused = asked.upload([titles, *lines])
+    assert (refused.status_code, "Row 1, Color" in unescape(refused.text)) == (400, True)
+    assert asked.form() == before
+
+
+def test_of_two_columns_that_are_one_neither_is_read(asked):
+    titles, *lines = asked.workbook()
+    for second in ("Weight (g)", "Gewicht (g)"):
+        refused = asked.upload([[*titles, second], *[[*line, 99] for line in lines]])
+        assert (refused.status_code, "Two columns of the workbook are “Weight (g)”." in unescape(refused.text)) == (
+            400,
+            True,
+        )
+    assert asked.form()["1.weight_g"] == "12.5"
+
+
+def test_what_a_workbook_says_on_a_further_sheet_or_of_its_parts_is_told(asked):
+    page = unescape(_formatted(asked, "Weight (g)", 12.75, "0.00", also="Remarks").text)
+    assert "no part of the table and was not read: “Remarks”." in page
+    assert asked.form()["1.weight_g"] == "12.75"
+    titles, *lines = asked.workbook("fr")
+    lines[0][1] = "body (HDPE, 9 g)"
+    lines[1][2] = 77
+    page = unescape(asked.upload([titles, *lines]).text)
+    assert "was not read: 1: “body (HDPE, 9 g)”, 2: “77”." in page
+
+
 @pytest.mark.parametrize(("word", "confirmed"), [("oui", True), ("Nein", False), ("perhaps", None)])
 def test_a_row_is_confirmed_by_a_word_that_is_understood_and_another_is_told(asked, word, confirmed):
     titles, *lines = asked.workbook()

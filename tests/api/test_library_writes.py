@@ -1,10 +1,13 @@
 """Brands, sites and shared components are added over REST, and the list of imports."""
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 
 from tests.api.portfolios import run, sent
+from tests.api.test_import_answers import imported
+from warehouse import library
 
 PART = {"code": "CAP-1", "name": "Cap", "component_type": "cap", "material_family": "plastic", "weight_g": 1.5}
 PART_LINE = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 24}
@@ -58,6 +61,33 @@ def test_what_is_wrong_is_named_and_nothing_is_added(caller, path, change, field
     [issue] = answer.json()["details"]
     assert (issue["field"], issue["code"]) == (field, code)
     assert caller.get(f"/{path}").json()["data"] == []
+
+
+@pytest.mark.parametrize("name", ["AQUA", "Aquà", "Aqua.", "aqua"])
+def test_a_name_that_files_could_not_tell_from_another_ones_is_refused_by_every_door(caller, name):
+    caller.post("/brands", VALID["brands"])
+    for dry_run in ("true", "false"):
+        refused = caller.post("/brands", {"name": name}, params={"dry_run": dry_run})
+        assert (refused.status_code, refused.json()["error"]) == (409, "name_taken")
+    assert [each["name"] for each in caller.get("/brands").json()["data"]] == ["Aqua"]
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_name_that_several_records_have_is_said_to_be_of_several(caller, pool, create):
+    """They are from before names were compared; nothing is made beside them."""
+    with pool.company(caller.company) as conn:
+        for name in ("Aqua", "AQUA"):
+            library.add(conn, "brand", caller.company, uuid4(), values={"name": name}, at=datetime.now(UTC))
+    text = "sku_code,name,brand_name\nB-1,Bottle,aqua\nB-2,Bottle,\n"
+    options = {"mapping": '{"create": true}'} if create else {}
+    report = caller.get(f"/imports/{imported(caller, text, **options)}").json()
+    assert (report["counts"]["created"], report["source"]["asked"]) == (1, [])
+    [fault] = report["errors"]
+    assert (fault["line"], fault["field"], fault["code"]) == (2, "brand_id", "unknown_reference")
+    assert "Several records have the name “aqua”: AQUA, Aqua." in fault["message"]
+    assert len(caller.get("/brands").json()["data"]) == 2
+    found = caller.get("/skus?brand_id=aqua")
+    assert found.status_code == 400
 
 
 def test_a_write_of_what_is_there_changes_what_it_gives_and_no_sku(caller):

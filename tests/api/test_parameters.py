@@ -31,8 +31,30 @@ def test_every_list_refuses_a_limit_that_is_no_integer_with_one_issue(caller: Ca
         assert said(caller.get(path, params={"limit": value, "offset": value})) == (400, "invalid_body", [NO_INTEGER])
 
 
-def test_of_a_repeated_number_the_last_counts_and_any_size_is_clamped(caller: Caller) -> None:
-    assert caller.get("/skus?limit=x&limit=3").json()["pagination"]["limit"] == 3
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/skus?material=plastic&material=glass", "material"),
+        ("/skus?market=DE&grade=A&market=FR", "market"),
+        ("/skus?limit=5&limit=6", "limit"),
+        ("/skus?q=water&q=", "q"),
+        ("/figures/tonnes?year=2025&year=2026", "year"),
+        ("/audit-log?action=sku.created&action=sku.updated", "action"),
+        ("/components?q=a&q=b", "q"),
+        ("/jurisdictions?limit=1&limit=2", "limit"),
+    ],
+)
+def test_a_parameter_of_one_value_with_two_is_refused_and_none_is_dropped(caller: Caller, path: str, name: str) -> None:
+    refused = (400, "invalid_body", [{"field": name, "code": "invalid_format", "message": TWICE}])
+    assert said(caller.get(path)) == refused
+
+
+def test_what_may_repeat_what_says_the_same_and_what_is_unknown_is_taken(caller: Caller) -> None:
+    for query in ("sku_code=A&sku_code=B", "include=volumes&include=components", "grade=A&grade=A", "x=1&x=2"):
+        assert caller.get(f"/skus?{query}").status_code == 200, query
+
+
+def test_a_number_of_any_size_is_clamped(caller: Caller) -> None:
     assert caller.get(f"/skus?limit={'9' * 999}&offset=-{'9' * 999}").json()["pagination"] == {
         "limit": 200,
         "offset": 0,

@@ -42,7 +42,7 @@ def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -
                 conn, Actor(company, Origin("import", None, None, "c"), Clock().now()), patch, rules=ruleset.load()
             )
 
-    pool.retrying(write)
+    pool.retrying(company, write)
 
 
 def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: UUID):

@@ -1,6 +1,7 @@
 """An exported portfolio says of every SKU all that is held: sent back as it is, it changes nothing."""
 
 import io
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,64 @@ def test_what_is_exported_and_sent_back_changes_nothing(desk, tmp_path, seed):
     assert polled["counts"] == {"total": 40, "created": 0, "updated": 0, "unchanged": 40, "rejected": 0}
     assert polled["source"]["ignored"] == polled["source"]["skipped"] == []
     assert held(desk) == before
+
+
+COLUMNS = (
+    "sku_code;name;printed_marks;marks_of_epr;artwork_state;artwork_reference;artwork_changes_on;role_packed_by;"
+    "role_modifies;role_supplier_country"
+)
+BESIDE = f"""{COLUMNS}
+M-1;Can;Grüner Punkt, Triman, Own leaf;nein;in Gestaltung;=AW-1;31.12.2026;Lohnabfüller;ja;AT
+M-2;Jar;keine;;;;;;;
+M-3;Tin;RESY;;;;;wir;nein;
+M-4;Box;;;;;;;;
+"""
+NUMBERED = """sku_code;name;component_type;material_family;component_weight_g;supplier_id;supplier_article
+M-1;Can;body;metal;12;{0};00815
+M-1;Can;cap;metal;2;{0};=4711
+M-2;Jar;body;glass;200;{0};
+M-4;Box;body;paper;20;;
+"""
+
+
+def beside_of(desk: Desk) -> list[list[tuple[object, ...]]]:
+    """What is held beside the records, with its versions."""
+    return [
+        desk.rows("SELECT printed::text, version FROM marks WHERE company_id = %s ORDER BY record_id"),
+        desk.rows("SELECT answers::text, version FROM role_answers WHERE company_id = %s ORDER BY record_id"),
+        desk.rows("SELECT article FROM supplier_articles WHERE company_id = %s ORDER BY article"),
+    ]
+
+
+def test_what_is_stored_beside_the_records_is_exported_and_sent_back_unchanged(desk, tmp_path):
+    with desk.pool.company(desk.company) as conn:
+        supplier = uuid4()
+        library.add(conn, "supplier", desk.company, supplier, values={"name": "Dosen AG"}, at=desk.clock.now())
+    assert desk.run(desk.send(BESIDE))
+    assert desk.run(desk.send(NUMBERED.format(supplier)))
+    with desk.pool.company(desk.company) as conn:  # a program has said what no column says, in an order of its own
+        conn.execute("""UPDATE marks SET version = version + 1, printed = jsonb_set(printed::jsonb, '{marks}',
+            '[{"mark": "QR", "carrier": "digital", "of_epr": false}]'::jsonb || (printed::jsonb -> 'marks'))::json
+            WHERE record_id = (SELECT id FROM skus WHERE sku_code = 'M-1')""")
+    before = beside_of(desk)
+    assert before[2] == [("00815",), ("=4711",)]
+    assert [json.loads(str(text))["marks"][0]["mark"] for text, _ in before[0][:1]] == ["QR"]
+    _, data = exported(desk, tmp_path / "out.xlsx")
+    skus = pl.read_excel(io.BytesIO(data), sheet_name="SKU").to_dicts()
+    assert [row["printed_marks"] for row in skus] == ["Grüner Punkt; Triman; Own leaf", "[]", "RESY", None]
+    assert (skus[0]["role_packed_by"], skus[0]["artwork_reference"]) == ("other", "'=AW-1")
+    sent = desk.send(data, filename="out.xlsx")
+    assert desk.run(sent)
+    polled = desk.poll(sent)
+    assert (polled["errors"], polled["warnings"], polled["source"]["ignored"]) == ([], [], [])
+    assert polled["counts"] == {"total": 4, "created": 0, "updated": 0, "unchanged": 4, "rejected": 0}
+    assert beside_of(desk) == before
+    desk.rows("DELETE FROM marks WHERE company_id = %s RETURNING 1")
+    desk.rows("DELETE FROM supplier_articles WHERE company_id = %s RETURNING 1")
+    sent = desk.send(data, filename="out.xlsx")
+    assert desk.run(sent)
+    assert desk.poll(sent)["counts"]["updated"] == 3
+    assert beside_of(desk)[1:] == before[1:]
 
 
 def test_a_company_without_skus_gives_a_sheet_with_a_header(desk, tmp_path):

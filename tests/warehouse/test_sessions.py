@@ -149,10 +149,8 @@ def test_what_a_lost_connection_cut_off_is_repeated_where_that_is_safe(
 
 
 def test_in_a_pipeline_a_statement_that_failed_is_told_at_the_commit_and_undoes_all(
-    database: Database, company: UUID, monkeypatch: pytest.MonkeyPatch
+    database: Database, company: UUID
 ) -> None:
-    monkeypatch.setattr(sessions, "_COLLISIONS_SECONDS", 0)  # nobody else has the name: all attempts end alike
-
     def write(pool: Pool, *names: str, then: Exception | None = None) -> None:
         def add(connection: psycopg.Connection[tuple[object, ...]]) -> None:
             for name in names:
@@ -262,21 +260,50 @@ def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: U
 def test_who_comes_second_to_one_new_name_after_another_is_repeated_until_no_other_is_first(
     pool: Pool, company: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Postgres does not say which name was taken, so that no number of collisions tells that one will never end."""
-    _add_brand(pool, company, "Vale")
-    names = iter(["Vale"] * 12 + ["Dale"])
-    pool.run(company, lambda connection: connection.execute(_ADD, (uuid4(), company, next(names))))
-    assert not list(names)
+    """Each time another writer is first, so that no number of collisions tells that one will never end."""
+    numbers = iter(range(20))
+
+    def make(others: int, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        if (number := next(numbers)) < others:
+            _add_brand(pool, company, f"Vale {number}")
+        connection.execute(_ADD, (uuid4(), company, f"Vale {number}"))
+
+    pool.run(company, partial(make, 12))
+    assert next(numbers) == 13
     monkeypatch.setattr(sessions, "_COLLISIONS_SECONDS", 0)
-    tries = []
+    numbers = iter(range(20, 40))
+    with pytest.raises(errors.UniqueViolation):
+        pool.run(company, partial(make, 40))
+    assert next(numbers) == 28
+
+
+def _is_settled(pool: Pool, company: UUID) -> bool:
+    """Whether every transaction has ended that was under way when the brands were written, of other tests too."""
+    with pool.company(company) as connection:
+        query = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint > max(xmin::text::bigint) FROM brands"
+        return connection.execute(query).fetchone() == (True,)
+
+
+@pytest.mark.parametrize("pipelined", [True, False])
+@pytest.mark.parametrize("held", [True, False], ids=["a row that was there", "a row of its own"])
+def test_a_value_that_no_other_writer_has_taken_is_told_at_once(
+    pool: Pool, company: UUID, new_company: Callable[[str], UUID], pipelined: bool, held: bool
+) -> None:
+    """Others write meanwhile, to other tables and for other companies."""
+    if held:
+        _add_brand(pool, company)
+        wait_until(lambda: _is_settled(pool, company))
+    other, tries = new_company("growth"), []
 
     def make(connection: psycopg.Connection[tuple[object, ...]]) -> None:
         tries.append("Vale")
-        connection.execute(_ADD, (uuid4(), company, "Vale"))
+        _add_brand(pool, other, f"Vale {len(tries)}")
+        for _ in range(1 if held else 2):
+            connection.execute(_ADD, (uuid4(), company, "Vale"))
 
     with pytest.raises(errors.UniqueViolation):
-        pool.run(company, make)
-    assert len(tries) == 8
+        pool.run(company, make, pipelined=pipelined)
+    assert len(tries) == 2, "the first time, nothing tells it from a race"
 
 
 def test_a_deadlock_is_repeated_until_both_have_written(pool: Pool, company: UUID) -> None:
@@ -293,7 +320,7 @@ def test_a_deadlock_is_repeated_until_both_have_written(pool: Pool, company: UUI
                     both_hold_one.wait()
                 connection.execute("UPDATE brands SET name = name || '!' WHERE id = %s", (order[1],))
 
-        pool.retrying(work)
+        pool.retrying(company, work)
 
     threads = [threading.Thread(target=rename, args=(order,)) for order in ((first, second), (second, first))]
     for thread in threads:

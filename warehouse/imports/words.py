@@ -84,7 +84,8 @@ def for_reading(conn: Connection) -> dict[str, dict[str, object]]:
     """Return what a file's texts mean in the session's company, by field: its own words, and the names of its records.
 
     A brand, a site, a supplier and a shared component are named in a file as people name them (decisions §13). A name
-    that several records have, as names are compared, means none of them; the company's own words come first.
+    that several records have, as names are compared, means none of them, and stands for itself; the company's own words
+    come first.
     """
     ids: dict[tuple[str, str], set[str]] = {}
     records: dict[str, dict[str, object]] = {}
@@ -95,7 +96,7 @@ def for_reading(conn: Connection) -> dict[str, dict[str, object]]:
     for table, fields in _FIELDS_OF.items():
         for field in fields:
             names = records.get(field, {})
-            records[field] = {name: record_id for name, record_id in names.items() if len(ids[table, fold(name)]) == 1}
+            records[field] = {name: id_ if len(ids[table, fold(name)]) == 1 else name for name, id_ in names.items()}
     own = load(conn)
     return {field: {**records.get(field, {}), **own.get(field, {})} for field in {**records, **own}}
 

@@ -51,6 +51,16 @@ _COLLISIONS_SECONDS: Final = 30.0
 A writer of sixty new codes among twenty writers was undone eight times in four seconds: each time another had stored
 some of them, so that it ends, but no count says when.
 """
+_NEWER: Final = """
+WITH now AS (SELECT pg_snapshot_xmin(current)::text::bigint AS oldest, pg_snapshot_xmax(current)::text::bigint AS next
+    FROM pg_current_snapshot() AS current)
+SELECT oldest, %(since)s::bigint IS NOT NULL AND EXISTS (
+    SELECT FROM {table} AS held WHERE next - ((next - held.xmin::text::bigint) & 4294967295) >= %(since)s::bigint)
+FROM now"""
+"""The oldest transaction under way, and whether a row of the session's company was written since `since` was that one.
+
+Rows have the last 32 bits of their transaction's number.
+"""
 _REUNION_SECONDS: Final = 10.0
 """How long a caller waits for a database that restarts: the embedded one takes well under a second."""
 _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
@@ -194,7 +204,7 @@ class Pool:
         raised where a result is next read, or at the commit, and COPY is not possible. `_Patience` says when work is
         repeated, and what `repeatable` means.
         """
-        patience = _Patience(repeatable=repeatable)
+        patience = _Patience(self._pool, str(company_id), repeatable=repeatable)
         attempt = None
         while attempt is None or attempt.is_undone:
             attempt = Transaction(self._pool, str(company_id), self._clock, patience, pipelined=pipelined)
@@ -223,9 +233,9 @@ class Pool:
                     if not connection.closed or time.monotonic() > deadline:
                         raise
 
-    def retrying(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which opens one transaction of its own, repeated where that is safe."""
-        patience = _Patience(repeatable=False)
+    def retrying(self, company_id: UUID, work: Callable[[], T]) -> T:
+        """Return the result of `work`, which opens one transaction of the company, repeated where that is safe."""
+        patience = _Patience(self._pool, str(company_id), repeatable=False)
         while True:
             try:
                 return work()
@@ -251,12 +261,18 @@ class _Patience:
 
     That is safe where the database undid the transaction because of others, and where the connection was lost before
     the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
-    `repeatable`, that is, when it can find out by itself whether it was done. Collisions are bounded by time, because
-    nothing tells a new one from an old one: under row-level security Postgres does not name the key.
+    `repeatable`, that is, when it can find out by itself whether it was done.
+
+    A unique value that is taken is a collision where another writer was first. Under row-level security Postgres does
+    not name the value, so a second collision is one where somebody has written to the table since the first. Else the
+    work itself is at fault, and its caller hears of it. Time bounds collisions: nothing else ends them where new ones
+    keep coming.
     """
 
-    def __init__(self, *, repeatable: bool) -> None:
+    def __init__(self, pool: ConnectionPool[Connection], company: str, *, repeatable: bool) -> None:
+        self._pool, self._company = pool, company
         self._repeatable, self._collisions = repeatable, 0
+        self._since: int | None = None
         self._reunion_ends = time.monotonic() + _REUNION_SECONDS
         self._collisions_end = time.monotonic() + _COLLISIONS_SECONDS
 
@@ -265,6 +281,8 @@ class _Patience:
         if isinstance(failure, _COLLIDED):
             self._collisions += 1
             is_safe = self._collisions < _ATTEMPTS or time.monotonic() <= self._collisions_end
+            if isinstance(failure, errors.UniqueViolation):
+                is_safe = self._met_another(failure) and is_safe
         elif isinstance(failure, TransactionLost):
             is_safe = (self._repeatable or not failure.in_doubt) and time.monotonic() <= self._reunion_ends
         else:
@@ -272,6 +290,15 @@ class _Patience:
         if is_safe:
             time.sleep(min(_PAUSE_SECONDS * max(self._collisions, 1), _LONGEST_PAUSE_SECONDS))
         return is_safe
+
+    def _met_another(self, failure: errors.UniqueViolation) -> bool:
+        """Return whether another writer may have taken the value; at the first collision nothing tells."""
+        table = sql.Identifier(*filter(None, (failure.diag.schema_name, failure.diag.table_name)))
+        since, newer = self._since, True
+        with suppress(psycopg.Error), Transaction(self._pool, self._company) as connection:
+            query = sql.SQL(_NEWER).format(table=table)
+            self._since, newer = connection.execute(query, {"since": since}).fetchone() or (None, True)
+        return since is None or newer
 
 
 class Transaction(AbstractContextManager[Connection]):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from stdnum import ean
 
 from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.lines import NO_CODE
 from schemas import words
 from schemas.fields import SKU, Field
 from schemas.vocabularies import VOCABULARIES
@@ -78,7 +79,8 @@ class Case:
 def cases(draw: st.DrawFn) -> Case:
     chosen = draw(st.lists(st.sampled_from(OPTIONAL), max_size=6, unique_by=lambda field: field.name))
     fields = draw(st.permutations([SKU["sku_code"], SKU["name"], *chosen]))
-    codes = draw(st.lists(SHORT.filter(clean), min_size=1, max_size=5, unique=True))
+    texts = SHORT.filter(clean).filter(lambda text: not NO_CODE.search(text))  # marks of footnotes: meaning/
+    codes = draw(st.lists(texts, min_size=1, max_size=5, unique=True))
     records = []
     for code in codes:
         record: dict[str, object] = {"sku_code": code, "name": draw(SHORT.filter(clean))}

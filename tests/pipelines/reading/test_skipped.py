@@ -38,6 +38,8 @@ def left_out(*rows: list[str], head: list[str] = HEAD) -> list[tuple[int, str]]:
         (["Total général", "", "125.5", ""], lines.TOTAL), (["TOTAL 2026", "3 SKUs total", "1", ""], None),
         (["Date: 12.03.2026", "", "", ""], lines.NOTE), (["", "Unterschrift", "", ""], lines.NOTE),
         (["We confirm that all of this is right", "", "", ""], lines.NOTE),
+        (["Average", "", "7.5", ""], lines.TOTAL), (["Durchschnitt", "Mittelwert", "7,5", ""], lines.TOTAL),
+        (["", "Moyenne :", "7,5", ""], lines.TOTAL), (["AVERAGE", "Average Joe's jar", "7.5", "glass"], None),
         (["TOTAL", "Total Quartz oil can", "125.5", "metal"], None),
         (["A-9", "Example Street bottle", "1", "glass"], None),
         (["EXA-1", "Bottle", "1", "glass"], None), (["M", "Bottle M", "1", "glass"], None),

@@ -139,3 +139,87 @@ def test_units_wait_for_the_answer_which_list_their_markets_are_of() -> None:
     assert [asked["kind"] for asked in upload.source["asked"]] == ["list"]
     assert (rows.errors.rows(), "volumes" in rows.values.columns) == ([], False)
     assert [column["header"] for column in upload.source["ignored"]] == ["Units"]
+
+
+@pytest.mark.parametrize(
+    ("title", "cells"),
+    [
+        ("Einheit", ["Stk", "Karton"]),
+        ("Unit", ["kg", "kg"]),
+        ("UOM", ["EA", "CS"]),
+        ("Unité", ["pièces", "milliers"]),
+        ("Monat", ["Januar", "Februar"]),
+        ("Month", ["1", "2"]),
+        ("Quartal", ["Q1", "Q2"]),
+        ("Datum", ["31.01.2026", "28.02.2026"]),
+        ("Buchung", ["2026-01-31", "2026-02-28"]),
+        ("Zeitraum von", ["2026-01", "2026-02"]),
+        ("Fiscal year", ["2025/26", "FY26"]),
+    ],
+)
+def test_quantities_of_another_unit_or_period_are_asked_about_and_no_units_of_a_year(
+    title: str, cells: list[str]
+) -> None:
+    """One line of a SKU is enough: twenty cartons would be twenty units, and those of January the year's."""
+    table = [["SKU", "Name", "Land", title, "Menge"], ["A", "Jar", "DE", cells[0], 20], ["B", "Lid", "DE", cells[1], 5]]
+    for data in (delimited(table), workbook({"Sales": table})):
+        with pytest.raises(ReadingRefused) as refused:
+            read(data)
+        [issue] = refused.value.issues
+        assert (issue.code, issue.kind, issue.answer) == (
+            "ambiguous_column",
+            "column",
+            {"columns": {"annual_volume": "E"}},
+        )
+        assert all(part in str(issue.message) for part in (f"“{title}: ", cells[1], "“Menge”"))
+    assert volumes(table, {"columns": {"annual_volume": "E"}})["A"] == {"DE/2026/0": 20}
+
+
+@pytest.mark.parametrize(
+    ("title", "cells"),
+    [("Einheit", ["Stk", "ST"]), ("Unit", ["pcs", "EA"]), ("Customer", ["Aldi", "Lidl"]), ("Plant", ["2100", "1000"])],
+)
+def test_what_says_nothing_of_quantities_stands_beside_units(title: str, cells: list[str]) -> None:
+    table = [["SKU", "Name", "Land", title, "Menge"], ["A", "Jar", "DE", cells[0], 20], ["B", "Lid", "DE", cells[1], 5]]
+    assert volumes(table) == {"A": {"DE/2026/0": 20}, "B": {"DE/2026/0": 5}}
+
+
+def test_equal_units_that_an_unread_column_tells_apart_are_not_dropped() -> None:
+    table = [["SKU", "Market", "Channel", "Units"], ["A", "DE", "Retail", 1000], ["A", "DE", "Online", 1000],
+             ["B", "DE", "Retail", 7]]  # fmt: skip
+    assert faults(table) == [(3, "A", "annual_volume", "duplicate_row")]
+    _, rows = read(delimited(table))
+    assert rows.values["sku_code"].to_list() == ["B"]
+
+
+@pytest.mark.parametrize(
+    "title", ["Mengen in Tsd. Stück", "Units in thousands", "Absatz in Tonnen", "Mengen in kg", "Ventes en milliers"]
+)
+def test_a_title_that_scales_quantities_is_asked_about_in_every_layout(title: str) -> None:
+    wide = [[title], ["SKU", "Name", "Absatz DE 2025"], ["A", "Jar", 12]]
+    for data in (delimited(wide, ";"), workbook({"Sales": wide})):
+        upload, rows = read(data)
+        [asked] = upload.source["asked"]
+        assert (asked["kind"], asked["column"], asked["text"]) == ("unit", "C", title)
+        assert "volumes" not in rows.values.columns
+        answer = {"columns": {"annual_volume_de_2025": "C"}, "units": {"annual_volume_de_2025": "1000"}}
+        assert json.loads(read(data, answer)[1].values["volumes"][0]) == {"DE/2025/0": 12_000}
+    with pytest.raises(ReadingRefused, match="may be no units of a year"):
+        read(workbook({"Sales": [[title], ["SKU", "Land", "Menge"], ["A", "DE", 12], ["A", "FR", 12]]}))
+
+
+@pytest.mark.parametrize(
+    ("title", "cells"), [("Einheit", ["Karton", "Stk"]), ("ME", ["KAR", "ST"]), ("Unit", ["kg"] * 2)]
+)
+def test_a_column_of_units_beside_units_by_market_is_asked_about(title: str, cells: list[str]) -> None:
+    table = [["SKU", "Name", title, "Absatz DE 2025"], ["A", "Jar", cells[0], 12], ["B", "Lid", cells[1], 5]]
+    upload, rows = read(delimited(table))
+    [asked] = upload.source["asked"]
+    assert (asked["column"], asked["text"]) == ("D", f"{title}: {cells[0]}")
+    assert "volumes" not in rows.values.columns
+
+
+@pytest.mark.parametrize("title", ["Verpackungsdaten 2026", "Alle Mengen in Stück", "Stand: 1. November 2025"])
+def test_a_title_that_scales_nothing_leaves_units_as_they_are(title: str) -> None:
+    _, rows = read(workbook({"Sales": [[title], ["SKU", "Name", "Unit", "Absatz DE 2025"], ["A", "Jar", "pcs", 12]]}))
+    assert json.loads(rows.values["volumes"][0]) == {"DE/2025/0": 12}

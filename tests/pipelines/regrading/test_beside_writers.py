@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -47,7 +48,8 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
             if stop.is_set():
                 return
             code = codes[number % len(codes)]
-            office.pool.retrying(lambda code=code, number=number: office.write(**{code: {"description": f"d{number}"}}))
+            write = partial(office.write, **{code: {"description": f"d{number}"}})
+            office.pool.retrying(office.company, write)
             written.append(code)
 
     with ThreadPoolExecutor(2) as threads:

@@ -43,7 +43,7 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
                 write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
             return write_patch(conn, Actor(company, ORIGIN, NOW), patch, rules=rules, import_id=uuid4(), ahead=ahead)
 
-    done = pool.retrying(import_chunk)
+    done = pool.retrying(company, import_chunk)
     with pool.company(company) as conn:
         held = conn.execute(
             "SELECT description, product_category, version FROM skus WHERE sku_code = 'S000'"

@@ -317,6 +317,32 @@ def test_every_code_of_a_list_has_a_meaning_of_ours() -> None:
 # ---- lines ----
 
 
+@pytest.mark.parametrize("mark", ["*", "**", "†", "1)", "(1)", "[a]", "* see", "Origin:", "Quelle :"])
+def test_a_mark_of_a_footnote_beside_a_text_is_no_code(mark: str) -> None:
+    table = "sku_code;name;Packaging weight (g)\nJ-1;Jar;12,5\nJ-2;Lid;3\n{};weights are estimates;\n"
+    rows, [asked] = of(table.format(mark).encode())
+    assert ([row["sku_code"] for row in rows], asked["kind"], asked["lines"]) == (["J-1", "J-2"], "lines", "4")
+    assert [row["sku_code"] for row in of(table.format(mark).encode(), {"lines": {"4": "read"}})[0]][2:] == [mark]
+
+
+@pytest.mark.parametrize("code", ["A*", "12)3", "A-1)", "#7", "*B-1", "ab"])
+def test_a_code_that_gives_more_than_a_name_is_a_code(code: str) -> None:
+    rows, asked = of(f"sku_code;name;weight_grams\nJ-1;Jar;12,5\n{code};Lid;3\n".encode())
+    assert ([row["sku_code"] for row in rows], asked) == (["J-1", code], [])
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["sku_code;market;units", "Artikelnummer;Material;Gewicht (g)", "SKU;Land;Menge", "SKU;;Country"],
+)
+def test_a_further_header_without_a_name_begins_another_table(header: str) -> None:
+    data = f"sku_code;name;weight_grams\nJ-1;Jar;12,5\n\n{header}\nJ-2;Glass;1000\n".encode()
+    upload, typed = read(data)
+    assert typed.values["sku_code"].to_list() == ["J-1"], "a weight of 1000 g would be units"
+    assert typed.errors.select("line", "code").rows() == [(5, "ambiguous_column")]
+    assert [line["line"] for line in upload.source["skipped"]] == [4]
+
+
 def test_a_legend_below_the_table_is_asked_about() -> None:
     rows, [asked] = of(file("k09a_legend_below.csv"))
     assert (asked["kind"], asked["lines"], len(rows)) == ("lines", "5-7", 2)
@@ -452,3 +478,38 @@ def test_all_ambiguities_are_told_at_once() -> None:
     found = [(code, field) for code, field, _ in issues(delimited(table))]
     assert ("ambiguous_column", "weight_grams") in found
     assert len(found) > 1
+
+
+@pytest.mark.parametrize("sign", ["{}?", "{} ?", "~{}", "≈ {}", "≠{}", "!{}", "¬{}", "{}？"])
+@pytest.mark.parametrize(
+    ("field", "word"),
+    [
+        ("food_contact", "yes"),
+        ("markets", "DE"),
+        ("markets", "DE, FR"),
+        ("packaging_level", "primary"),
+        ("pfas_status", "absent"),
+        ("use_contexts", "food"),
+        ("material", "PET"),
+        ("material", "plastic"),
+    ],
+)
+def test_a_word_that_is_doubted_or_denied_is_not_taken_for_certain(sign: str, field: str, word: str) -> None:
+    _, typed = read(f'sku_code;name;{field}\nA-1;Jar;"{sign.format(word)}"\nA-2;Jar;{word}\n'.encode())
+    assert typed.errors.select("line", "field").rows() == [(2, field)]
+    assert typed.values["sku_code"].to_list() == ["A-2"]
+
+
+@pytest.mark.parametrize(("cell", "food"), [("Yes!", True), ("ja.", True), ("no", False)])
+def test_a_word_with_a_mark_that_says_nothing_is_that_word(cell: str, food: bool) -> None:
+    [row], asked = of(f"sku_code;name;food_contact\nA-1;Jar;{cell}\n".encode())
+    assert (row["food_contact"], asked) == (food, [])
+
+
+@pytest.mark.parametrize("cells", [["DE*", "CA*"], ["(DE)", "(CA)"], ["DE*"], ["DE1"]])
+def test_a_code_with_a_mark_is_no_code_of_another_list(cells: list[str]) -> None:
+    """`DE*` was Delaware, since no market of ours is written so."""
+    lines = "\n".join(f"A-{at};Jar;{cell}" for at, cell in enumerate(cells))
+    _, typed = read(f"sku_code;name;markets\n{lines}\n".encode())
+    assert set(typed.errors["code"]) == {"unknown_market"}
+    assert typed.values.height == 0
