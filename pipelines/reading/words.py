@@ -262,7 +262,8 @@ def facts_of_text(text: str) -> dict[str, str]:
 def _names_more(text: str, family: str) -> bool:
     """Return whether a family's word names a kind of it too: `Wellpappe` is more than paper, `Papier` is not."""
     rules = ruleset.load()
-    code = resolve_material(text, rules)
+    is_one_name = any(name in rules.aliases for name in (normalise(text), *plain_materials(text, rules)))
+    code = resolve_material(text, rules) if is_one_name else None  # `Papier Karton` are two names of the family
     material = None if code is None or code in GENERIC.values() else rules.materials[code]
     return material is not None and material.specified and family in material.contract_families
 

@@ -128,7 +128,7 @@ FRENCH = """Réf. article;Libellé;Matière;Poids unitaire (g);Qté France 2026;
 B-100;Bouteille 75 cl;Verre;430;18 500;2 300
 B-101;Capsule;Aluminium;1,2;18 500;2 300
 B-102;Carton 6 bouteilles;Carton;365;3 084;384
-B-103;Film palette;Plastique PE;280;120;16
+B-103;Film palette;Plastique X;280;120;16
 """
 ENGLISH = """Item no,Description,Material,Unit weight g,Brand,UK units H1 2026,UK units H2 2026,Sales DE 2026
 JAR-1,Jam jar 340 g,glass,185,Orchard,20000,22500,4100
@@ -148,7 +148,7 @@ FILES = {
         {"sku.D": "weight_grams", "sku.C": "material", "year.sku.F": "2026"},
         {"FR": 9.10286, "BE": 1.13192},  # the film, of a plastic that nobody named, is listed as not counted
         typed={"market.sku.F": "Belgique"},
-        corrections={"Plastique PE": "plastique"},
+        corrections={"Plastique X": "plastique"},
     ),
     "en": File(
         "items.csv",
