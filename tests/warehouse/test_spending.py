@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.drawing import examples
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
 
@@ -184,6 +184,28 @@ def test_what_has_ended_is_swept_and_nothing_else(owner: Owner, pool: Pool):
     kept = owner.execute("SELECT spender FROM request_slots WHERE spender = ANY(%s)", [[quiet, busy]]).fetchall()
     assert kept == [(busy,)]
     assert spend(owner, at, 1, quiet) == 0
+
+
+def test_who_comes_during_the_sweep_is_let_in(owner: Owner, database: Database):
+    """The sweep holds every place of a spender who was quiet for an hour; none of them is taken."""
+    spender, at = fresh(), START + timedelta(days=500)
+    assert spend(owner, at - timedelta(hours=2), 3, spender) == 0
+    with (
+        psycopg.connect(database.owner_url) as sweeping,
+        psycopg.connect(database.owner_url, autocommit=True) as caller,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        sweeping.execute("SELECT pcds_sweep_access(%s)", [at])
+        waits = thread.submit(lambda: [spend(caller, at, 3, spender) for _ in range(4)])
+        wait_until(lambda: waits.done() or waiting_for_a_lock(owner, caller))
+        sweeping.commit()
+        assert waits.result(PATIENCE_SECONDS) == [0, 0, 0, 60]
+
+
+def waiting_for_a_lock(owner: Owner, connection: Owner) -> bool:
+    """Whether a statement of the connection waits for another transaction."""
+    query = "SELECT cardinality(pg_blocking_pids(%s)) > 0"
+    return owner.execute(query, [connection.info.backend_pid]).fetchone() == (True,)
 
 
 def test_the_application_may_neither_see_nor_change_what_decides(database: Database):
