@@ -1,4 +1,4 @@
-"""Lets a caller in who comes while the hourly sweep holds the places of its minute: they are free, none is taken.
+"""Lets a caller in who comes while the sweep holds the places of its minute: they are free, none is taken.
 
 A place that another transaction holds is skipped, and counts as taken where a request holds it. The sweep holds places
 too, to remove them; so a company's first call after an hour, or its first of all, could be refused with
