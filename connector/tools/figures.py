@@ -97,7 +97,8 @@ _LENGTHS: Final = (10, 5, 3, 2, 1)
 _COMPLETE: Final = "Call check_missing_data for an item to see what to complete first."
 _LEFT_OFF: Final = "Rows are left off (`left_off`): get_market_figures and check_missing_data have them."
 _QUOTE_SUMS: Final = (
-    "Quote the year with units and tonnes; an item with several values counts at each, and once in the total."
+    "Quote the year with units and tonnes, in which archived items and those that no figure counts are included; an item "
+    "with several values counts at each, and once in the total."
 )
 _SIZES: Final = (10, 7, 5, 3, 1)
 """How many sums are shown: the most of these with which the answer is short, at least one."""
@@ -377,7 +378,8 @@ Year = Annotated[int | None, Field(description="Else the latest with figures.")]
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
 _QUOTE: Final = (
-    "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
+    "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed, without "
+    "the items of `uncounted`."
 )
 _OF_CATEGORY: Final = (
     *("category_code", "category_name", "materials", "tonnes", "in_scope_tonnes", "undecided_tonnes"),

@@ -88,7 +88,7 @@ def test_the_figures_of_the_page_and_of_the_print_are_those_of_the_file(caller, 
     for part in (
         f"{in_scope:,.1f}".removesuffix(".0") + " t",
         f"{100 * final / placed:.1f}".removesuffix(".0") + " %",
-        "of 210 t placed in 2025",
+        "of 210 t of these items, 2025",
         "95.2 %",  # 200 t of the jar of 210 t
         "of 210 t; 1 of 4 items",
         "Heavy metals not declared 210 t, 4 items",
