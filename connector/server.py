@@ -66,8 +66,8 @@ with a sentence, which a model reads.
 """
 _OF_EVERY_ANSWER: Final = ("as_of", "sources", "next_step", "notice")
 """Members of all answers, which the server's instructions name once."""
-_FROM_MACHINES: Final = (2**31 - 1, -(2**31), MAX_WEIGHT_G)
-"""Bounds of a stored integer, and of a weight, which no value meets by chance."""
+_FROM_MACHINES: Final = (2**31 - 1, -(2**31), MAX_WEIGHT_G, 2000, 2100)
+"""Bounds of a stored integer, of a weight and of a year, which no value meets by chance."""
 _LONG: Final = 60
 """Characters from which a list of codes that several fields share is cheaper as a reference."""
 

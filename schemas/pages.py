@@ -1,10 +1,12 @@
 """One page of a list, as every list answers it (decisions §1)."""
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from typing_extensions import TypedDict
 
 T = TypeVar("T")
+MOST_OFFSET: Final = 2**31 - 1
+"""From here on an offset counts as this one, by every door."""
 
 
 class Pagination(TypedDict):

@@ -21,7 +21,7 @@ from sqlalchemy import JSON, BigInteger, Column, DateTime, Index, Integer, Table
 from schemas.exports import Export
 from schemas.fields import COMPONENT_FIELDS, Kind
 from schemas.vocabularies import SUBSTANCES
-from warehouse import pages
+from warehouse import enquiries, pages
 from warehouse.audit.visible import AS_OF
 from warehouse.base import company, identity, instant, metadata
 from warehouse.figures.snapshots import Snapshot
@@ -273,6 +273,8 @@ _LINES: Final = pl.List(
         }
     )
 )
+_NUMBERS: Final = {"id": pl.String(), "supplier_id": pl.String(), "supplier_article": pl.String()}
+"""Types of the numbers of parts."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
 _INSTANTS: Final = ("created_at", "updated_at")
@@ -312,15 +314,17 @@ def of_records(conn: Connection, today: date) -> Iterator[Tables]:
     A company without SKUs has one part without rows, so that its file has headers.
     """
     types = {**_TYPES, **dict.fromkeys(_INSTANTS, pl.Int64())}
+    listed = [(*of_part, article) for of_part, article in enquiries.every_number(conn).items()]
+    numbers = pl.DataFrame(listed, _NUMBERS, orient="row")
     rows = None
     for rows in parts(conn, _ROWS, {"today": today}, types):
-        yield _tables(rows)
+        yield _tables(rows, numbers)
     if rows is None:
-        yield _tables(pl.DataFrame(schema=types))
+        yield _tables(pl.DataFrame(schema=types), numbers)
 
 
-def _tables(rows: pl.DataFrame) -> Tables:
-    return Tables(_skus(rows), _components(rows), volumes_of(rows))
+def _tables(rows: pl.DataFrame, numbers: pl.DataFrame) -> Tables:
+    return Tables(_skus(rows), _components(rows, numbers), volumes_of(rows))
 
 
 def of_snapshot(snapshot: Snapshot) -> Iterator[Tables]:
@@ -343,8 +347,8 @@ def _skus(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _components(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the components with their places from 0."""
+def _components(rows: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
+    """Return the components with their places from 0, and the numbers under which their suppliers sell them."""
     graphs = rows.filter(pl.col("components").is_not_null()).select(
         "sku_code", pl.col("components").str.json_decode(_LINES).alias("line")
     )
@@ -353,16 +357,25 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
     line = pl.col("line").struct
     plain = [field.name for field in COMPONENT_FIELDS if field.kind != "substances"]
     declared = line.field("substances").struct
-    return lines.select(
+    parts_of = lines.select(
         "sku_code",
         "position",
         line.field("id"),
         *(line.field(name) for name in plain),
         *(part for name in SUBSTANCES for part in _entry(name, declared.field(name))),
     )
+    return parts_of.join(numbers, on=["id", "supplier_id"], how="left", maintain_order="left")
 
 
 def _entry(substance: str, entry: pl.Expr) -> Iterator[pl.Expr]:
-    """Yield the members of a substance's entry as columns such as `pfas_status`."""
+    """Yield the members of a substance's entry as columns such as `pfas_status`.
+
+    What is attested to be below a value has the column that an import reads it from: `heavy_metals_sum_ppm`, `<50`.
+    """
     for member in _ENTRY.fields:
-        yield entry.struct.field(member.name).alias(f"{substance}_{member.name}")
+        of_member = entry.struct.field(member.name)
+        if member.name != "below":
+            yield of_member.alias(f"{substance}_{member.name}")
+        elif substance == "heavy_metals":
+            number = of_member.cast(pl.String).str.strip_suffix(".0")
+            yield pl.concat_str(pl.lit("<"), number).alias("heavy_metals_sum_ppm")

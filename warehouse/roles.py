@@ -45,13 +45,17 @@ WITH facts AS MATERIALIZED (
         JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) END AS country
     FROM skus LEFT JOIN role_answers ON record_id = skus.id)
 SELECT market, packaging_level, country, answers FROM (
-    SELECT DISTINCT unnest(markets) AS market, packaging_level, country, answers FROM facts
+    SELECT unnest(markets) AS market, packaging_level, country, answers FROM (
+        SELECT DISTINCT markets, packaging_level, country, answers FROM facts) AS named
     UNION SELECT split_part(period, '/', 1), packaging_level, country, answers FROM (
         SELECT DISTINCT period, packaging_level, country, answers
-        FROM facts, LATERAL json_each_text(volumes) AS placed(period, units)
-        WHERE starts_with(period, %(begin)s) AND units::float > 0) AS placed
+        FROM facts, LATERAL json_object_keys(CASE WHEN volumes::text NOT LIKE '%%:0%%' THEN volumes ELSE (
+            SELECT json_object_agg(of_period.key, 1) FROM json_each_text(volumes) AS of_period
+            WHERE of_period.value::float > 0) END) AS placed(period)
+        WHERE starts_with(period, %(begin)s)) AS placed
     WHERE split_part(period, '/', 2)::int >= %(first_year)s) AS in_effect
 WHERE starts_with(market, %(begin)s)"""
+"""The keys of units are read alone, which is quicker, where no units of the SKU begin with a nought."""
 _DIFFER: Final = """
 SELECT skus.id::text, skus.sku_code, skus.name FROM role_answers JOIN skus ON skus.id = record_id
 ORDER BY skus.sku_code LIMIT %s"""

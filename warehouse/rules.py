@@ -136,10 +136,15 @@ SELECT NOT EXISTS (SELECT FROM regrades WHERE version = %(version)s)
        AND EXISTS (SELECT FROM skus WHERE ruleset_version <> %(version)s)
 """
 _OLDER: Final = """
-SELECT EXISTS (SELECT FROM pg_stat_activity
-               WHERE datname = current_database() AND usename IN (session_user, 'pcds_app') AND xact_start < %s)
+SELECT EXISTS (SELECT FROM pg_stat_activity AS others
+               WHERE datname = current_database() AND usename IN (session_user, 'pcds_app') AND xact_start < %s
+                   AND NOT EXISTS (SELECT FROM pg_locks
+                       WHERE pid = others.pid AND relation = 'regrades'::regclass AND mode = 'RowShareLock'))
 """
-"""A process of the release before may still sign in by the plain name."""
+"""A process of the release before may still sign in by the plain name.
+
+Another company's regrade, which locks its row of `regrades`, is no older writer: an activation waits for that row.
+"""
 _COUNTS: Final = "version, skus, changed, matrix, examples"
 _ADVANCE: Final = """
 UPDATE regrades

@@ -428,7 +428,7 @@ def _grades(head: HeadFigures, lang: str) -> Iterator[tuple[str, str, str, str]]
 def _deadlines(conn: Connection, stored: StoredFigures | None, today: date, lang: str) -> list[tuple[date, Row]]:
     """Return the stated days of reports that are not filed, and the ends of declarations of conformity, by day."""
     dated = list[tuple[date, Row]]()
-    for duty in deadlines(conn, stored, today)[:_LISTED]:
+    for duty in deadlines(conn, stored, today):
         half = f", {text(f'figures.half.{duty.half}', lang)}" if duty.half else ""
         what = f"{word('market', duty.market, lang)} {duty.year}{half}: {word('due_duty', duty.stated.duty, lang)}"
         period = {"market": duty.market, "year": duty.year, "half": duty.half}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
+from urllib.parse import parse_qsl
 from uuid import UUID
 
 from fastapi import Depends, Path, Query
@@ -23,6 +24,7 @@ from schemas.imports.inputs import MAX_MAPPING_NAME
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
+from schemas.pages import MOST_OFFSET
 from schemas.refusals import Refused
 from schemas.skus.inputs import Archived, validator
 from schemas.vocabularies import VOCABULARIES
@@ -30,9 +32,10 @@ from schemas.vocabularies import VOCABULARIES
 T = TypeVar("T")
 MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
-_MAX_OFFSET: Final = 2**31 - 1
 _RFC_3339: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,1000}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""A byte that is no UTF-8, as it is read with `surrogateescape`."""
 _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -166,7 +169,7 @@ Limit = Annotated[
     Query(description=f"Page size; values outside 1 to {MAX_PAGE} are clamped."),
 ]
 Offset = Annotated[
-    int, BeforeValidator(validator(_clamped, 0, _MAX_OFFSET)), Query(description="Rows to skip; a negative value is 0.")
+    int, BeforeValidator(validator(_clamped, 0, MOST_OFFSET)), Query(description="Rows to skip; a negative value is 0.")
 ]
 SkuCodes = Annotated[
     list[str] | None,
@@ -260,7 +263,7 @@ def idempotency_key(request: Request) -> str | None:
 def offset_of(request: Request) -> int:
     """Return the rows to skip that a page's address asks for. Raise `Refused`."""
     values = request.query_params.getlist("offset")
-    return agreed("offset", lambda texts: _clamped(texts[-1], 0, _MAX_OFFSET), values) or 0
+    return agreed("offset", lambda texts: _clamped(texts[-1], 0, MOST_OFFSET), values) or 0
 
 
 READS: Final = ("GET", "HEAD")
@@ -272,9 +275,12 @@ _ALIKE: Final = 0.5
 def refuse_parameters(request: Request) -> None:
     """Raise `Refused` where a parameter of one value is sent with two different ones, of which the last would win.
 
-    So are parameters that a write's operation does not have, each with the nearest that it has.
+    So are those that are not in UTF-8, and those that a write's operation does not have, each with the nearest that it
+    has.
     """
     sent, is_read = request.query_params, request.method in READS
+    if issues := list(_unreadable(request)):
+        raise Refused(issues)
     if not sent or (is_read and len(sent.multi_items()) == len(sent)):
         return
     declared = dict(_declared(request.scope["route"].dependant))
@@ -289,6 +295,20 @@ def refuse_parameters(request: Request) -> None:
                 issues.append(Issue(unfit.code, unfit.message, name))
     if issues:
         raise Refused(issues)
+
+
+def _unreadable(request: Request) -> Iterator[Issue]:
+    """Yield an issue for each parameter of the operation that is not in UTF-8: it would be read as another text."""
+    raw: bytes = request.scope["query_string"]
+    if raw.isascii() and b"%" not in raw:
+        return
+    declared = dict(_declared(request.scope["route"].dependant))
+    for name, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True, errors="surrogateescape"):
+        if name in declared and ((not value.isascii() and not raw.isascii()) or _SURROGATE.search(value)):
+            sentence = Message(
+                "This parameter is not in UTF-8 and percent-encoded (RFC 3986) in the address; an é is %C3%A9."
+            )
+            yield Issue("invalid_format", sentence, name)
 
 
 def _declared(dependant: Dependant) -> Iterator[tuple[str, bool]]:

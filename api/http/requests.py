@@ -111,6 +111,10 @@ def _parsed(body: bytes) -> Json:
     except orjson.JSONDecodeError as error:
         _check_utf8(body)
         where = f"line {error.lineno}, column {error.colno}"
+        if "infinity" in error.msg:  # valid JSON, which no double holds
+            raise unreadable(
+                Message("The number at {where} is larger than any that a field holds.", where=where)
+            ) from None
         raise unreadable(
             Message("The body is no valid JSON (RFC 8259) at {where}: {why}.", where=where, why=error.msg)
         ) from None

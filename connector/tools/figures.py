@@ -17,6 +17,7 @@ from connector.tools.kit import (
     SHORT,
     UNKNOWN_ITEM,
     Answer,
+    CalendarYear,
     FittingLimit,
     Found,
     ItemId,
@@ -97,7 +98,8 @@ _LENGTHS: Final = (10, 5, 3, 2, 1)
 _COMPLETE: Final = "Call check_missing_data for an item to see what to complete first."
 _LEFT_OFF: Final = "Rows are left off (`left_off`): get_market_figures and check_missing_data have them."
 _QUOTE_SUMS: Final = (
-    "Quote the year with units and tonnes; an item with several values counts at each, and once in the total."
+    "Quote the year with units and tonnes, which include archived items and those that no figure counts; an item with "
+    "several values counts at each, and once in the total."
 )
 _SIZES: Final = (10, 7, 5, 3, 1)
 """How many sums are shown: the most of these with which the answer is short, at least one."""
@@ -204,7 +206,7 @@ class PortfolioTools(ToolSet):
         by: Annotated[Property, Field(description="Property.")],
         sort: Annotated[Measure, Field(description="What is ranked.")] = "tonnes",
         least_first: Annotated[bool, Field(description="Else the most first.")] = False,
-        year: Annotated[int | None, Field(description="Else the latest with units.")] = None,
+        year: Annotated[CalendarYear | None, Field(description="Else the latest with units.")] = None,
         half: Half = 0,
         market: InMarket = None,
         material: OfMaterial = None,
@@ -373,11 +375,12 @@ def _answer(head: Head, answer: Mapping[str, object], next_step: str) -> Portfol
 
 
 Material: Any = Literal[tuple(VOCABULARIES["material"])]
-Year = Annotated[int | None, Field(description="Else the latest with figures.")]
+Year = Annotated[CalendarYear | None, Field(description="Else the latest with figures.")]
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
 _QUOTE: Final = (
-    "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
+    "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed, without "
+    "the items of `uncounted`."
 )
 _OF_CATEGORY: Final = (
     *("category_code", "category_name", "materials", "tonnes", "in_scope_tonnes", "undecided_tonnes"),
@@ -456,7 +459,7 @@ class FigureTools(ToolSet):
     def list_filed_declarations(
         self,
         market: Annotated[str | None, Field(description="Name or code, such as GB.")] = None,
-        year: Annotated[int | None, Field(description="Calendar year.")] = None,
+        year: Annotated[CalendarYear | None, Field(description="Calendar year.")] = None,
         half: Annotated[Literal[0, 1, 2] | None, Field(description="0 the year, 1 or 2 a half of it.")] = None,
         limit: Limit = 5,
         offset: Offset = 0,

@@ -27,8 +27,8 @@ from schemas import texts
 from schemas.actors import Actor
 from schemas.json_values import JsonObject, instant_text
 from schemas.normalise import Unfit
+from schemas.pages import MOST_OFFSET, Pagination
 from schemas.pages import Page as ListPage
-from schemas.pages import Pagination
 from schemas.words import market_named
 from warehouse import library
 from warehouse.operate.sessions import Connection, all_rows, first_row
@@ -158,18 +158,20 @@ DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 200
 
 
-def _clamped(low: int, high: int | None) -> BeforeValidator:
+def _clamped(low: int, high: int) -> BeforeValidator:
     def clamp(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int):
             return value
-        return max(low, value if high is None else min(value, high))
+        return max(low, min(value, high))
 
     return BeforeValidator(clamp, json_schema_input_type=int)
 
 
 Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="1 to 200.")]
 FittingLimit = Annotated[int | None, _clamped(1, MAX_LIMIT), Field(description="1 to 200; else as many as fit.")]
-Offset = Annotated[int, _clamped(0, None), Field(description="From `next_offset`.")]
+Offset = Annotated[int, _clamped(0, MOST_OFFSET), Field(description="From `next_offset`.")]
+CalendarYear = Annotated[int, Field(ge=2000, le=2100)]
+"""A year of which units can be recorded."""
 SkuCode = Annotated[str | None, Field(description="Or give `id`.", max_length=255)]
 ItemId = Annotated[str | None, Field(description="The item's UUID.")]
 UNKNOWN_ITEM: Final = (

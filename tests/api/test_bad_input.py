@@ -92,7 +92,7 @@ def test_a_body_needs_no_content_type(caller):
 
 def test_a_nul_in_a_parameter_is_refused(caller):
     assert caller.get("/skus?sku_code=%00").status_code == 400
-    assert caller.get("/skus?sku_code=%ed%a0%80").status_code == 200
+    assert caller.get("/skus?sku_code=%ed%a0%80").status_code == 400, "half a pair is no UTF-8"
 
 
 def test_more_than_a_thousand_skus_are_refused_whole(caller):
@@ -142,3 +142,19 @@ def test_a_control_character_is_refused_by_every_door(caller):
     assert [answer.status_code for answer in refusals] == [400] * len(refusals)
     codes = {answer.json()["details"][0]["code"] for answer in refusals}
     assert codes == {"invalid_format", "invalid_mapping"}
+
+
+def test_a_number_that_no_double_holds_is_no_bad_json(caller):
+    """1e999 is JSON by RFC 8259."""
+    answer = caller.request("POST", "/skus", content=BODIES["infinity"])
+    sentence = answer.json()["details"][0]["message"]
+    assert sentence == "The number at line 1, column 48 is larger than any that a field holds."
+
+
+@pytest.mark.parametrize("query", ["q=caf%E9", "q=%ff", "q=caf%C3"])
+def test_a_parameter_that_is_no_utf8_is_refused_and_not_searched_for_as_another_text(caller, query):
+    answer = caller.get(f"/skus?{query}")
+    assert answer.status_code == 400
+    assert [(each["field"], each["code"]) for each in answer.json()["details"]] == [("q", "invalid_format")]
+    assert caller.get("/skus?q=caf%C3%A9").status_code == 200
+    assert caller.get("/skus?nobody=%ff").status_code == 200, "reads ignore what they do not know"

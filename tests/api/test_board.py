@@ -88,7 +88,7 @@ def test_the_figures_of_the_page_and_of_the_print_are_those_of_the_file(caller, 
     for part in (
         f"{in_scope:,.1f}".removesuffix(".0") + " t",
         f"{100 * final / placed:.1f}".removesuffix(".0") + " %",
-        "of 210 t placed in 2025",
+        "of 210 t of these items, 2025",
         "95.2 %",  # 200 t of the jar of 210 t
         "of 210 t; 1 of 4 items",
         "Heavy metals not declared 210 t, 4 items",
@@ -104,6 +104,23 @@ def test_the_figures_of_the_page_and_of_the_print_are_those_of_the_file(caller, 
         legend = re.search(rf'grade={grade}">[^<]+</a> ([\d.]+) t', page)
         assert legend is not None
         assert float(legend[1]) == pytest.approx(tonnes), grade
+
+
+def test_all_that_is_late_is_counted_and_what_comes_is_shown_beside_the_last_two(caller, pool):
+    rows = [(market, year) for market in ("DE", "FR", "ES", "NL", "PL") for year in range(2020, 2027)]
+    jar = {"sku_code": "J", "name": "Jar", "material": "glass", "weight_grams": 200}
+    sku_id = caller.post("/skus", jar).json()["data"]["id"]
+    volumes = [{"market": market, "year": year, "units_placed": 900_000} for market, year in rows]
+    assert caller.request("PUT", f"/skus/{sku_id}/volumes", json=volumes).status_code == 200
+    published(caller)
+    browser = signed_in(caller, pool)
+    listed, board = words(browser.get("/declarations/due")), words(browser.get("/portfolio"))
+    shown = board.partition("Next deadlines")[2].partition("All that is due")[0]
+    overdue = len(re.findall(r" -[\d,]+ [A-Z]", listed))
+    assert overdue > 5, listed
+    assert f"Overdue in all: {overdue}" in board
+    assert shown.count("overdue") == 2
+    assert shown.count(" File") == 5, shown
 
 
 def test_steps_come_by_the_tonnes_that_they_decide_and_lead_to_where_they_are_done(caller, imported, pool):

@@ -53,6 +53,18 @@ def test_what_is_missing_follows_from_the_roles_and_what_is_held(caller, pool, s
     assert states(caller) == {"DE": "missing", "FR": "missing", "GB": "outside"}
 
 
+def test_markets_are_those_of_units_above_none_since_2026(caller):
+    for code, rows in (
+        ("Z-1", [("FR", 2026, 0), ("DE", 2026, 1), ("IT", 2025, 7)]),
+        ("Z-2", [("ES", 2026, 0)]),
+        ("Z-3", [("AT", 2027, 10), ("PL", 2026, 100)]),
+    ):
+        sku_id = caller.made(sku_code=code)["id"]
+        volumes = [{"market": market, "year": year, "units_placed": units} for market, year, units in rows]
+        told(caller.put(f"/skus/{sku_id}/volumes", volumes))
+    assert states(caller).keys() == {"DE", "AT", "PL"}
+
+
 def test_a_market_is_ready_with_number_and_mandate_and_the_file_says_so(caller, seller):
     body = {"market": "DE", "registrations": [NUMBER], "certification": SIGNED}
     foreseen = told(caller.put("/registers?dry_run=true", body | {"representative": MANDATE}))

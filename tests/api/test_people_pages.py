@@ -1,14 +1,21 @@
 """Running the company's place: people, their accounts and sessions, API keys, and the audit log, in the browser."""
 
 import re
+from datetime import UTC, datetime
 from html import unescape
+from uuid import uuid4
 
 import pytest
 
+from api.audit.words import action_in_words
+from schemas.actors import Actor, Origin
+from schemas.messages import LANGUAGES
+from schemas.vocabularies import ACTIONS
 from tests.api.forms import filled
 from tests.api.people import Browser, Person, added, hidden
 from tests.api.portfolios import run, sent
 from tests.connector.oauth.authorising import at_home
+from warehouse.audit import ledger
 
 
 @pytest.fixture
@@ -208,3 +215,15 @@ def test_an_import_is_one_entry_that_leads_to_what_it_wrote(caller, browser, joi
     stranger = signed_in(other, added(pool, other.company, "administrator"))
     assert "IMP-1" not in stranger.get(address).text
     assert "portfolio.csv" not in stranger.get(address).text
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_audit_log_shows_every_action_that_an_entry_can_have(caller, pool, browser, lang):
+    actor = Actor(caller.company, Origin("operator", None, "op", "c"), datetime.now(UTC))
+    with pool.company(caller.company) as conn:
+        for action in ACTIONS:
+            ledger.enter(conn, actor, action, uuid4(), before=None, after={})
+    shown = [browser.get(f"/audit?actor=op&lang={lang}&offset={offset}") for offset in range(0, len(ACTIONS), 50)]
+    assert {page.status_code for page in shown} == {200}
+    text = unescape("".join(page.text for page in shown))
+    assert all(action_in_words(action, lang) in text for action in ACTIONS)

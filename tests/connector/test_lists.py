@@ -18,6 +18,7 @@ NEEDED = {
     "summarise_items": {"by": "item"},
     "check_market_readiness": {"market": "FR"},
     "get_market_figures": {"market": "FR"},
+    "check_items_against_rule": {"rule": "format_bans"},
 }
 VALUES: dict[str, list[object]] = {
     "market": ["FR", "DE", "GB"],
@@ -116,6 +117,27 @@ async def test_pages_of_tools_hold_what_their_total_counts(assistant: Assistant,
         "check_items_against_rule",
         "get_product_facts",
     }, "three pages and more"
+
+
+@pytest.mark.parametrize("offset", [2**31, 2**63 - 1, 2**70])
+async def test_an_offset_beyond_every_list_is_an_empty_page(assistant: Assistant, offset: int) -> None:
+    """Not an error of ours: REST takes it as the largest that there is."""
+    assistant.made(sku_code="FAR", weight_grams=10)
+    async with assistant.connected() as client:
+        for tool in (await client.list_tools()).tools:
+            if "offset" in tool.input_schema["properties"] and tool.name not in OF_ONE:
+                answer = await assistant.ask(client, tool.name, {**NEEDED.get(tool.name, {}), "offset": offset})
+                assert not answer.refused or answer.text.startswith("not_found: No "), (tool.name, answer.text)
+
+
+async def test_a_year_of_which_no_units_can_be_recorded_is_refused(assistant: Assistant) -> None:
+    """It was answered as 0 tonnes, and as an error of ours where it was very long."""
+    async with assistant.connected() as client:
+        for tool in ("get_market_figures", "summarise_items", "list_filed_declarations"):
+            for year in (1999, 2101, 10**25):
+                answer = await assistant.ask(client, tool, {**NEEDED.get(tool, {}), "year": year})
+                assert answer.refused, tool
+                assert answer.text.startswith("invalid_body: year: "), answer.text
 
 
 async def test_changes_of_a_field_are_found_before_they_are_paged(

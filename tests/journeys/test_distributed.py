@@ -87,6 +87,8 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         with running(settings, durable=False) as server:
             settings = settings.model_copy(update={"database_url": SecretStr(server.owner_url)})
             migrate(database := Database.from_settings(settings))
+            with psycopg.connect(database.owner_url) as owner:
+                keys.prepare(owner, settings)
             with (place := Place(settings)).client:
                 place.found(database)
                 others = [Machine(name, beside(settings, Path(folder) / name)) for name in ("w1", "w2")]

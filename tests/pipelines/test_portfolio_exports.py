@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import orjson
 import polars as pl
 import psycopg
 import pytest
@@ -26,6 +27,7 @@ from services.skus.write import write_records
 from tests import stores
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
+from warehouse import enquiries, library
 from warehouse import exports as exports_warehouse
 from warehouse.figures import snapshots
 from warehouse.figures.source import Tables
@@ -35,7 +37,7 @@ from warehouse.rules import Rulesets
 
 BODY = {
     "component_type": "body", "material_family": "plastic", "polymer_or_grade": "=PET", "weight_g": 20.5,
-    "additives": ["talc", "carbon_black"],
+    "additives": ["filler_talc", "titanium_dioxide"],
     "substances": {"pfas": {"status": "absent", "source": "supplier_attestation"}},
 }  # fmt: skip
 
@@ -141,7 +143,7 @@ def test_csv_has_every_table_and_no_cell_that_a_spreadsheet_computes(shelf):
     assert skus["E-2"]["food_contact"] == "true"
     assert [row["position"] for row in tables["components.csv"]] == ["0", "1"]
     assert tables["components.csv"][0]["polymer_or_grade"] == "'=PET"
-    assert tables["components.csv"][0]["additives"] == "talc;carbon_black"
+    assert tables["components.csv"][0]["additives"] == "filler_talc;titanium_dioxide"
     assert tables["components.csv"][0]["pfas_status"] == "absent"
 
 
@@ -167,6 +169,37 @@ def test_every_field_of_a_sku_and_of_a_component_is_exported(shelf):
     assert {f.name for f in SKU_FIELDS if not f.deprecated and f.name not in nested} <= found["skus.parquet"]
     assert {f.name for f in COMPONENT_FIELDS if f.name not in nested} <= found["components.parquet"]
     assert {"pfas_status", "svhc_value", "recyclability_grade", "doc_status"} <= found["skus.parquet"]
+
+
+def test_the_workbook_of_the_records_is_imported_again_without_a_question_and_has_what_is_beside_parts(shelf):
+    desk, supplier = shelf.desk, uuid4()
+    with desk.pool.company(desk.company) as conn:
+        library.add(conn, "supplier", desk.company, supplier, values={"name": "Dosen AG"}, at=desk.clock.now())
+    below = {"heavy_metals": {"status": "below_limit"}, "svhc": {"status": "absent"}}
+    can = {"component_type": "body", "material_family": "metal", "weight_g": 12, "supplier_id": str(supplier)}
+    shelf.write("C-1", name="Can", components=[can, {**can, "component_type": "cap"}], substances=below)
+    shelf.write("C-2", name="Lid", heavy_metals_sum_ppm="<12.5")
+    with desk.pool.company(desk.company) as conn:
+        (graph,) = conn.execute("SELECT components::text FROM skus WHERE sku_code = 'C-1'").fetchone()
+        part = orjson.loads(graph)[0]["id"]
+        enquiries.keep_articles(conn, desk.company, [enquiries.Sold(part, "Dosen AG", "=0815")])
+    before = desk.rows("SELECT sku_code, version FROM skus WHERE company_id = %s ORDER BY 1")
+    asked = shelf.ask("xlsx")
+    shelf.run()
+    book = shelf.file(asked)
+    sheets = pl.read_excel(io.BytesIO(book), sheet_id=0)
+    articles = dict(
+        sheets["components"].filter(pl.col("sku_code") == "C-1")["component_type", "supplier_article"].rows()
+    )
+    assert articles == {"body": "'=0815", "cap": None}
+    assert dict(sheets["skus"]["sku_code", "heavy_metals_sum_ppm"].rows())["C-2"] == "<12.5"
+    sent = desk.send(book, filename="portfolio.xlsx")
+    assert desk.run(sent)
+    polled = desk.poll(sent)
+    assert (polled["errors"], polled["source"]["asked"]) == ([], [])
+    assert polled["counts"]["unchanged"] == polled["counts"]["total"] == len(before)
+    assert desk.rows("SELECT sku_code, version FROM skus WHERE company_id = %s ORDER BY 1") == before
+    assert desk.rows("SELECT article FROM supplier_articles WHERE company_id = %s") == [("=0815",)]
 
 
 def test_a_snapshot_is_exported_as_it_was(shelf):

@@ -227,7 +227,7 @@ WITH blocks AS (
     SELECT *, sum(lines) OVER (ORDER BY number DESC ROWS UNBOUNDED PRECEDING)::bigint AS upto FROM blocks
 )
 SELECT import_id, lines, first_entry, upto, (SELECT coalesce(max(upto), 0) FROM numbered) AS total FROM numbered
-WHERE upto > %(offset)s AND upto - lines < %(offset)s + %(limit)s ORDER BY number DESC"""
+WHERE upto > %(offset)s AND upto - lines < %(offset)s::bigint + %(limit)s ORDER BY number DESC"""
 """Selects what has lines of a page: a transaction has one for each entry, an import one whatever it wrote."""
 _COUNTED: Final = f"SELECT e.action, count(*) FROM audit_entries AS e {_JOINED} WHERE {{conditions}} GROUP BY e.action"
 _OF_IMPORTS: Final = f"""

@@ -14,6 +14,7 @@ from pipelines import rules
 from tests.pipelines.regrading.office import Office
 from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS
+from warehouse import rules as warehouse_rules
 from warehouse.rules import Rulesets
 
 
@@ -114,6 +115,16 @@ def test_a_regrade_waits_for_writes_under_the_older_set(office: Office) -> None:
         go_on.set()
         writer.result(PATIENCE_SECONDS)
         waiting.result(PATIENCE_SECONDS)
+
+
+def test_a_regrade_does_not_wait_for_one_that_hangs(office: Office) -> None:
+    """It locks its row of `regrades`, for which an activation waits: it never grades by an older set."""
+    office.write(B_1=BOTTLE)
+    office.activate(LINES, then_regrade=False)
+    with office.pool.company(office.company) as conn:
+        assert warehouse_rules.take(conn) is not None
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(rules.wait_for_older_writers, office.pool, lambda: None).result(PATIENCE_SECONDS)
 
 
 def test_a_process_follows_within_a_second_and_its_write_keeps_one_set(

@@ -1,8 +1,8 @@
 """Lets a caller in who comes while the sweep holds the places of its minute: they are free, none is taken.
 
 A place that another transaction holds is skipped, and counts as taken where a request holds it. The sweep holds places
-too, to remove them; so a company's first call after an hour, or its first of all, could be refused with
-`rate_limited`. Sweeps take a lock now; before `pcds_take` refuses, it waits until no sweep is under way, and looks again.
+too, to remove them; so a company's first call after an hour, or its first of all, could be refused with `rate_limited`.
+Sweeps take a lock now; before `pcds_take` refuses, it waits until no sweep is under way, and looks again.
 """
 
 from alembic import op
