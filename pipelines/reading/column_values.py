@@ -11,6 +11,7 @@ names of materials, is read as a part without a material, so that each line whic
 SKU's total would be too small. A single unknown word beside bare names may mean something else, and is asked about.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -91,11 +92,24 @@ class Searched(NamedTuple):
         return {at: cell for at, cell in enumerate(self.cells) if cell is not None and at not in others}
 
 
+_DESCRIBES: Final = re.compile(r"bezeichnung|beschreibung|desc|name|designation|libelle|omschrijving|nazwa|opis")
+
+
 def without_article_numbers(columns: list[Column], chosen: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns with SAP's `Material` as the code where its cells are numbers of articles and no materials.
 
     A kind of material beside it (`Materialart`: VERP) is none of the packaging where none of its cells is a material.
+    Of several columns that are words for a part, one over numbers (`Component`: 500001) numbers the part; beside
+    another one, or the kind of packaging of each line, a part's description says no more.
     """
+    parts = [column for column in columns if column.field.name == "component_type"]
+    numbers = [column for column in parts if len(parts) > 1 and _are_codes(header.under(column.position))]
+    free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
+    described = [column for column in parts if _DESCRIBES.search(fold(column.header))]
+    kinds = [column for column in (*columns, *free) if column is not None and column.field.name == "packaging_format"]
+    if kinds or any(column not in (*numbers, *described) for column in parts):
+        numbers += described
+    columns = [column for column in columns if column not in numbers]
 
     def names_material(column: Column) -> bool:
         return any(family_of_detail(cell) is not None for cell in header.under(column.position).unique())

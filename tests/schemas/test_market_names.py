@@ -1,5 +1,7 @@
 """Markets by name wherever a person types one (decisions §13); an unknown name is answered with the nearest."""
 
+from uuid import uuid4
+
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -8,6 +10,7 @@ from schemas.normalise import Unfit
 from schemas.vocabularies import table_rows
 from schemas.words import market_named, markets_named
 from tools import country_names
+from warehouse.catalogue import kept_market
 
 
 @pytest.mark.parametrize(
@@ -17,19 +20,20 @@ from tools import country_names
         ("United Kingdom", "GB"), ("UK", "GB"), ("Royaume-Uni", "GB"), ("us-ca", "US-CA"), ("Österreich", "AT"),
     ],
 )  # fmt: skip
-def test_a_market_is_known_by_its_names_and_codes(text, code):
+def test_a_market_is_known_by_its_names_and_codes(pool, text, code):
     assert market_named(text) == code
-    assert market_code(text) == code
+    with pool.company(uuid4()) as conn:
+        assert market_code(conn, text) == kept_market(conn, code)
 
 
 @pytest.mark.parametrize(("text", "nearest"), [("Germny", "DE"), ("Frankreichh", "FR"), ("Untied Kingdom", "GB")])
-def test_an_unknown_name_is_answered_with_the_nearest(text, nearest):
+def test_an_unknown_name_is_answered_with_the_nearest(pool, text, nearest):
     with pytest.raises(Unfit) as refused:
         market_named(text)
     assert refused.value.code == "unknown_market"
     assert f"({nearest})" in refused.value.message
-    with pytest.raises(ToolError, match=nearest):
-        market_code(text)
+    with pool.company(uuid4()) as conn, pytest.raises(ToolError, match=nearest):
+        market_code(conn, text)
 
 
 def test_codes_beside_each_other_are_several_markets():
