@@ -36,6 +36,15 @@ def test_an_unknown_name_is_answered_with_the_nearest(pool, text, nearest):
         market_code(conn, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [("Benelux", "BE; NL; LU"), ("DACH", "DE; AT; CH"), ("EU27", "AT; BE; BG"), ("alle Länder", "FR; DE")],
+)
+def test_a_word_for_several_markets_is_answered_with_their_codes(text, codes):
+    with pytest.raises(Unfit, match=f"not one market but several.*: {codes}"):
+        market_named(text)
+
+
 def test_codes_beside_each_other_are_several_markets():
     assert markets_named("FR DE at") == ["FR", "DE", "AT"]
     assert markets_named("United Kingdom") == ["GB"]
