@@ -364,7 +364,7 @@ def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]
     bare = [column.position for column in weights if is_bare_material(column)]
     more = []
     for at, cell in header.free([column.position for column in columns]).items():
-        if weights and _may_name_weight(cell) and _contains_numbers(header, at):
+        if weights and _may_name_weight(cell) and has_numbers(header, at):
             alike = any(frame <= set(fold(cell).split()) for frame in frames)
             if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
                 more.append(_column_of_unknown_material(at, cell))
@@ -378,14 +378,14 @@ def find_possible_materials(columns: Sequence[Column], header: Searched) -> tupl
     materials an unknown word is one more.
     """
     free = header.free([column.position for column in columns])
-    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and _contains_numbers(header, at))
+    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and has_numbers(header, at))
     bare = {column.position for column in columns if is_bare_material(column)}
     at = max(bare, default=-2) + 1
     cell = free.get(at)
     if len(bare) < 2 or cell is None or not _may_name_weight(cell) or recognise(cell, at, "sku"):
         return lone
     plain = fold(cell).isalpha() and word_roles(cell) <= {"nothing"}
-    return (*lone, at) if plain and _contains_numbers(header, at) else lone
+    return (*lone, at) if plain and has_numbers(header, at) else lone
 
 
 def _names_grade(cell: str, header: Searched) -> bool:
@@ -447,7 +447,7 @@ def _column_of_unknown_material(at: int, header: str) -> Column:
     return column if unit is None else replace(column, factor=unit.factor, per=unit.per, has_unit=True)
 
 
-def _contains_numbers(header: Searched, at: int) -> bool:
+def has_numbers(header: Searched, at: int) -> bool:
     """Return whether most of the cells given below a header are numbers."""
     under = header.under(at, _FIRST_LINES)
     return len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.column_values import PERIOD, Searched
-from pipelines.reading.columns import open_column, units_of_rows
+from pipelines.reading.column_values import PERIOD, Searched, has_numbers
+from pipelines.reading.columns import bare_market, open_column, units_of_rows
 from pipelines.reading.grammar import (
     PIECES,
     measures_in,
@@ -529,6 +529,9 @@ def with_units_in_doubt(
     `Absatz in Tsd. Stück` or `Absatz in Tonnen` stands above the table, `Karton` in a column of units. Such columns are
     added to the `doubtful` ones, which are asked about. Raise `ReadingRefused` where each line names its market.
     """
+    free = header.free([column.position for column in (*columns, *doubtful)]) if header.table == "sku" else {}
+    bare = [column for at, cell in free.items() if (column := bare_market(cell, at)) and has_numbers(header, at)]
+    doubtful += bare if len(bare) > 1 else []
     placed = [
         column
         for column in columns

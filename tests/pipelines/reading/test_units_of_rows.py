@@ -253,3 +253,20 @@ def test_a_sheet_for_each_year_is_no_table_of_one_year() -> None:
     assert json.loads(read(data, {"sheets": ["2024"]})[1].values["volumes"][0]) == {"DE/2024/0": 12}
     with pytest.raises(ReadingRefused, match="cannot be read as one table"):
         read(data, {"sheets": "all"})
+
+
+def test_columns_of_numbers_under_bare_markets_are_asked_about() -> None:
+    """They may be units placed, and were only listed as ignored; one alone, or marks of where it is sold, are none."""
+    table = [["SKU", "Name", "DE", "France"], ["A", "Jar", 12, 5], ["B", "Lid", 3, 4]]
+    upload, rows = read(delimited(table))
+    assert [(asked["kind"], asked["could_be"]) for asked in upload.source["asked"]] == [
+        ("column", ["annual_volume_de"]),
+        ("column", ["annual_volume_fr"]),
+    ]
+    assert "volumes" not in rows.values.columns
+    columns = {name: place for asked in upload.source["asked"] for name, place in asked["answer"]["columns"].items()}
+    answered = read(delimited(table), {"columns": columns})[1]
+    assert json.loads(answered.values["volumes"][0]) == {f"DE/{YEAR}/0": 12, f"FR/{YEAR}/0": 5}
+    marks = [["SKU", "Name", "DE", "France"], ["A", "Jar", "x", ""], ["B", "Lid", "x", "x"]]
+    assert read(delimited(marks))[0].source["asked"] == []
+    assert read(delimited([row[:3] for row in table]))[0].source["asked"] == []
