@@ -95,7 +95,8 @@ def served_markets(connection: Connection) -> frozenset[str]:
 
 def served_subdivisions(connection: Connection) -> frozenset[str]:
     """Return those of them that are part of another jurisdiction."""
-    return frozenset(code for (code,) in connection.execute(_SERVED_SUBDIVISIONS))
+    loaded = frozenset(code for (code,) in connection.execute(_SERVED_SUBDIVISIONS))
+    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()) if entry.parent_code)
 
 
 def kept_market(connection: Connection, code: str) -> str:
