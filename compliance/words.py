@@ -18,6 +18,12 @@ from compliance.rule_rows import Format, Material, RuleSet, Value
 from schemas.words import without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
+_MEASURE: Final = re.compile(
+    r"(?<![\w.,])\d++(?:[.,]\d++)?+(?:\s*+[-–x×]\s*+\d++(?:[.,]\d++)?+)?+\s*+"
+    r"(?:[µμu]m?|my|mics?|microns?|mm|gsm|g(?:r|ramm)?\s?/\s?(?:m²|m2|qm|sqm))(?!\w)",
+    re.IGNORECASE,
+)
+"""A thickness or a grammage in a material's text: *PE 50 µm*, *Karton 300 g/m²*; it says nothing of the material."""
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}
 _LONGEST: Final = 500
 """Characters of the longest text that is searched for words: a longer one is prose, and names no one material."""
@@ -32,11 +38,11 @@ _KEPT_SIGNS: Final = "/?¿≠¬~≈*"
 
 
 def normalise(text: str) -> str:
-    """Return the form in which texts are compared: no percentages, accents or case, `/` kept, single spaces.
+    """Return the form in which texts are compared: no percentages, measures, accents or case, `/` kept, single spaces.
 
     Signs of a doubt, a negation or a note are kept too: *PET?* and *PET** name no material.
     """
-    text = _PERCENTAGE.sub(" ", text).translate(_RESIN_SIGNS)
+    text = _MEASURE.sub(" ", _PERCENTAGE.sub(" ", text)).translate(_RESIN_SIGNS)
     plain = without_accents(text).lower().translate(_LETTERS)
     return " ".join("".join(c if c.isalnum() or c in _KEPT_SIGNS else " " for c in plain).split())
 
@@ -50,9 +56,14 @@ class MaterialText:
 
 
 _NOTHING: Final = MaterialText()
-_PAIRS: Final[Mapping[frozenset[Value], str]] = {
+_HUE: Final = "hue"
+"""What a colour says that may be transparent or opaque: *blue*. Beside another word it says nothing but this pair."""
+_PAIRS: Final[Mapping[frozenset[Value], str | None]] = {
     frozenset({"transparent", "transparent_coloured"}): "transparent_coloured",
     frozenset({"dark", "transparent_coloured"}): "dark",
+    frozenset({"transparent", _HUE}): "transparent_coloured",
+    frozenset({"transparent", "transparent_coloured", _HUE}): "transparent_coloured",
+    frozenset({"natural", _HUE}): None,
 }
 """Two colours of one text that are one: *transparent green*, *dark brown*. Other pairs say nothing certain."""
 
@@ -91,10 +102,27 @@ def _facts(said: list[str], code: str, rules: "RuleSet") -> Mapping[str, Value]:
     facts: dict[str, Value] = {}
     for name in sorted({fact.field for fact in holding}):
         values: frozenset[Value] = frozenset(fact.value for fact in holding if fact.field == name)
-        value = next(iter(values)) if len(values) == 1 else _PAIRS.get(values)
+        value = _one_value(values, said, rules)
         if value is not None:
             facts[name] = value
     return MappingProxyType(facts)
+
+
+def _one_value(values: frozenset[Value], said: Iterable[str], rules: "RuleSet") -> Value | None:
+    """Return what a text's words say together, those that give no attribute too; None where it is not certain."""
+    colours = rules.dropped_words.get("colour", frozenset())
+    hued = values | {_HUE} if any(word in colours and word not in rules.word_facts for word in said) else values
+    if hued in _PAIRS or len(values) != 1:
+        return _PAIRS.get(hued)
+    return next(iter(values))
+
+
+def colour_of(text: str, rules: "RuleSet") -> str | None:
+    """Return the colour of a text of colours alone, as a material's text would give it: *transparent blue*."""
+    left, said = _without(normalise(text[:_LONGEST]), ("colour",), rules)
+    facts = (rules.word_facts[word] for word in said if word in rules.word_facts)
+    value = None if left else _one_value(frozenset(fact.value for fact in facts if fact.field == "colour"), said, rules)
+    return None if value is None else str(value)
 
 
 def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:

@@ -143,6 +143,13 @@ def markets_named(text: str) -> list[str]:
 
 
 def _unknown(text: str) -> Unfit:
+    if (members := code_of(text[:_LONGEST], "market_group")) is not None:
+        several = Message(
+            "{value} is not one market but several; write the code of each in which it is sold: {codes}.",
+            value=quote(text),
+            codes="; ".join(members.split()),
+        )
+        return Unfit("unknown_market", several)
     markets = words("market")
     alike = get_close_matches(fold(text[:_LONGEST]), markets, n=2 * _NEAREST, cutoff=0)
     codes = list(dict.fromkeys(markets[name] for name in alike))[:_NEAREST]

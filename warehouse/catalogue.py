@@ -13,6 +13,7 @@ from uuid_utils import uuid7
 
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
+from schemas import normalise
 from warehouse.base import identity, instant, metadata
 from warehouse.operate.sessions import AsyncConnection, Connection
 
@@ -94,7 +95,13 @@ def served_markets(connection: Connection) -> frozenset[str]:
 
 def served_subdivisions(connection: Connection) -> frozenset[str]:
     """Return those of them that are part of another jurisdiction."""
-    return frozenset(code for (code,) in connection.execute(_SERVED_SUBDIVISIONS))
+    loaded = frozenset(code for (code,) in connection.execute(_SERVED_SUBDIVISIONS))
+    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()) if entry.parent_code)
+
+
+def kept_market(connection: Connection, code: str) -> str:
+    """Return the code under which a record keeps a normalised market: a part that is not served is its country."""
+    return normalise.markets([code], served_subdivisions(connection))[0] if "-" in code else code
 
 
 def entry(row: Mapping[str, Any]) -> Jurisdiction:

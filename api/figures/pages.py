@@ -26,6 +26,7 @@ from api.pages.forms import offset_of, write_of
 from api.pages.refusals import PageRefused, is_for_people
 from api.pages.render import PANELS, language_of, link, page, redirect, said, text
 from api.pages.sessions import Session, Viewer
+from api.skus.listing import market_filter
 from compliance.annex_v import translated_reason
 from compliance.catalogue import KINDS, coverages
 from compliance.grading.trace import rule_text
@@ -40,7 +41,6 @@ from schemas.figures import Counted, Gap, GradeTonnes, HeadFigures, Missing, Ove
 from schemas.imports.types import has_counts
 from schemas.messages import day, instant, number, word
 from schemas.normalise import Unfit
-from schemas.words import market_named
 from services import operate
 from services.conformity import drafts
 from services.filings import figures
@@ -78,7 +78,7 @@ class Choice(NamedTuple):
 @limited("portfolio")
 def get_figures(request: Request, session: Viewer) -> Response:
     """Show tonnes and what they do not count."""
-    choice, faults = _choice_of(request)
+    choice, faults = _choice_of(request, session)
     stored, tables = _stored(request, session), {"tonnes": Rows([], 0), "uncounted": Rows([], 0)}
     offset = offset_of(request)
     if stored and not faults:
@@ -92,7 +92,7 @@ def get_figures(request: Request, session: Viewer) -> Response:
 @limited("portfolio")
 def get_items_of_figure(request: Request, session: Viewer) -> Response:
     """Show the items behind one figure with their import lines. Raise `PageRefused` where there is no such figure."""
-    choice, faults = _choice_of(request)
+    choice, faults = _choice_of(request, session)
     service, category = service_of(request), request.query_params.get("category", "")
     stored, snapshot = _stored(request, session), snapshots.current(service.settings.data_dir, session.company_id)
     market, year, half = choice
@@ -127,7 +127,7 @@ def get_items_of_figure(request: Request, session: Viewer) -> Response:
 @limited("portfolio")
 def get_obligations(request: Request, session: Viewer) -> Response:
     """Show the duties of each market and year with verdict, source, and what is missing."""
-    choice, faults = _choice_of(request)
+    choice, faults = _choice_of(request, session)
     stored, rows, offset = _stored(request, session), Rows([], 0), offset_of(request)
     if stored and not faults:
         filters = {"market": choice.market, "year": choice.year}
@@ -175,13 +175,13 @@ def _stored(request: Request, session: Session) -> StoredFigures | None:
     return stored_figures.current(service_of(request).settings.data_dir, session.company_id)
 
 
-def _choice_of(request: Request) -> tuple[Choice, list[tuple[str, str]]]:
+def _choice_of(request: Request, session: Session) -> tuple[Choice, list[tuple[str, str]]]:
     """Return the filters of the address, and a fault for each that no figure can have."""
     lang, sent, faults = language_of(request), request.query_params, list[tuple[str, str]]()
     market, year, half = (sent.get(name, "").strip() or None for name in Choice._fields)
     if market is not None:
         try:
-            market = market_named(market)
+            market = market_filter(request, session.company_id, market)
         except Unfit as unfit:
             faults.append(("market", said(unfit.message, lang)))
     if year is not None and not _YEAR.fullmatch(year):
@@ -196,7 +196,7 @@ def _choice_of(request: Request) -> tuple[Choice, list[tuple[str, str]]]:
 def get_market(request: Request, code: str, session: Viewer) -> Response:
     """Show the page of a market. Raise `PageRefused` for a code that no table has."""
     try:
-        market = market_named(code)
+        market = market_filter(request, session.company_id, code)
     except Unfit:
         raise PageRefused(404, "market.unknown") from None
     covered = coverages().get(market)

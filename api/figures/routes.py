@@ -40,6 +40,7 @@ from schemas.normalise import Unfit
 from schemas.skus.inputs import validator
 from services.filings import figures
 from services.filings.files import csv_of
+from warehouse.catalogue import kept_market
 from warehouse.companies import queries as companies
 from warehouse.figures import snapshots
 from warehouse.figures import stored as stored_figures
@@ -249,8 +250,11 @@ async def _page(
     service, company_id = service_of(request), request.state.company_id
 
     def page() -> Response:
-        stored = stored_figures.current(service.settings.data_dir, company_id)
-        data, total = figure_rows(stored, table, filters, limit=limit, offset=offset) if stored else ([], 0)
+        stored, wanted = stored_figures.current(service.settings.data_dir, company_id), dict(filters)
+        if (market := filters.get("market")) is not None:
+            with service.writes.company(company_id) as conn:
+                wanted["market"] = kept_market(conn, str(market))
+        data, total = figure_rows(stored, table, wanted, limit=limit, offset=offset) if stored else ([], 0)
         pagination = {"limit": limit, "offset": offset, "total": total}
         origin = None if stored is None else stored.origin
         answer = {

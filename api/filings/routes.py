@@ -15,13 +15,15 @@ from starlette.responses import Response
 
 from api.figures.routes import Half, Market, Year
 from api.http.answers import file_answer, json_of
-from api.http.auth import Presented, read, read_page, read_record
+from api.http.auth import Presented, read, read_as_actor, read_record
 from api.http.parameters import DryRun, Limit, Offset, RecordId
 from api.http.requests import fingerprint
 from api.http.writing import JsonWrite
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.pages.concurrency import run_limited
+from schemas.actors import Actor
 from schemas.filings import (
+    Declaration,
     DeclarationDetailResponse,
     DeclarationInput,
     DeclarationListResponse,
@@ -30,10 +32,12 @@ from schemas.filings import (
 )
 from schemas.messages import Message
 from schemas.normalise import Unfit
+from schemas.pages import Page
 from schemas.refusals import NotThere
 from schemas.skus.inputs import validator
 from services.filings import filing
 from warehouse import filings
+from warehouse.catalogue import kept_market
 from warehouse.filings import PARTS, Part
 from warehouse.operate.sessions import Connection
 
@@ -87,9 +91,13 @@ async def list_declarations(
     offset: Offset = 0,
 ) -> Response:
     """A page of declarations as they were filed, newest first. A correction names the one that it corrects."""
-    filters = {"market": market, "year": year, "half": half}
-    filters = {name: value for name, value in filters.items() if value is not None}
-    return json_of(await read_page(request, presented, filings.page(limit, offset, filters)))
+
+    def ask(conn: Connection, _: Actor) -> Page[Declaration]:
+        filters = {"market": None if market is None else kept_market(conn, market), "year": year, "half": half}
+        wanted = {name: value for name, value in filters.items() if value is not None}
+        return filings.page(limit, offset, wanted).read(conn)
+
+    return json_of(await read_as_actor(request, presented, ask))
 
 
 @router.get(

@@ -53,6 +53,7 @@ from services.library import record_named
 from services.skus import listing
 from services.skus.detail import fields, sku_detail, versions_of
 from services.skus.listing import ALWAYS, COLUMNS, FORMS, MEDIA_TYPES, Form, Place, Table
+from warehouse.catalogue import kept_market
 from warehouse.figures.gaps import GAPS, Finding
 from warehouse.skus import search
 from warehouse.skus.search import LASTING, MOST_WORDS, NEWEST, SORTS, Search
@@ -150,7 +151,11 @@ def read_filters(request: Request, company_id: UUID) -> tuple[Filters, list[Issu
     values, faults = dict[str, Any](), list[Issue]()
     records = {"brand_id": "brand", "supplier_id": "supplier"}
     by_name = {name: partial(_record_id, request, company_id, resource) for name, resource in records.items()}
-    readers: Mapping[str, Callable[[str], Any]] = {**READ, "market": market_named, **by_name}
+    readers: Mapping[str, Callable[[str], Any]] = {
+        **READ,
+        "market": partial(market_filter, request, company_id),
+        **by_name,
+    }
     for name, read in readers.items():
         if not (value := texts.from_form(request.query_params.get(name, ""))):
             continue
@@ -159,6 +164,12 @@ def read_filters(request: Request, company_id: UUID) -> tuple[Filters, list[Issu
         except Unfit as unfit:
             faults.append(Issue(unfit.code, unfit.message, name))
     return Filters(values), faults
+
+
+def market_filter(request: Request, company_id: UUID, value: str) -> str:
+    """Return the code, as records keep it, of the market that a person names. Raise `Unfit`."""
+    with service_of(request).writes.company(company_id) as conn:
+        return kept_market(conn, market_named(value))
 
 
 def _record_id(request: Request, company_id: UUID, resource: str, value: str) -> UUID:

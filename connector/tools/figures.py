@@ -154,7 +154,8 @@ class PortfolioTools(ToolSet):
         must we register (LUCID), do we need an authorised representative. Not legal advice. All tonnes and thresholds:
         get_market_figures.
         """
-        market = market_code(market)
+        with self._service.writes.company(current_principal().company_id) as conn:
+            market = market_code(conn, market)
         snapshot, now = newest_snapshot(self._service)
         try:
             stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
@@ -411,14 +412,14 @@ class FigureTools(ToolSet):
         Also thresholds and obligations (do we exceed one?) with verdicts, and the items that could not be counted, with
         the facts they lack. Only GB has halves.
         """
-        company_id, code = current_principal().company_id, market_code(market)
+        company_id = current_principal().company_id
+        with self._service.writes.company(company_id) as conn:
+            code, entries = market_code(conn, market), {entry.code: entry for entry in loaded_catalogue(conn).entries}
         stored = stored_figures.current(self._service.settings.data_dir, company_id)
         if stored is None:
             raise refusal("not_found", "No figures are computed yet; they follow the first volumes within minutes.")
         held = half if code in HALF_YEARLY else 0
         placed = market_figures.placed_in(stored, code, year, held, self._service.clock.today().year)
-        with self._service.writes.company(company_id) as conn:
-            entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
         rows = [
             {"materials": sorted(families_of(row["category_code"], entries[code])) if code in entries else [], **row}
             for row in placed.tonnes
@@ -469,9 +470,9 @@ class FigureTools(ToolSet):
         With the total in scope, who kept it when, corrections, and items that could not be counted. Not declared yet:
         get_market_figures. Declarations of conformity: list_declarations.
         """
-        filters = {"market": None if market is None else market_code(market), "year": year, "half": half}
-        wanted = {name: value for name, value in filters.items() if value is not None}
         with self._service.writes.company(current_principal().company_id) as conn:
+            filters = {"market": None if market is None else market_code(conn, market), "year": year, "half": half}
+            wanted = {name: value for name, value in filters.items() if value is not None}
             page = filings.page(limit, offset, wanted).read(conn)
             left_out = {
                 declaration["id"]: files.first_uncounted(conn, declaration["id"]) for declaration in page["data"]

@@ -31,6 +31,7 @@ from schemas.pages import MOST_OFFSET, Pagination
 from schemas.pages import Page as ListPage
 from schemas.words import market_named
 from warehouse import library
+from warehouse.catalogue import kept_market
 from warehouse.operate.sessions import Connection, all_rows, first_row
 from warehouse.pages import Listing
 from warehouse.skus import queries as skus
@@ -196,12 +197,12 @@ def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (t
         raise refusal("invalid_body", "Name one packaging item: send either sku_code or id.")
 
 
-def market_code(text: str) -> str:
-    """Return the code of the market that a call names. Raises the tool's refusal, with the nearest known names."""
+def market_code(conn: Connection, text: str) -> str:
+    """Return the code, as records keep it, of a named market. Raises the tool's refusal, with the nearest names."""
     if (code := _market_names().get(text.casefold().strip())) is not None:
         return code
     try:
-        return market_named(text)
+        return kept_market(conn, market_named(text))
     except Unfit as unfit:
         raise refusal(unfit.code, f"market: {unfit.message}") from None
 

@@ -213,7 +213,7 @@ def asked_search(
         raise refusal("invalid_body", "Send supplier or component, not both.")
     criteria = Search(
         words=words,
-        market=None if market is None else market_code(market),
+        market=None if market is None else market_code(conn, market),
         grade=grade,
         doc_status=doc_status,
         material=family,

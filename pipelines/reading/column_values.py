@@ -11,6 +11,7 @@ names of materials, is read as a part without a material, so that each line whic
 SKU's total would be too small. A single unknown word beside bare names may mean something else, and is asked about.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -91,11 +92,24 @@ class Searched(NamedTuple):
         return {at: cell for at, cell in enumerate(self.cells) if cell is not None and at not in others}
 
 
+_DESCRIBES: Final = re.compile(r"bezeichnung|beschreibung|desc|name|designation|libelle|omschrijving|nazwa|opis")
+
+
 def without_article_numbers(columns: list[Column], chosen: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns with SAP's `Material` as the code where its cells are numbers of articles and no materials.
 
     A kind of material beside it (`Materialart`: VERP) is none of the packaging where none of its cells is a material.
+    Of several columns that are words for a part, one over numbers (`Component`: 500001) numbers the part; beside
+    another one, or the kind of packaging of each line, a part's description says no more.
     """
+    parts = [column for column in columns if column.field.name == "component_type"]
+    numbers = [column for column in parts if len(parts) > 1 and _are_codes(header.under(column.position))]
+    free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
+    described = [column for column in parts if _DESCRIBES.search(fold(column.header))]
+    kinds = [column for column in (*columns, *free) if column is not None and column.field.name == "packaging_format"]
+    if kinds or any(column not in (*numbers, *described) for column in parts):
+        numbers += described
+    columns = [column for column in columns if column not in numbers]
 
     def names_material(column: Column) -> bool:
         return any(family_of_detail(cell) is not None for cell in header.under(column.position).unique())
@@ -350,7 +364,7 @@ def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]
     bare = [column.position for column in weights if is_bare_material(column)]
     more = []
     for at, cell in header.free([column.position for column in columns]).items():
-        if weights and _may_name_weight(cell) and _contains_numbers(header, at):
+        if weights and _may_name_weight(cell) and has_numbers(header, at):
             alike = any(frame <= set(fold(cell).split()) for frame in frames)
             if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
                 more.append(_column_of_unknown_material(at, cell))
@@ -364,14 +378,14 @@ def find_possible_materials(columns: Sequence[Column], header: Searched) -> tupl
     materials an unknown word is one more.
     """
     free = header.free([column.position for column in columns])
-    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and _contains_numbers(header, at))
+    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and has_numbers(header, at))
     bare = {column.position for column in columns if is_bare_material(column)}
     at = max(bare, default=-2) + 1
     cell = free.get(at)
     if len(bare) < 2 or cell is None or not _may_name_weight(cell) or recognise(cell, at, "sku"):
         return lone
     plain = fold(cell).isalpha() and word_roles(cell) <= {"nothing"}
-    return (*lone, at) if plain and _contains_numbers(header, at) else lone
+    return (*lone, at) if plain and has_numbers(header, at) else lone
 
 
 def _names_grade(cell: str, header: Searched) -> bool:
@@ -433,7 +447,7 @@ def _column_of_unknown_material(at: int, header: str) -> Column:
     return column if unit is None else replace(column, factor=unit.factor, per=unit.per, has_unit=True)
 
 
-def _contains_numbers(header: Searched, at: int) -> bool:
+def has_numbers(header: Searched, at: int) -> bool:
     """Return whether most of the cells given below a header are numbers."""
     under = header.under(at, _FIRST_LINES)
     return len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)

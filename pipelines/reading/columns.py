@@ -367,6 +367,13 @@ def _market_in_year(header: str, table: Table) -> Column | None:
     return next((column for column in columns if column is not None and column.year and column.open is None), None)
 
 
+def bare_market(header: str, position: int) -> Column | None:
+    """Return the units placed that a market's name alone would be, open about what it counts: `DE`, `France`."""
+    named = len(header.split()) <= _LONGEST_MARKET and _market_code(fold(header)) is not None
+    column = recognise(f"{VOLUME.name} {header}", position, "sku") if named else None
+    return None if column is None or column.market is None else replace(column, header=header, open=header)
+
+
 class _Placed:
     """The market, the year and the half that the words of a volume's header name; `twice` is what is named again."""
 

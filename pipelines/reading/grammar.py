@@ -30,6 +30,8 @@ MOST_KEPT: Final = 8_192
 """Headers and words of which it is kept what they mean: as many as the cells that are searched for a header."""
 _MOST_PARTS: Final = 40
 _TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
+_FOOTNOTE: Final = re.compile(r"(?<=[^\W\d_]{3})[¹²³⁰-⁹]+(?!\w)")
+"""The mark of a footnote behind a word: `material¹`; `cm²` has a shorter one."""
 _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
 _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*+)[)\]]?")
 _CLAUSES: Final = re.compile(r"[,;](?=\s)")
@@ -90,7 +92,7 @@ class Sense:
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, folded, and its signs that mean something; a number without its grouping."""
     tokens: list[str] = []
-    for token in _TOKEN.findall(text.translate(WITHOUT_INVISIBLE)):
+    for token in _TOKEN.findall(_FOOTNOTE.sub("", text.translate(WITHOUT_INVISIBLE))):
         tokens += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else _folded(token)
     return tuple(tokens)
 
@@ -141,7 +143,7 @@ def measure_at(tokens: Tokens, at: int) -> Measure | None:
     if unit is None:
         return _count_of_pieces(tokens, begin) or _per_at(tokens, at)
     end, name, factor = unit
-    per = _per_at(tokens, end)
+    per = _per_at(tokens, end) or _each_at(tokens, end)
     return Measure(end, name, factor, Decimal(1)) if per is None else per._replace(unit=name, factor=factor * per.per)
 
 
@@ -183,6 +185,14 @@ def names_quantity(text: str) -> bool:
     tokens = tokens_of(text)
     roles = {_role(tokens, at)[0] for at in range(len(tokens))}
     return bool(measures_in(text) or roles & _OF_QUANTITY or any(map(str.isdigit, tokens)))
+
+
+def says_unit(cell: str, *, certain: bool = False) -> bool:
+    """Return whether words are a unit, of a volume too (`1000 pcs`), or about one: `cases of 12`, unless `certain`."""
+    if is_unit(cell) or code_of(cell, "line") == "help":  # `M` and `K` are flags there, and no numbers
+        return is_unit(cell)
+    said = unit_behind(cell, PIECES) is not None if certain else names_quantity(cell)
+    return said and any(map(str.isalpha, cell))
 
 
 def names_bundle(text: str) -> bool:
@@ -415,6 +425,13 @@ def _count_of_pieces(tokens: Tokens, at: int) -> Measure | None:
     role, after = _role(tokens, end) if end < len(tokens) else (None, end)
     end = after if role == "one" else end
     return Measure(end, PIECES, factor, Decimal(1)) if end > at else None
+
+
+def _each_at(tokens: Tokens, at: int) -> Measure | None:
+    """Return that a unit is per one where a word behind it says so without *per*: `g each`, `g c/u`."""
+    ends = range(min(len(tokens), at + _LONGEST_PHRASE), at, -1)
+    end = next((end for end in ends if key_of(tokens[at:end]) in words("each")), None)
+    return None if end is None else Measure(end, "", Decimal(1), Decimal(1))
 
 
 def _per_at(tokens: Tokens, at: int) -> Measure | None:

@@ -38,9 +38,9 @@ from pipelines.reading.columns import (
     words_of_terms,
 )
 from pipelines.reading.grammar import (
-    is_unit,
     mentions,
     names_packaging,
+    says_unit,
     tokens_of,
     without_measures,
     word_roles,
@@ -73,6 +73,7 @@ from pipelines.reading.units import (
     with_units_beside,
     with_units_in_doubt,
     with_units_of_mapping,
+    with_year_of_titles,
 )
 from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of
@@ -235,7 +236,7 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
     units = at_line(row + 1, line + 1)
     if units is not None and _contains_units(cells, units, keys):
         with_unit = [
-            f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and is_unit(unit) else cell
+            f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and says_unit(unit) else cell
             for cell, unit in zip(cells, units, strict=True)
         ]
         return with_unit, line + 1
@@ -245,9 +246,9 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
 def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
     """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
     pairs = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
-    others = (cell for cell, of_key in pairs if of_key or not is_unit(cell))
+    others = (cell for cell, of_key in pairs if of_key or not says_unit(cell))
     bare = all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
-    return bare and any(not of_key and is_unit(cell) for cell, of_key in pairs)
+    return bare and any(not of_key and says_unit(cell, certain=True) for cell, of_key in pairs)
 
 
 def _is_key(title: str | None, keys: Sequence[str]) -> bool:
@@ -394,6 +395,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     columns = with_component_prefix(columns) if table == "sku" else columns
     rows = range(searched.at)
     above = [cell for i in rows for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
     columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
     judged = judge_units(columns, searched, mapped)

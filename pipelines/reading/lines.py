@@ -64,6 +64,7 @@ NOTE = Message("a note: nothing but a remark")
 HELP = Message("help for the columns, below the header")
 REPEATED = Message("the header once more")
 SAME_PART = Message("the same part once more, of another nation or period")
+STRUCK = Message("crossed out: every cell of the line is")
 OTHER_HEADER = Message("another header: the lines below it are rejected")
 
 
@@ -257,7 +258,7 @@ def _pattern(kind: str) -> str:
 BY_MAPPING: Final = Message("left out by the mapping")
 OPEN: Final = Message("asked about: it may be no row")
 _KEYS: Final = ("sku_code", "name")
-NO_CODE: Final = re.compile(r"\A[*†‡]|\A[(\[]?\w{1,2}[)\]]\Z|:\s*\Z")
+NO_CODE: Final = re.compile(r"\A[*†‡¹²³⁰-⁹]|\A[(\[]?\w{1,2}[)\]](?:\Z|\s)|:\s*\Z")
 """Finds what is no code beside nothing but a name: the mark of a footnote (`*`, `1)`), a title (`Source:`)."""
 _LONGEST_TEXT: Final = 200
 
@@ -277,6 +278,8 @@ def with_answered_lines(
     are on these `sheets`.
     """
     answered = pl.repeat(value=False, n=len(body.lines), eager=True)
+    if body.struck:
+        reasons = {STRUCK: body.lines.is_in(list(body.struck)), **reasons}
     for answer in answers:
         told = (body.lines % LINES_OF_SHEET).is_between(answer.first, answer.last)
         if answer.sheet is not None:
@@ -308,9 +311,8 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Se
     codes = cells["sku_code"].set(~bare, None)
     words = {code for code in codes.drop_nulls().unique() if NO_CODE.search(code) or code_of(code, "no_answer")}
     bounds = [0, *_starts(body), len(bare)]
-    rows = list(
-        zip(bare.to_list(), skipped.to_list(), answered.to_list(), codes.is_in(list(words)).to_list(), strict=True)
-    )
+    odd = codes.is_in(list(words)).fill_null(value=False) | _wordy_end(cells["sku_code"], bare, skipped)
+    rows = list(zip(bare.to_list(), skipped.to_list(), answered.to_list(), odd.to_list(), strict=True))
     alone = [
         start > 0
         and all((no_more or out) and not told for no_more, out, told, _ in rows[start:end])
@@ -324,6 +326,15 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Se
     for first, last in _runs(alone, 0):
         start, end = bounds[first], bounds[last]
         yield from pairwise([start, *(row for row in further if start < row < end), end])
+
+
+def _wordy_end(codes: pl.Series, bare: pl.Series, skipped: pl.Series) -> pl.Series:
+    """Return the bare lines at the end whose codes have no digit, below lines that all give more, codes with digits."""
+    wordy = bare & ~codes.str.contains(r"\d").fill_null(value=True)
+    others = codes.filter(~wordy & ~skipped).drop_nulls()
+    regular = others.len() >= _FEWEST and others.str.contains(r"\d").all() and not (bare & ~wordy & ~skipped).any()
+    end = (~(wordy | skipped)).reverse().cum_sum().reverse() == 0
+    return wordy & ~skipped & end & regular
 
 
 def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:

@@ -19,9 +19,18 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.column_values import PERIOD, Searched
-from pipelines.reading.columns import open_column, units_of_rows
-from pipelines.reading.grammar import PIECES, measures_in, mentions, names_bundle, names_quantity, unit_in, word_roles
+from pipelines.reading.column_values import PERIOD, Searched, has_numbers
+from pipelines.reading.columns import bare_market, open_column, units_of_rows
+from pipelines.reading.grammar import (
+    PIECES,
+    measures_in,
+    mentions,
+    names_bundle,
+    names_quantity,
+    tokens_of,
+    unit_in,
+    word_roles,
+)
 from pipelines.reading.grid import (
     VOLUME,
     VOLUME_HALF,
@@ -42,7 +51,7 @@ from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold
+from schemas.words import code_of, fold, words
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -481,6 +490,37 @@ def split_units_of_lines(
     return columns, units
 
 
+_YEAR_IN_TITLE: Final = re.compile(r"(?<![\d./-])20\d\d(?![\d/-]|\.\d)")
+"""A year that is no part of a date, of the number of a law or of a span of years."""
+_OF_YEAR: Final = ("sale", "count", "packaging")
+
+
+def with_year_of_titles(columns: list[Column], titles: Iterable[str], mapped: SheetMapping) -> list[Column]:
+    """Return units placed whose header names no year as of that of the titles: `Absatz 2025`, or `2025` alone.
+
+    So it is where titles and the sheet's name say one year, and neither a column nor the mapping says another.
+    """
+    said = {year for title in titles for year in _YEAR_IN_TITLE.findall(title) if _is_of_year(title, year)}
+    if len(said) != 1 or any(c.field.name == "volume_year" for c in (*columns, *mapped.constants)):
+        return columns
+    year = int(said.pop())
+
+    def dated(column: Column) -> Column:
+        if column.field != VOLUME or column.year is not None or column.mapped:
+            return column
+        half = f"_h{column.half}" if column.half else ""
+        return replace(column, year=year, name=f"{column.name.removesuffix(half)}_{year}{half}", exact=False)
+
+    taken = {column.name for column in columns}
+    return [own if own is column or own.name not in taken else column for column in columns for own in [dated(column)]]
+
+
+def _is_of_year(title: str, year: str) -> bool:
+    """Return whether a title says that its table is of a year, and not that it was made or holds then."""
+    of_year = any(words("header_part").get(token) == "year" for token in tokens_of(title))
+    return title.strip() == year or of_year or any(mentions(title, role) for role in _OF_YEAR)
+
+
 def with_units_in_doubt(
     columns: list[Column], header: Searched, above: Iterable[str], mapped: SheetMapping, doubtful: list[Column]
 ) -> list[Column]:
@@ -489,6 +529,9 @@ def with_units_in_doubt(
     `Absatz in Tsd. Stück` or `Absatz in Tonnen` stands above the table, `Karton` in a column of units. Such columns are
     added to the `doubtful` ones, which are asked about. Raise `ReadingRefused` where each line names its market.
     """
+    free = header.free([column.position for column in (*columns, *doubtful)]) if header.table == "sku" else {}
+    bare = [column for at, cell in free.items() if (column := bare_market(cell, at)) and has_numbers(header, at)]
+    doubtful += bare if len(bare) > 1 else []
     placed = [
         column
         for column in columns

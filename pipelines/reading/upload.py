@@ -322,9 +322,10 @@ def _check_columns(chosen: Sequence[_Headed]) -> None:
     """Refuse sheets that cannot be read as one table: their columns are others than the first's, or elsewhere."""
     first, header = chosen[0]
     for sheet, other in chosen[1:]:
-        places = {(column.position, fold(column.header)) for column in other.columns}
+        places = {(column.position, fold(column.header), column.name) for column in other.columns}
         for column in header.columns:
-            if (column.position, fold(column.header)) not in places or len(other.columns) != len(header.columns):
+            own = (column.position, fold(column.header), column.name)
+            if own not in places or len(other.columns) != len(header.columns):
                 message = Message(
                     "The sheets {first} and {sheet} cannot be read as one table: their columns differ, or stand in "
                     "another order, as {header} does. Make their headers the same, or read each sheet alone.",

@@ -34,7 +34,7 @@ from pipelines.reading.grid import (
     faults_where,
     read_distinct,
 )
-from pipelines.reading.words import certain, is_uncertain, market_parts, part_type, unit_of, without_language
+from pipelines.reading.words import certain, code_by_rules, is_uncertain, market_parts, unit_of, without_language
 from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
@@ -192,8 +192,7 @@ def _truth(cell: str, field: Field) -> bool:
 def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
     code = code_of_words(without_language(cell), vocabulary)
-    if code is None and vocabulary == "component_type":
-        code = part_type(cell)
+    code = code or code_by_rules(cell, vocabulary)
     if code is None and vocabulary in MATERIALS and _SEVERAL.search(cell):
         several = Message(
             "{value} names several materials; write the one that weighs most, or composite where they cannot be "

@@ -22,7 +22,15 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.grading.units import GENERIC
-from compliance.words import material_of, names_another, normalise, plain_materials, resolve_format, resolve_material
+from compliance.words import (
+    colour_of,
+    material_of,
+    names_another,
+    normalise,
+    plain_materials,
+    resolve_format,
+    resolve_material,
+)
 from pipelines.reading.grid import LONGEST_VALUE
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
@@ -158,6 +166,13 @@ def part_type(text: str) -> str | None:
     return _BODY if form.form not in (None, "film") and form.key not in _NOT_WHOLE else None
 
 
+def code_by_rules(text: str, vocabulary: str) -> str | None:
+    """Return the part or the colour that a text means by the rule-set's words; None for other vocabularies."""
+    if vocabulary == "colour":
+        return colour_of(text, ruleset.load())
+    return part_type(text) if vocabulary == "component_type" else None
+
+
 def names_part(text: str) -> bool:
     """Return whether a text is a word for a part or for a packaging: `Couvercle`, `Film`."""
     return part_type_of_word(text) is not None or resolve_format(text, ruleset.load()) is not None
@@ -282,7 +297,10 @@ def _family_by_ruleset(text: str) -> str | None:
         return None
     rules = ruleset.load()
     code = resolve_material(text, rules)
-    return rules.materials[code].family if code is not None and rules.materials[code].specified else None
+    if code is None or not (material := rules.materials[code]).specified:
+        return None
+    of_contract = material.family in VOCABULARIES["material_family"] or "other" not in material.contract_families
+    return material.family if of_contract else "other"  # ceramics, rubber and wax have no family of the contract
 
 
 def without_language(word: str) -> str:

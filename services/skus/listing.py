@@ -23,6 +23,7 @@ from schemas.pages import Page
 from schemas.refusals import Refused
 from schemas.skus.types import ExportedSku, SkuListItem
 from schemas.texts import as_cell
+from warehouse.catalogue import kept_market
 from warehouse.figures import snapshots
 from warehouse.figures.gaps import Finding, ids_with
 from warehouse.figures.reader import Now
@@ -73,8 +74,10 @@ def codes(place: Place, search: Search, finding: Finding, *, most: int) -> list[
 
 @contextmanager
 def _prepared(place: Place, search: Search, finding: Finding) -> Iterator[tuple[Connection, Search]]:
-    """Open a transaction of the company, with the search narrowed to the items that have the finding."""
+    """Open a transaction of the company; the search has the market as records do, and the items with the finding."""
     with place.pool.company(place.company_id) as conn:
+        if search.market is not None:
+            search = replace(search, market=kept_market(conn, search.market))
         if finding == _NOTHING:
             yield conn, search
             return

@@ -84,6 +84,17 @@ def page(stocked, path: str, **params: Any) -> tuple[list[Any], int]:
     return body["data"], body["pagination"]["total"]
 
 
+def test_a_filter_takes_a_market_as_writes_do(stocked, caller):
+    """A subdivision that the catalogue does not serve is kept, and so asked for, as its country."""
+    lists = ("/skus", "/figures/tonnes", "/figures/uncounted", "/declarations")
+    for path in (*lists, "/figures/undecided", "/figures/obligations"):
+        of_country, _ = page(stocked, path, market="DE")
+        assert of_country or path not in lists, path
+        assert page(stocked, path, market="de_by")[0] == of_country, path
+    made = caller.made(sku_code="BY", name="Bavaria", markets=["DE-BY"])
+    assert made["sku_code"] in {sku["sku_code"] for sku in page(stocked, "/skus", market="DE-BY")[0]}
+
+
 def values_of(schema: dict[str, Any], name: str, items: list[Any]) -> Iterator[Any]:
     """Values to filter by: those of the items, those that the document lists, and a text that some names have."""
     if name in ELSEWHERE:

@@ -200,6 +200,9 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     light = next(row for row in told["obligations"] if row["material"].startswith("plastics"))
     assert (light["verdict"], light["fields"]) == ("undecidable", ["reuse_deposit_system"])
     assert [row["sku_code"] for row in told["scope_missing_first"]] == [can.sku_code]
+    for tool in ("check_market_readiness", "get_market_figures"):  # a part of a country, as writes keep it
+        of_part, of_country = [(await assistant.call(tool, market=code)).told for code in ("DE-BY", "DE")]
+        assert of_part["answer"] == of_country["answer"]
 
 
 def _plastic(code: str, grams: float | None, share: float | None, *, kind: str = "body") -> dict[str, object]:

@@ -1,5 +1,7 @@
 """Markets by name wherever a person types one (decisions §13); an unknown name is answered with the nearest."""
 
+from uuid import uuid4
+
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -17,19 +19,29 @@ from tools import country_names
         ("United Kingdom", "GB"), ("UK", "GB"), ("Royaume-Uni", "GB"), ("us-ca", "US-CA"), ("Österreich", "AT"),
     ],
 )  # fmt: skip
-def test_a_market_is_known_by_its_names_and_codes(text, code):
+def test_a_market_is_known_by_its_names_and_codes(pool, text, code):
     assert market_named(text) == code
-    assert market_code(text) == code
+    with pool.company(uuid4()) as conn:
+        assert market_code(conn, text) == code
 
 
 @pytest.mark.parametrize(("text", "nearest"), [("Germny", "DE"), ("Frankreichh", "FR"), ("Untied Kingdom", "GB")])
-def test_an_unknown_name_is_answered_with_the_nearest(text, nearest):
+def test_an_unknown_name_is_answered_with_the_nearest(pool, text, nearest):
     with pytest.raises(Unfit) as refused:
         market_named(text)
     assert refused.value.code == "unknown_market"
     assert f"({nearest})" in refused.value.message
-    with pytest.raises(ToolError, match=nearest):
-        market_code(text)
+    with pool.company(uuid4()) as conn, pytest.raises(ToolError, match=nearest):
+        market_code(conn, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [("Benelux", "BE; NL; LU"), ("DACH", "DE; AT; CH"), ("EU27", "AT; BE; BG"), ("alle Länder", "FR; DE")],
+)
+def test_a_word_for_several_markets_is_answered_with_their_codes(text, codes):
+    with pytest.raises(Unfit, match=f"not one market but several.*: {codes}"):
+        market_named(text)
 
 
 def test_codes_beside_each_other_are_several_markets():

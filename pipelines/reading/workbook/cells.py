@@ -50,7 +50,7 @@ from pipelines.reading.workbook.book import (
     unreadable,
     without_marked,
 )
-from pipelines.reading.workbook.formats import GENERAL, Section, number_shown, read_formats, text_shown
+from pipelines.reading.workbook.formats import GENERAL, Section, Styles, number_shown, read_styles, text_shown
 from schemas.messages import Message
 
 _TAG: Final = re.compile(rb"<(?:\w{1,64}:)?(row|col)\s([^<>]*+)>")
@@ -410,6 +410,7 @@ class Workbook:
         cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet), first=self._match_first)
         first: dict[int, Use] = {0: "text"}
         grid = self._grid(cells, first | {column.position: _use(column) for column in columns})
+        grid = replace(grid, struck=self._struck(cells))
         if sum(not grid.cells[name].null_count() for name in grid.cells.columns) > _KEYS:
             return grid  # no line has only a code and a name
         return replace(grid, filled=cells.group_by("row").len().sort("row")["len"])
@@ -507,11 +508,18 @@ class Workbook:
         return looked_up["text"]
 
     def _format(self, style: int) -> tuple[Section, ...]:
-        return self._formats[style] if style < len(self._formats) else GENERAL
+        return self._styles.formats[style] if style < len(self._styles.formats) else GENERAL
+
+    def _struck(self, cells: pl.DataFrame) -> frozenset[int]:
+        """Return the rows of which every cell is crossed out by its style."""
+        if not self._styles.struck:
+            return frozenset()
+        is_struck = pl.col("style").is_in(list(self._styles.struck)).fill_null(value=False)
+        return frozenset(cells.group_by("row").agg(is_struck.all().alias("all")).filter("all")["row"])
 
     @cached_property
-    def _formats(self) -> list[tuple[Section, ...]]:
-        return read_formats(self._package, self._book.styles)
+    def _styles(self) -> Styles:
+        return read_styles(self._package, self._book.styles)
 
     @cached_property
     def _strings(self) -> pl.Series:

@@ -6,7 +6,7 @@ decimal mark is a point, whatever the language of the program.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from pipelines.reading.media import local_name
-from pipelines.reading.workbook.book import Package
+from pipelines.reading.workbook.book import Package, is_raised
 
 _TOKEN: Final = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[(?P<bracket>[^\[\]]*)\]|(?P<general>General)|(?P<power>E[+-])'
@@ -265,23 +265,38 @@ _BUILT_IN: Final = {
 GENERAL: Final = sections_of("General")
 
 
-def read_formats(package: Package, path: str | None) -> list[tuple[Section, ...]]:
-    """Return the format of each cell style, by the style's number; empty where the workbook has no styles."""
+class Styles(NamedTuple):
+    """The number format of each cell style, by the style's number, and the styles whose font is crossed out."""
+
+    formats: Sequence[tuple[Section, ...]] = ()
+    struck: frozenset[int] = frozenset()
+
+
+def read_styles(package: Package, path: str | None) -> Styles:
+    """Return the cell styles of a workbook; none where it has no such part."""
     if path is None:
-        return []
+        return Styles()
     own: dict[int, str] = {}
     ids: list[int] = []
+    fonts: list[int] = []
+    struck_fonts: set[int] = set()
     in_cell_styles = False
+    font = -1
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal in_cell_styles
+        nonlocal in_cell_styles, font
         match local_name(name):
             case "numFmt":
                 own[_number(attributes.get("numFmtId"))] = attributes.get("formatCode", "")
+            case "font":
+                font += 1
+            case "strike" if is_raised("strike", attributes):
+                struck_fonts.add(font)
             case "cellXfs":
                 in_cell_styles = True
             case "xf" if in_cell_styles:
                 ids.append(_number(attributes.get("numFmtId")))
+                fonts.append(_number(attributes.get("fontId")))
 
     def end(name: str) -> None:
         nonlocal in_cell_styles
@@ -290,7 +305,8 @@ def read_formats(package: Package, path: str | None) -> list[tuple[Section, ...]
 
     package.elements(path, start, end)
     formats = {number: sections_of(own.get(number, _BUILT_IN.get(number, "General"))) for number in set(ids)}
-    return [formats[number] for number in ids]
+    struck = frozenset(style for style, of_style in enumerate(fonts) if of_style in struck_fonts)
+    return Styles([formats[number] for number in ids], struck)
 
 
 def _number(text: str | None) -> int:

@@ -15,7 +15,7 @@ from compliance.ruleset import RULES as FOLDER
 from compliance.ruleset import load, versions
 from compliance.tables import rows as table
 from compliance.words import normalise, resolve_material
-from pipelines.reading.words import family_of_detail, read_material
+from pipelines.reading.words import code_by_rules, facts_of_text, family_of_detail, read_material
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 RULES = load()
@@ -162,3 +162,41 @@ def test_own_words_and_values_of_a_mapping_keep_what_the_text_names() -> None:
     assert found.values.select("material", "material_subtype").rows() == kept
     _, found = read(delimited(lines), {"values": {"material": {**words, "Weißblech": "composite"}}})
     assert found.values.select("material", "material_subtype").row(0) == ("composite", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "code"),
+    [
+        *((word, "other", "CERAMIC") for word in ("Keramik", "céramique", "ceramica", "keramiek", "ceramika")),
+        *((word, "other", "RUBBER") for word in ("Gummi", "rubber", "caoutchouc", "gomma", "guma")),
+        *((word, "paper", "PAP20") for word in ("Wellkarton E-Welle", "E-Welle", "carton ondulé cannelure B")),
+        *((word, "paper", "PAP20") for word in ("cartón ondulado canal E", "golfkarton B-golf", "tektura falista")),
+        *((word, "paper", "CARDBOARD") for word in ("Recyclingkarton", "carton 300 g/m²", "carton 250-300 gsm")),
+        *((word, "plastic", "LDPE") for word in ("LDPE 50µ", "LDPE 50 µm", "LDPE 0,05 mm", "LDPE 50 my")),
+        ("PET 12µ/PE 50µ", "plastic", "PET/PE"),
+    ],
+)
+def test_words_of_exports_are_read(text: str, family: str, code: str) -> None:
+    found = read_material(text, "material_family")
+    assert (found and found.family, resolve_material(text, RULES)) == (family, code)
+
+
+@pytest.mark.parametrize("text", ["Karton 80 g", "PE 50", "50 µm", "PET 30g, PP 2g", "Leder", "Schaumstoff"])
+def test_what_is_no_certain_material_is_asked(text: str) -> None:
+    assert read_material(text, "material_family") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "colour"),
+    [
+        *((word, "transparent_coloured") for word in ("transparent blue", "bleu transparent", "blu trasparente")),
+        *((word, "transparent_coloured") for word in ("transparant blauw", "przezroczysty niebieski")),
+        *((word, "dark") for word in ("czarny", "bleu foncé", "zwart", "negro")),
+        *((word, None) for word in ("blau", "azul", "weiß/schwarz", "black opaque", "natural blue", "blue bottle")),
+    ],
+)
+def test_a_colour_says_the_same_alone_and_in_a_material(text: str, colour: str | None) -> None:
+    """`PET transparent blue` was transparent, which a coloured one is not."""
+    assert code_by_rules(text, "colour") == colour
+    if "bottle" not in text:
+        assert facts_of_text(f"PET {text}").get("colour") == colour

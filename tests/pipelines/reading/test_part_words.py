@@ -107,7 +107,14 @@ def test_every_word_of_a_format_is_a_part_or_is_asked() -> None:
     assert {key for key, _ in wrong.values()} == inserts
 
 
-@pytest.mark.parametrize("word", ["Film", "Folie", "foil", "wrap", "Flowpack", "slip sheet", "Schrumpffolie", "bag"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("Film", "Folie", "foil", "wrap", "Flowpack", "slip sheet", "Schrumpffolie"),
+        *("bag", "Beutel", "bolsa", "sacchetto", "busta", "zak"),
+        *("window", "Fenster", "Sichtfenster", "fenêtre", "ventana", "finestra", "Sprühkopf", "spray head"),
+    ],
+)
 def test_films_foils_wraps_and_sheets_are_open(word: str) -> None:
     assert part_type(word) is None
 
@@ -122,7 +129,24 @@ def test_films_foils_wraps_and_sheets_are_open(word: str) -> None:
         ("Schraubverschluss", "cap"),
         ("Deckelfolie", "seal"),
         ("Étiquettes", "label"),
+        *((word, "body") for word in ("main body", "Hauptkörper", "corpo principale", "butelka", "emmer")),
+        *((word, "cap") for word in ("Schraubdeckel", "nakrętka", "schroefdop", "tapadera", "bouchon à vis")),
+        *((word, "label") for word in ("Rückenetikett", "etiqueta frontal", "etykieta")),
+        *((word, "pump") for word in ("lotion pump", "Schaumpumpe", "pompka", "doseerpomp")),
+        *((word, "valve") for word in ("degassing valve", "Aerosolventil", "zaworek")),
     ],
 )
 def test_words_that_are_known(word: str, kind: str) -> None:
     assert part_type(word) == kind
+
+
+def test_the_parts_of_a_list_of_parts_are_what_their_descriptions_say() -> None:
+    """Exports of bills of materials: the parent is the SKU, `Component` a number; the description was not read."""
+    heads = (
+        ["Parent item", "Parent description", "Component item", "Component description", "Material", "Weight (g)"],
+        ["Kopfmaterial", "Kopfmaterialbezeichnung", "Komponente", "Komponentenbezeichnung", "Werkstoff", "Gewicht (g)"],
+    )
+    parts = [["500001", "Bottle 250 ml", "HDPE", "22"], ["500007", "Pump", "PP", "9"], ["500010", "Label", "PP", "1"]]
+    for head in heads:
+        _, rows = read(delimited([head, *(["FG-1", "Shampoo", *part] for part in parts)]))
+        assert types(rows) == {"FG-1": ["body", "pump", "label"]}

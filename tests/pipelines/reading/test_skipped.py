@@ -1,6 +1,9 @@
 """Lines that are no data: left out and listed with their reason; what only looks odd stays a row."""
 
+import io
+
 import pytest
+import xlsxwriter
 
 from pipelines.reading import lines
 from tests.pipelines.reading.writing import delimited, read, workbook
@@ -121,6 +124,10 @@ def test_every_figure_of_a_total_is_a_sum() -> None:
         [["Lieu et date", "", "", ""], ["Lyon", "M. Dupont", "", ""]],
         [["Place, date: Paris, 1 February", "Jane Doe", "", ""]],
         [["Luogo / data", "Firma", "", ""]],
+        [["Legend", "x = yes", "", ""]],
+        [["Légende :", "x = oui", "", ""], ["", "o = non", "", ""]],
+        [["Abkürzungen", "", "", ""], ["KST", "Kunststoff", "", ""]],
+        [["Legenda", "x = tak", "", ""], ["n", "nie", "", ""]],
     ],
 )
 def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
@@ -143,3 +150,36 @@ def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
 def test_formats_below_the_header_are_help(row: list[str]) -> None:
     assert left_out(["M", "M", "K", "K"], row, DATA) == [(2, lines.HELP), (3, lines.HELP)]
     assert left_out(DATA, ["AN35", "Bottle", "3", ""]) == []
+
+
+def test_words_in_place_of_codes_at_the_end_are_asked_about() -> None:
+    """A list of what words mean, below lines that all have a code with a digit and say more than a name."""
+    rows, end = [DATA, ["A-2", "Cap", "2", "metal"]], [["x", "is yes", "", ""], ["o", "is no", "", ""]]
+    for data in (delimited([HEAD, *rows, *end]), workbook({"SKUs": [HEAD, *rows, *end]})):
+        upload, typed = read(data)
+        [asked] = upload.source["asked"]
+        assert (asked["kind"], asked["lines"], typed.values.height) == ("lines", "4-5", 2)
+        assert read(data, mapping={"lines": {"4-5": "read"}})[1].values.height == 4
+    for others in ([*rows, ["BOX", "Box", "3", "paper"]], [*rows, ["A-3", "Lid", "", ""]], rows[:1]):
+        assert not read(delimited([HEAD, *others, *end]))[0].source["asked"], "other lines are no better"
+    assert read(delimited([HEAD, *rows, ["BOX", "Box", "3", "paper"]]))[1].values.height == 3
+
+
+def crossed_out(*lines: int) -> bytes:
+    """A workbook of three SKUs in which each cell of these lines has a font that is crossed out."""
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        sheet, struck = book.add_worksheet("SKUs"), book.add_format({"font_strikeout": True})
+        for at, row in enumerate([HEAD, DATA, ["A-2", "Jar", "30", "PP"], ["A-3", "Cup", "4", "PS"]]):
+            for column, cell in enumerate(row):
+                sheet.write(at, column, cell, struck if at + 1 in lines or (at == 1 and column == 1) else None)
+    return buffer.getvalue()
+
+
+def test_a_line_that_is_crossed_out_is_left_out_and_said() -> None:
+    """A cell alone that is crossed out makes no line of it."""
+    upload, typed = read(crossed_out(3))
+    assert [(line["line"], line["reason"]) for line in upload.source["skipped"]] == [(3, lines.STRUCK)]
+    assert (upload.rows, typed.values["sku_code"].to_list()) == (2, ["A-1", "A-3"])
+    upload, typed = read(crossed_out(3), {"lines": {"3": "read"}})
+    assert (upload.source["skipped"], typed.values["sku_code"].to_list()) == ([], ["A-1", "A-2", "A-3"])

@@ -211,3 +211,25 @@ def test_a_remark_above_the_table_names_the_unit_of_weights_that_name_none(above
 def test_a_mapped_column_keeps_the_unit_that_its_header_names(header: str) -> None:
     data = delimited([["SKU", "Name", header], ["A", "a", "0.25"]])
     assert read(data, {"columns": {"weight_grams": header}})[1].values["weight_grams"].to_list() == [250]
+
+
+@pytest.mark.parametrize(
+    ("units", "grams", "placed"),
+    [
+        (["", "", "kg", "1000 pcs"], 12_000, 5000),
+        (["-", "-", "g", "Tsd. Stück"], 12, 5000),
+        (["", "", "[kg/1000]", "in Mio. Stück"], 12, 5_000_000),
+        (["", "", "g", "pcs"], 12, 5),
+        (["Text", "Text", "g", "Zahl"], 12, 5),
+        (["", "", "g", "cases of 12"], 12, None),
+    ],
+)
+def test_a_line_of_units_below_the_header_may_name_a_multiplier(units: Line, grams: float, placed: int | None) -> None:
+    table: list[Line] = [["sku_code", "name", "packaging weight", "annual_volume_DE_2026"], units, ["A", "B", 12, 5]]
+    for data in (delimited(table), workbook({"SKUs": table})):
+        upload, typed = read(data)
+        assert (typed.rejected, typed.values["weight_grams"].to_list()) == (0, [grams])
+        if placed is None:
+            assert [(asked["kind"], asked["column"]) for asked in upload.source["asked"]] == [("unit", "D")]
+        else:
+            assert typed.values["volumes"].to_list() == [json.dumps({"DE/2026/0": placed}, separators=(",", ":"))]

@@ -223,3 +223,50 @@ def test_a_column_of_units_beside_units_by_market_is_asked_about(title: str, cel
 def test_a_title_that_scales_nothing_leaves_units_as_they_are(title: str) -> None:
     _, rows = read(workbook({"Sales": [[title], ["SKU", "Name", "Unit", "Absatz DE 2025"], ["A", "Jar", "pcs", 12]]}))
     assert json.loads(rows.values["volumes"][0]) == {"DE/2025/0": 12}
+
+
+@pytest.mark.parametrize(
+    ("title", "year"),
+    [
+        ("Absatzzahlen 2025", 2025),
+        ("Reporting year 2025", 2025),
+        ("Verpackungsdaten 2025", 2025),
+        ("Stand 2025", YEAR),
+        ("Verpackungsdaten vom 12.03.2025", YEAR),
+        ("Sales 2024/2025", YEAR),
+        ("Verpackungsdaten nach (EU) 2025/40", YEAR),
+    ],
+)
+def test_a_year_in_a_title_is_that_of_units_that_name_none(title: str, year: int) -> None:
+    wide = [[title], ["SKU", "Name", "Absatz DE", "Absatz FR 2024"], ["A", "Jar", 12, 3]]
+    for data in (delimited(wide, ";"), workbook({"Sales": wide})):
+        assert json.loads(read(data)[1].values["volumes"][0]) == {f"DE/{year}/0": 12, "FR/2024/0": 3}
+    by_row = [[title], ["SKU", "Land", "Menge"], ["A", "DE", 12], ["A", "FR", 5]]
+    assert volumes(by_row) == {"A": {f"DE/{year}/0": 12, f"FR/{year}/0": 5}}
+    told = [[title], ["SKU", "Land", "Jahr", "Menge"], ["A", "DE", 2023, 12], ["A", "FR", 2023, 5]]
+    assert volumes(told) == {"A": {"DE/2023/0": 12, "FR/2023/0": 5}}
+
+
+def test_a_sheet_for_each_year_is_no_table_of_one_year() -> None:
+    table = [["SKU", "Name", "Absatz DE"], ["A", "Jar", 12]]
+    data = workbook({"2024": table, "2025": table})
+    assert json.loads(read(data, {"sheets": ["2024"]})[1].values["volumes"][0]) == {"DE/2024/0": 12}
+    with pytest.raises(ReadingRefused, match="cannot be read as one table"):
+        read(data, {"sheets": "all"})
+
+
+def test_columns_of_numbers_under_bare_markets_are_asked_about() -> None:
+    """They may be units placed, and were only listed as ignored; one alone, or marks of where it is sold, are none."""
+    table = [["SKU", "Name", "DE", "France"], ["A", "Jar", 12, 5], ["B", "Lid", 3, 4]]
+    upload, rows = read(delimited(table))
+    assert [(asked["kind"], asked["could_be"]) for asked in upload.source["asked"]] == [
+        ("column", ["annual_volume_de"]),
+        ("column", ["annual_volume_fr"]),
+    ]
+    assert "volumes" not in rows.values.columns
+    columns = {name: place for asked in upload.source["asked"] for name, place in asked["answer"]["columns"].items()}
+    answered = read(delimited(table), {"columns": columns})[1]
+    assert json.loads(answered.values["volumes"][0]) == {f"DE/{YEAR}/0": 12, f"FR/{YEAR}/0": 5}
+    marks = [["SKU", "Name", "DE", "France"], ["A", "Jar", "x", ""], ["B", "Lid", "x", "x"]]
+    assert read(delimited(marks))[0].source["asked"] == []
+    assert read(delimited([row[:3] for row in table]))[0].source["asked"] == []

@@ -106,6 +106,7 @@ def labelling_codes() -> Sent:
                 {"component_type": "body", "material_family": "paper", "weight_g": 28.2},
                 {"component_type": "cap", "material_family": "plastic", "weight_g": 2.4}]},
         },
+        mapping={"values": {"component_type": {"Finestra": "liner"}}},
     )  # fmt: skip
 
 
