@@ -26,7 +26,7 @@ _WORTH_A_LOOK_SECONDS = 0.002
 """CPU of a text of four thousand characters; what is linear takes less than a tenth of it."""
 _MOST_GROWTH = 9.0
 """Times as long for a text four times as long; a square is sixteen, and measuring small times needs room."""
-_SURELY_SECONDS = 0.01
+_SURELY_SECONDS = 0.5
 """CPU of a text of four thousand characters that needs no look at a longer one."""
 Pattern = re.Pattern[str] | re.Pattern[bytes]
 
