@@ -14,7 +14,7 @@ from api.audit.words import action_in_words, path_in_words, payload_rows, reason
 from api.http.service import service_of
 from api.pages.forms import offset_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page, text
+from api.pages.render import language_of, page, said, text
 from api.pages.sessions import Administrator
 from api.skus.words import changed_rows
 from schemas.audit import AuditEntry
@@ -161,6 +161,8 @@ def _name(name: str, lang: str) -> str:
 
 def _value(name: str, stored: object, lang: str) -> str:
     """Return the value of an entry's field in words; codes of few fields have words in the texts."""
+    if name == "failure" and isinstance(stored, Mapping) and isinstance(stored.get("message"), str):
+        return said(stored["message"], lang)
     if isinstance(stored, Mapping) and stored:
         return "; ".join(f"{_name(key, lang)}: {_value(key, value, lang)}" for key, value in stored.items())
     if name == "field" and isinstance(stored, str):

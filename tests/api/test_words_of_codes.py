@@ -123,6 +123,11 @@ def test_every_field_of_an_audit_entry_and_its_codes_are_words(record):
                 assert _value(field, [code], lang) == _value(field, code, lang)
 
 
+def test_why_an_import_failed_is_said_as_its_page_says_it():
+    failure = {"field": "name", "code": "required", "message": "This field must be there."}
+    assert _value("failure", failure, "de") == said(failure["message"], "de") != failure["message"]
+
+
 def test_a_reason_of_the_services_own_is_said_in_the_readers_language_and_another_stays_as_it_was_written():
     own = {
         "Archived.": "Archiviert.",
