@@ -18,6 +18,7 @@ from api.pages.render import language_of, page, said, text
 from api.pages.sessions import Administrator
 from api.skus.words import changed_rows
 from schemas.audit import AuditEntry
+from schemas.issues import ISSUE_CODES
 from schemas.json_values import JsonObject
 from schemas.messages import header
 from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
@@ -161,8 +162,8 @@ def _name(name: str, lang: str) -> str:
 
 def _value(name: str, stored: object, lang: str) -> str:
     """Return the value of an entry's field in words; codes of few fields have words in the texts."""
-    if name == "failure" and isinstance(stored, Mapping) and isinstance(stored.get("message"), str):
-        return said(stored["message"], lang)
+    if name == "failure" and isinstance(stored, Mapping) and stored.get("code") in ISSUE_CODES:
+        return said(ISSUE_CODES[stored["code"]].meaning, lang)  # its sentence is English here; the import's page has it
     if isinstance(stored, Mapping) and stored:
         return "; ".join(f"{_name(key, lang)}: {_value(key, value, lang)}" for key, value in stored.items())
     if name == "field" and isinstance(stored, str):

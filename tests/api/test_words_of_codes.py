@@ -17,6 +17,7 @@ from schemas import changes, companies, conformity, filings, marks, registers, r
 from schemas.accounts import ROLES
 from schemas.files import EVIDENCE_STATES
 from schemas.imports import types as imports
+from schemas.issues import ISSUE_CODES
 from schemas.library import SiteInput
 from schemas.messages import LANGUAGES
 from schemas.refusals import ERROR_CODES
@@ -123,9 +124,12 @@ def test_every_field_of_an_audit_entry_and_its_codes_are_words(record):
                 assert _value(field, [code], lang) == _value(field, code, lang)
 
 
-def test_why_an_import_failed_is_said_as_its_page_says_it():
-    failure = {"field": "name", "code": "required", "message": "This field must be there."}
-    assert _value("failure", failure, "de") == said(failure["message"], "de") != failure["message"]
+@pytest.mark.parametrize("code", ISSUE_CODES)
+def test_why_an_import_failed_is_said_in_the_readers_language(code):
+    failure = {"field": "name", "code": code, "message": "No column is recognised as name.", "correlationId": ID}
+    told = {_value("failure", failure, lang) for lang in LANGUAGES}
+    assert len(told) == len(LANGUAGES)
+    assert not any("recognised" in each or ID in each for each in told - {_value("failure", failure, "en")})
 
 
 def test_a_reason_of_the_services_own_is_said_in_the_readers_language_and_another_stays_as_it_was_written():
