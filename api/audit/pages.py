@@ -10,14 +10,15 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.words import action_in_words, payload_rows, reason_in_words, value_in_words
+from api.audit.words import action_in_words, path_in_words, payload_rows, reason_in_words, value_in_words
 from api.http.service import service_of
 from api.pages.forms import offset_of
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page, text
+from api.pages.render import language_of, page, said, text
 from api.pages.sessions import Administrator
 from api.skus.words import changed_rows
 from schemas.audit import AuditEntry
+from schemas.issues import ISSUE_CODES
 from schemas.json_values import JsonObject
 from schemas.messages import header
 from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
@@ -33,7 +34,7 @@ PAGE_SIZE: Final = 50
 _PAGES: Final = {"sku": "/items/{}", "sku_volumes": "/items/{}", "import": "/imports/{}"}
 """The page of a record, by its resource type."""
 _CODES: Final[Mapping[str, tuple[str, ...]]] = {
-    "kind": ("review.kind",),
+    "kind": ("review.kind", "roles.value"),
     "role": ("role",),
     "status": ("imports.state", "doc.status"),
     "state": ("review.state", "webhooks.state"),
@@ -42,6 +43,16 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = {
     "half": ("figures.half",),
     "format": ("declarations.format",),
     "lang": ("lang",),
+    "artwork_state": ("marks.artwork_state",),
+    "carrier": ("marks.carrier",),
+    "property": ("marks.property",),
+    "about": ("marks.about",),
+    "size": ("company.size",),
+    "organisation_size": ("declarations.size",),
+    "activity": ("declarations.activity",),
+    "household_type": ("declarations.type",),
+    "roles": ("library.role",),
+    **dict.fromkeys(("mark", "specified_by", "made_by", "packed_by"), ("roles.value",)),
 }
 """Fields whose values are codes, with the beginnings of the keys of their words."""
 
@@ -151,9 +162,13 @@ def _name(name: str, lang: str) -> str:
 
 def _value(name: str, stored: object, lang: str) -> str:
     """Return the value of an entry's field in words; codes of few fields have words in the texts."""
+    if name == "failure" and isinstance(stored, Mapping) and stored.get("code") in ISSUE_CODES:
+        return said(ISSUE_CODES[stored["code"]].meaning, lang)  # its sentence is English here; the import's page has it
     if isinstance(stored, Mapping) and stored:
         return "; ".join(f"{_name(key, lang)}: {_value(key, value, lang)}" for key, value in stored.items())
-    if isinstance(stored, list) and stored and isinstance(stored[0], Mapping):
+    if name == "field" and isinstance(stored, str):
+        return path_in_words(stored, lang)
+    if isinstance(stored, list) and stored and (name in _CODES or isinstance(stored[0], Mapping)):
         return ", ".join(_value(name, member, lang) for member in stored)
     if name == "types" and isinstance(stored, list):
         return ", ".join(action_in_words(action, lang) for action in stored)

@@ -15,7 +15,7 @@ from schemas.fields import COMPONENT, SKU, Field
 from schemas.json_values import JsonMapping
 from schemas.messages import LANGUAGES, format_word, number, word
 from schemas.skus.types import Component, PartFacts
-from schemas.vocabularies import CONTENTS
+from schemas.vocabularies import CONTENTS, RESOURCE_TYPES
 from services.review.compare import Change, leaves
 from services.review.entries import FACTS, AskedPart
 
@@ -205,9 +205,13 @@ def code_in_words(vocabulary: str, stored: str, lang: str) -> str:
 
 
 _REASONS: Final = {
-    "accepted": re.compile(r"(?P<record>\w+) [0-9a-f-]{36} accepted(?:: (?P<said>.*))?", re.DOTALL),
+    "accepted": re.compile(
+        rf"(?P<record>{'|'.join(RESOURCE_TYPES)}) [0-9a-f-]{{36}} accepted(?:: (?P<said>.*))?", re.DOTALL
+    ),
     "archived": re.compile(r"Archived\."),
+    "expired": re.compile(r"Its last day, (?P<day>[\d-]+), has passed\."),
     "regraded": re.compile(r"Regraded by rule-set (?P<version>.+)\."),
+    "undone": re.compile(r"Undo of the import (?P<filename>.+)\."),
 }
 """Reasons that the service gives for a write, stored in English; all others are what somebody wrote."""
 

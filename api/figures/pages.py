@@ -476,6 +476,8 @@ def _comes(head: HeadFigures, recycled: Mapping[str, Counted], lang: str) -> Ite
         "tonnes": sum(each["tonnes"] for each in waiting),
     }
 
+    flags = {sure: "#flags" if counted["skus"] else "" for sure, counted in head["bans"].items()}
+
     def row(key: str, amount: str, path: str = "", **asked: str) -> Row:
         return Row(text(f"board.comes.{key}", lang), amount, path, asked)
 
@@ -489,8 +491,8 @@ def _comes(head: HeadFigures, recycled: Mapping[str, Counted], lang: str) -> Ite
     yield (
         "2030",
         [
-            row("banned", _counted(head["bans"]["certain"], lang), "#flags"),
-            row("may_be_banned", _counted(head["bans"]["depends"], lang), "#flags"),
+            row("banned", _counted(head["bans"]["certain"], lang), flags["certain"]),
+            row("may_be_banned", _counted(head["bans"]["depends"], lang), flags["depends"]),
             row("below_c", _counted(grades["not_recyclable"], lang), "/items", grade="not_recyclable"),
             row("recycled.below", _counted(recycled["below"], lang)),
             row("recycled.open", _counted(unknown, lang)),

@@ -375,9 +375,10 @@ def input_of_path(path: str, parts: Sequence[str]) -> str:
     """Return the form's name for a path of the contract.
 
     `components[0].weight_g` is the first part's weight; `parts` are the beginnings of the names of their inputs.
+    A member of another list, such as `markets[1]`, is typed at the list's one input.
     """
     if not path.startswith("components["):
-        return path
+        return path.partition("[")[0]
     place, _, rest = path.removeprefix("components[").partition("]")
     return f"{parts[int(place)]}{rest.partition('[')[0]}" if int(place) < len(parts) else "components"
 

@@ -174,7 +174,7 @@ async def post_certificate(request: Request, link: CountedEnquiry) -> Response:
     """Attach a document to the parts of the chosen rows, or of all; it is recorded with each item that is accepted."""
     form = FileForm(request, answering=True)
     if fault := await take_document(request, link.company_id, form, partial(_attach, request, link, form)):
-        faults = file_faults(fault, form, language_of(request))
+        faults = [("certificate", sentence) for _, sentence in file_faults(fault, form, language_of(request))]
         given = Form([*form.typed, *form.beside])
         return unavailable(await run_in_threadpool(_enquiry_page, request, link, faults=faults, given=given), fault)
     return redirect(_path(request, offset=offset_of(request) or None) + "#certificates")

@@ -13,6 +13,7 @@ from schemas.fields import SKU_FIELDS
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from tests.api.forms import filled, replaced
 from tests.api.people import Browser, added
+from tests.api.walking import broken_places
 
 ASKED = {field.name for field in SKU_FIELDS if not field.deprecated} - {"components", "substances", "substances_source"}
 """The fields that a section of the form must have."""
@@ -96,11 +97,18 @@ def test_a_fault_stands_at_its_input_and_what_was_typed_stays(caller, browser):
     item = made(caller, sku_code="E-3", components=[BODY])
     path = f"/items/{item['id']}/edit"
     page = send(browser, path, form(browser, path), "add.volume").text
-    wrong = {"weight_grams": "heavy", "gtin": "123", "parts__0__coverage_percent": "140", "name": ""}
+    wrong = {
+        "weight_grams": "heavy",
+        "gtin": "123",
+        "parts__0__coverage_percent": "140",
+        "name": "",
+        "markets": "DE, XX",
+    }
     answer = send(browser, f"{path}?lang=fr", replaced(filled(page, "item"), **wrong), "save")
     assert answer.status_code == 400
-    for name in ("weight_grams", "gtin", "parts.0.coverage_percent", "name"):
+    for name in ("weight_grams", "gtin", "parts.0.coverage_percent", "name", "markets"):
         assert f'id="{name}-error"' in answer.text, name
+    assert broken_places(answer.text) == []
     assert ("weight_grams", "heavy") in filled(answer.text, "item")
     rows = {"volumes__0__market": "XX", "volumes__0__year": "2026", "volumes__0__units_placed": "1"}
     answer = send(browser, path, replaced(filled(page, "item"), **rows), "save")

@@ -18,6 +18,7 @@ from schemas.actors import Actor, Origin
 from services.review import decide
 from tests.api.forms import filled
 from tests.api.people import Browser, added, hidden
+from tests.api.walking import broken_places
 from tests.services.making import PDF
 from warehouse import review
 from warehouse.rules import Rulesets
@@ -440,7 +441,11 @@ def test_one_certificate_is_evidence_for_many_parts_and_its_end_is_due(asked):
     page = asked.page()
     assert page.count("declaration.pdf") == 1
     assert "rows 1" in page
-    assert attach(asked, b"no document").status_code == 400
+    refused = attach(asked, b"no document")
+    assert refused.status_code == 400
+    assert {'href="#certificate"', 'id="certificate-error"'} <= set(re.findall(r'(?:href|id)="[^"]+"', refused.text))
+    assert 'id="file-error"' not in refused.text, "the workbook's input has no fault"
+    assert broken_places(refused.text) == []
     reviewer = answered(asked)
     reviewer.post("/review/answers", hidden(reviewer.get("/review/answers").text))
     files = {}

@@ -34,6 +34,13 @@ def addresses(page: Any) -> set[str]:
     return {unescape(found) for found in ADDRESS.findall(SWITCH.sub("", page.text))} - {STYLE}
 
 
+def broken_places(text: str) -> list[str]:
+    """Ids that several elements of a page have, whose labels and faults lead to the first alone; and links to no id."""
+    ids = Counter(re.findall(r'<[^>]*\bid="([^"]+)"', text))
+    doubled = [name for name, count in ids.items() if count > 1]
+    return doubled + [f"#{name}" for name in re.findall(r'href="#([^"]+)"', text) if name not in ids]
+
+
 def lang_of(address: str) -> str | None:
     """The language that an address names."""
     return dict(parse_qsl(urlsplit(address).query)).get("lang")
@@ -54,6 +61,7 @@ def walk(browser: Browser, *begin: str) -> Iterator[tuple[str, Any]]:
         assert page.status_code in (200, 303, 405) or "no-such" in address, address
         if page.status_code == 405 or not page.headers.get("content-type", "").startswith("text/html"):
             continue
+        assert broken_places(page.text) == [], address
         yield address, page
         for found in sorted(addresses(page) - seen):
             seen.add(found)

@@ -1,0 +1,150 @@
+"""Every code that the service can give has its word on the pages: a lookup without one is a page that ends in a fault.
+
+The codes are compared with the texts as they are published, so that a code more without a word fails here first.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+import pytest
+
+from api.audit.pages import _name, _value
+from api.audit.words import reason_in_words
+from api.pages.render import said, text
+from compliance import catalogue, obligations
+from compliance.statements import answers, judging
+from schemas import changes, companies, conformity, filings, marks, registers, roles, rules, suppliers
+from schemas.accounts import ROLES
+from schemas.files import EVIDENCE_STATES
+from schemas.imports import types as imports
+from schemas.issues import ISSUE_CODES
+from schemas.library import SiteInput
+from schemas.messages import LANGUAGES
+from schemas.refusals import ERROR_CODES
+from schemas.vocabularies import ACTORS, RESOURCE_TYPES, VOCABULARIES
+from warehouse.figures.gaps import GAPS
+from warehouse.suppliers import STATES
+
+
+def codes_in(hint: Any) -> Iterator[str]:
+    """The codes that an annotation allows, wherever in it they stand."""
+    for each in getattr(hint, "__args__", ()):
+        yield from [each] if isinstance(each, str) else codes_in(each)
+
+
+def codes_of(record: Any, field: str) -> tuple[str, ...]:
+    return tuple(codes_in(record.__annotations__[field]))
+
+
+DUE = [day for days in catalogue.due_days().values() for day in days]
+CODES: Mapping[str, Any] = {
+    "audit.resource": RESOURCE_TYPES,
+    "company.size": companies.SIZES,
+    "covers": catalogue.KINDS,
+    "declarations.due": {day.bound for day in DUE},
+    "declarations.due.sure": {day.confidence for day in DUE},
+    "declarations.format": filings.FORMATS,
+    "declarations.rating": filings.RATINGS,
+    "doc.status": codes_of(conformity.Doc, "state"),
+    "doc_status": VOCABULARIES["doc_status"],
+    "duty": {row.obligation for row in obligations.thresholds()},
+    "effect": get_args(rules._Effect),
+    "enquiries.item": codes_of(suppliers.SupplierEnquiryItem, "state"),
+    "enquiries.state": codes_of(suppliers.SupplierEnquiry, "state"),
+    "enquiry.state": codes_of(suppliers.SupplierEnquiryItem, "state"),
+    "evidence.state": EVIDENCE_STATES,
+    "gap": GAPS,
+    "grade": VOCABULARIES["recyclability_grade"],
+    "imports.layout": get_args(imports.Layout),
+    "imports.state": VOCABULARIES["import_status"],
+    "keys.scope": VOCABULARIES["scope"],
+    "library.role": VOCABULARIES["site_role"],
+    "mail.fault": codes_of(suppliers.SupplierMail, "fault"),
+    "mail.kind": codes_of(suppliers.SupplierMail, "kind"),
+    "mail.state": codes_of(suppliers.SupplierMail, "state"),
+    "market.representative": get_args(companies.Required),
+    "marks.artwork_state": get_args(marks.ArtworkState),
+    "marks.property": get_args(marks.Property),
+    "marks.state": marks.STATES,
+    "registers.is": codes_of(registers.MarketRegisters, "state"),
+    "registers.need": codes_of(registers.RegisterNeed, "state"),
+    "review.filer": ACTORS,
+    "role": ROLES,
+    "scope": {row.scope_key for row in obligations.thresholds()},
+    "statements.demand": get_args(answers.Demand),
+    "statements.role": answers.ROLES,
+    "statements.verdict": get_args(judging.Verdict),
+    "statements.who": get_args(answers.Who),
+    "suppliers.state": STATES,
+    "unit": VOCABULARIES["substance_unit"],
+    "verdict": get_args(rules._Verdict),
+    "webhooks.fault": changes.FAULTS,
+    "webhooks.reason": changes.REASONS,
+    "webhooks.state": codes_of(changes.Webhook, "state"),
+    "why": {row.undecidable for row in obligations.thresholds() if row.undecidable},
+}
+"""The beginning of the keys of texts, and the codes behind it."""
+
+RECORDS = (
+    companies.ProfileFields,
+    filings.Declaration,
+    filings.DeclarationProducer,
+    filings.DeclarationQuestion,
+    marks.ClaimInput,
+    marks.MarkInput,
+    marks.MarksInput,
+    registers.CertificationInput,
+    registers.MandateInput,
+    registers.RegistrationInput,
+    registers.RegistersInput,
+    roles.RoleAnswersInput,
+    SiteInput,
+)
+"""What entries of the audit log have field by field."""
+NOT_ENTERED = {"id", "kept_by", "created_at", "if_version"}
+"""Fields that no entry has."""
+ID = "01a22605-d54a-705c-a956-0937495d32b1"
+
+
+@pytest.mark.parametrize(("group", "codes"), CODES.items())
+def test_every_code_that_a_page_looks_up_has_its_word(group, codes):
+    assert codes
+    assert all(text(f"{group}.{code}", lang) for code in codes for lang in LANGUAGES)
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_every_field_of_an_audit_entry_and_its_codes_are_words(record):
+    for field, hint in record.__annotations__.items():
+        if field in NOT_ENTERED:
+            continue
+        for lang in LANGUAGES:
+            assert _name(field, lang) != field
+            for code in codes_in(hint):
+                assert _value(field, code, lang) != code, (field, code)
+                assert _value(field, [code], lang) == _value(field, code, lang)
+
+
+@pytest.mark.parametrize("code", ISSUE_CODES)
+def test_why_an_import_failed_is_said_in_the_readers_language(code):
+    failure = {"field": "name", "code": code, "message": "No column is recognised as name.", "correlationId": ID}
+    told = {_value("failure", failure, lang) for lang in LANGUAGES}
+    assert len(told) == len(LANGUAGES)
+    assert not any("recognised" in each or ID in each for each in told - {_value("failure", failure, "en")})
+
+
+def test_a_reason_of_the_services_own_is_said_in_the_readers_language_and_another_stays_as_it_was_written():
+    own = {
+        "Archived.": "Archiviert.",
+        "Undo of the import a.csv.": "Import a.csv zurückgenommen.",
+        "Its last day, 2026-11-28, has passed.": "Ihr letzter Tag, 2026-11-28, ist vergangen.",
+        f"sku_proposal {ID} accepted: {{x}}": "Vorgeschlagene Änderung angenommen: {x}",
+    }
+    for reason, german in own.items():
+        assert reason_in_words(reason, "de") == german
+    for written in (f"banana {ID} accepted", "Undo of the import.", "Its last day, {0}, has passed."):
+        assert reason_in_words(written, "de") == written
+
+
+def test_who_looked_too_often_reads_nothing_of_headers():
+    for lang in LANGUAGES:
+        assert "Retry" not in said(ERROR_CODES["rate_limited"].meaning, lang)
