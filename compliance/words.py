@@ -228,8 +228,11 @@ def _named_twice(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     """Return the code of one material with two names beside each other: *Polypropylene (PP)*, *Metal (aluminium)*."""
     tokens = normal.split()
     for cut in range(1, len(tokens) if len(tokens) <= _MOST_OF_NAMES else 1):
-        (first, said), (second, also) = (_alias(" ".join(side), rules) for side in (tokens[:cut], tokens[cut:]))
-        if first is not None and second is not None and (code := _narrower(first, second, rules)) is not None:
+        first, said = _alias(" ".join(tokens[:cut]), rules)
+        if first is None:
+            continue
+        second, also = _alias(" ".join(tokens[cut:]), rules)
+        if second is not None and (code := _narrower(first, second, rules)) is not None:
             return code, [*said, *also]
     return None, []
 
