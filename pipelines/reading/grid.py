@@ -121,10 +121,8 @@ class Grid:
 
     def under(self, at: int, row: int, lines: int) -> pl.Series:
         """Return the cells given in a column, in some rows below one; row -1 is above the first."""
-        name = f"c{at}"
-        if name not in self.cells.columns:
-            return pl.Series([], dtype=pl.String)
-        return self.cells[name].slice(row + 1, lines).drop_nulls()
+        none = pl.Series([], dtype=pl.String)
+        return self.cells.get_column(f"c{at}", default=none).slice(row + 1, lines).drop_nulls()
 
     def cells_given(self) -> pl.Series:
         """Return the number of cells that each row gives."""
