@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from pipelines.readers import channel, requests
-from pipelines.readers.tasks import TASKS, warm_up
+from pipelines.readers.tasks import TASKS
 from pipelines.reading.grid import ReadingRefused
 from schemas.json_values import JsonObject
 from schemas.messages import to_json
@@ -84,7 +84,6 @@ def main() -> None:
 def serve(channel_number: int, *, parent: int, cpu_seconds: float, memory_mib: int) -> None:
     """Serve the process at the other end of the channel until it closes it; end with the process `parent`."""
     confine(parent, memory_mib)
-    warm_up()
     gc.collect()
     gc.freeze()  # the objects that exist now are kept for the life of the process
     gc.set_threshold(_NEW_OBJECTS)

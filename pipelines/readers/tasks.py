@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any, BinaryIO, Final, TypeAlias  # Any: the mapping, which is checked where the file is read
 
 from compliance import ruleset
+from compliance.catalogue import is_iso_3166
 from pipelines.imports import rejections
 from pipelines.imports.rejections import Edit, as_csv, as_workbook, rejected_tables
 from pipelines.readers import requests
@@ -25,7 +26,7 @@ from schemas.vocabularies import MEDIA_TYPES
 
 Answer: TypeAlias = tuple[JsonObject, list[bytes]]
 _NONE_REJECTED: Final = Message("The import has rejected no row.")
-_SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
+_HEADERS: Final = ("sku_code", "name", "weight_grams", "annual_volume_fr")
 
 
 def table(source: BinaryIO, *, filename: str, today: str, **told: Any) -> Answer:
@@ -120,16 +121,13 @@ TASKS: Final[Mapping[str, Callable[..., Answer]]] = {task.__name__: task for tas
 
 
 def load_words() -> None:
-    """Read the rules and the words by which headers are known, as the first file does: it starts no thread."""
+    """Read the rules, the words by which headers are known, and the codes of places, as the first file does.
+
+    It starts no thread.
+    """
     ruleset.load()
-    header, _ = _SAMPLE.decode().split(maxsplit=1)
-    recognised_fields(header.split(","))
-
-
-def warm_up() -> None:
-    """Read a small table, so that first-time work is done before a caller waits."""
-    _, [packed] = table(io.BytesIO(_SAMPLE), filename="a.csv", today="2026-01-01")
-    rows(io.BytesIO(packed), default_year=2026, served_markets=["FR"])
+    is_iso_3166("US-CA")
+    recognised_fields(_HEADERS)
 
 
 def _typed(upload: Upload, default_year: int, served_markets: list[str]) -> Answer:

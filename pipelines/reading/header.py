@@ -95,6 +95,8 @@ _MOST_CELLS_READ: Final = 600
 """Most cells that are read as headers, in whole rows, those with most such words first: each costs many look-ups."""
 _MOST_CELLS_DIVIDED: Final = 200
 """The same of a text that is divided by each of the delimiters."""
+_MOST_NAMES: Final = 2
+"""Most fields that a cell names: its column, and the one that it is where there is no better (`substitute_column`)."""
 
 
 def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_count_once: bool = False) -> set[str]:
@@ -102,27 +104,27 @@ def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_c
 
     With `materials_count_once` all names of materials alone count as one field.
     """
-    short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
-    columns = [
-        column for cell in short if (column := recognise(cell, 0, table) or open_column(cell, 0, table)) is not None
-    ]
-    names = {"material" if materials_count_once and is_bare_material(column) else column.name for column in columns}
+    short = [cell for cell in cells if len(cell) < LONGEST_HEADER and words_of_terms(cell)]
+    found = [recognise(cell, 0, table) or open_column(cell, 0, table) for cell in short]
+    names = {"material" if materials_count_once and is_bare_material(each) else each.name for each in found if each}
     if table == "sku":
         names |= {column.name for cell in short if (column := substitute_column(cell)) is not None}
     return names
 
 
-def known_headers(records: Sequence[Sequence[str | None]], of_mapping: Set[str]) -> int:
+def known_headers(records: Sequence[Sequence[str | None]], of_mapping: Set[str], at_least: int) -> int:
     """Return the most known headers of one of a text's records, by which it looks rightly divided.
 
-    Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
+    Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”. Records that
+    cannot have `at_least` as many are not read.
     """
     most = 0
     for at in _most_promising(records, of_mapping, _MOST_CELLS_DIVIDED):
         short = [cell for cell in records[at] if cell is not None and len(cell) < LONGEST_HEADER]
         likely = [cell for cell in short if words_of_terms(cell)][:_MOST_CELLS_DIVIDED]
-        count = len(recognised_fields(likely, materials_count_once=True))
-        most = max(most, count + sum(fold(cell) in of_mapping for cell in short))
+        mapped = sum(fold(cell) in of_mapping for cell in short)
+        if _MOST_NAMES * len(likely) + mapped >= max(at_least, most + 1):
+            most = max(most, mapped + len(recognised_fields(likely, materials_count_once=True)))
     return most
 
 

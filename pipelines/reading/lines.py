@@ -81,26 +81,19 @@ def find_skipped(
     nothing = code.clear(len(code))
     name, label = cells.get_column("name", default=nothing), nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
-    alone = {"only_code": code.set(others, None), "only_name": name.set(others, None)}  # a note gives no more
-    # One after the other: each thread would keep its own tables of these long patterns.
-    has = pl.DataFrame({"code": code, "name": name, "label": label, **alone}).select_seq(
-        total_code=_has_word("code", "total"),
-        total_name=_has_word("name", "total"),
-        total_label=_has_word("label", "total"),
-        letters=pl.col("name").str.contains(r"\p{L}").fill_null(value=False),
-        example=_has_word("code", *_EXAMPLES) | _has_word("label", *_EXAMPLES) | _has_word("name", "example"),
-        sign=_has_word("only_code", "signature"),
-        note=(_has_word("only_code", "note") & pl.col("only_name").is_null())
-        | (_has_word("only_name", "note") & pl.col("only_code").is_null()),
-        title=pl.when(pl.col("name").is_null()).then("code").str.contains(_TITLE).fill_null(value=False),
-    )
-    is_total, named_total, no_code = has["total_code"], has["total_name"], code.is_null()
+    only_code, only_name = code.set(others, None), name.set(others, None)  # a note gives no more
+    letters = name.str.contains(r"\p{L}").fill_null(value=False)
+    example = _has_word(code, *_EXAMPLES) | _has_word(label, *_EXAMPLES) | _has_word(name, "example")
+    sign = _has_word(only_code, "signature")
+    note = (_has_word(only_code, "note") & only_name.is_null()) | (_has_word(only_name, "note") & only_code.is_null())
+    title = code.set(name.is_not_null(), None).str.contains(_TITLE).fill_null(value=False)
+    is_total, named_total, no_code = _has_word(code, "total"), _has_word(name, "total"), code.is_null()
     neither = no_code & name.is_null()
     # A total's word is in place of the code, or is the name or label of a line without code.
-    totals = (is_total & (~has["letters"] | named_total)) | (no_code & (named_total | has["total_label"]))
+    totals = (is_total & (~letters | named_total)) | (no_code & (named_total | _has_word(label, "total")))
     return {
         NOTHING_READ: neither & ~others,
-        EXAMPLE: _with_lines_below(has["example"], neither),
+        EXAMPLE: _with_lines_below(example, neither),
         TOTAL: totals | _find_sums(cells, columns, is_total & ~totals, totals, starts),
         SUM: _find_sums(cells, columns, _wordy_lines(cells, columns) & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
@@ -108,7 +101,7 @@ def find_skipped(
             help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
             for start, end in pairwise([0, *starts, len(code)])
         ),
-        NOTE: _note_lines(has["note"] | has["sign"], has["sign"], others) | has["title"],
+        NOTE: _note_lines(note | sign, sign, others) | title,
     }
 
 
@@ -173,8 +166,7 @@ def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series)
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
-        texts = pl.Series("text", [*row[:2], first], dtype=pl.String).to_frame()
-        if not helps and not texts.select(_has_word("text", "example").any()).item():
+        if not helps and not any(text is not None and is_example(text) for text in (*row[:2], first)):
             break
         flags.append(helps)
     return pl.Series([*flags, *[False] * (cells.height - len(flags))], dtype=pl.Boolean)
@@ -221,16 +213,31 @@ def _without_digits(cell: str) -> str:
     return "".join(c for c in fold(cell) if not c.isdigit()).strip()
 
 
+def _has_word(texts: pl.Series, *kinds: str) -> pl.Series:
+    """Return which texts have a word of one of the kinds, as its pattern says.
+
+    The patterns are long: they are compiled only where there is a text, and in this thread alone, since each thread
+    would keep its own tables of them.
+    """
+    if texts.null_count() == len(texts):
+        return pl.repeat(value=False, n=len(texts), eager=True)
+    found = texts.to_frame().select_seq(pl.any_horizontal(pl.all().str.contains(_pattern(kind)) for kind in kinds))
+    return found.to_series().fill_null(value=False)
+
+
+def is_example(text: str) -> bool:
+    """Return whether a text has a word for an example, as its pattern says."""
+    return _example().search(text) is not None
+
+
 @cache
-def _has_word(column: str, *kinds: str) -> pl.Expr:
-    """Return whether a text of a column has a word of one of the kinds, as its pattern says."""
-    either = "|".join(f"(?:{_pattern(kind)})" for kind in kinds)
-    return pl.col(column).str.contains(either).fill_null(value=False)
+def _example() -> re.Pattern[str]:
+    return re.compile(_pattern("example"))
 
 
 _PATTERNS: Final = {
     # `EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`.
-    "example": r"(?i)^[\W_]*(?:WORD)[\W_\d]*$|^\W*(?:WORD)\s*:|[(\[](?:WORD)[)\]]\W*$",
+    "example": r"(?i)^[\W_]*(?:WORD)(?:[\W_\d]*$|\s*:)|[(\[](?:WORD)[)\]]\W*$",
     # `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`.
     "short_example": r"(?i)^\W*(?:WORD)\s*(?::|\.(?:\s|$|:))",
     # `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`.

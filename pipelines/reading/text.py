@@ -202,21 +202,26 @@ _AROUND_BAR = re.compile(r"(?<![ \t])[ \t]*+\|[ \t]*+|(?<=[ \t])\|[ \t]*+")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 
 
-def detect_delimiter(text: str, recognised: Callable[[list[list[str]]], int]) -> str:
+def detect_delimiter(text: str, recognised: Callable[[list[list[str]], int], int]) -> str:
     """Return the delimiter of a text: the one that shows most known headers, else the most regular table.
 
-    `recognised` counts the known headers of that record which has most. A first line `sep=;` decides by itself.
+    `recognised` counts the known headers of that record which has most; it need not be exact below a number. A first
+    line `sep=;` decides by itself.
     """
     sample = list(islice(_split_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
     if sample and (declared := _SEPARATOR_LINE.fullmatch(sample[0])):
         return declared[1]
+    tables = {each: [cells[:MOST_COLUMNS] for cells in csv.reader(sample, delimiter=each)] for each in DELIMITERS}
+    regular = {each: _regularity(records) for each, records in tables.items()}
+    known: dict[str, int] = {}
+    for delimiter in sorted(DELIMITERS, key=regular.__getitem__, reverse=True):  # the likely one first
+        known[delimiter] = recognised(tables[delimiter], max(known.values(), default=0))
+    return max(DELIMITERS, key=lambda delimiter: (known[delimiter], regular[delimiter]))
 
-    def merit(delimiter: str) -> tuple[int, int]:
-        records = [record[:MOST_COLUMNS] for record in csv.reader(sample, delimiter=delimiter)]
-        (width, times), *_ = Counter(len(record) for record in records).most_common(1) or [(1, 0)]
-        return recognised(records), times * (width - 1)
 
-    return max(DELIMITERS, key=merit)
+def _regularity(records: list[list[str]]) -> int:
+    (width, times), *_ = Counter(map(len, records)).most_common(1) or [(1, 0)]
+    return times * (width - 1)
 
 
 def read_delimited(text: str, delimiter: str) -> Grid:

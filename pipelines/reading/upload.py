@@ -484,7 +484,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
         raise invalid_mapping(message)
     text = decode(data, mapped.encoding)
     of_mapping = mapped_headers(mapped)
-    delimiter = detect_delimiter(text.text, lambda records: known_headers(records, of_mapping))
+    delimiter = detect_delimiter(text.text, lambda records, least: known_headers(records, of_mapping, least))
     grid = read_delimited(text.text, delimiter)
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
     with _completed_by(about):

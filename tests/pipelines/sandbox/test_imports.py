@@ -15,7 +15,7 @@ from tests.pipelines.sandbox.files import SMALL, large_volumes
 @pytest.fixture
 def strict(desk: Desk) -> Iterator[Desk]:
     """The desk of a worker whose readers may take little."""
-    with Readers(Limits(cpu_seconds=0.1)) as readers:
+    with Readers(Limits(cpu_seconds=0.3)) as readers:
         yield replace(desk, resources=desk.resources._replace(file_readers=readers))
 
 
@@ -28,7 +28,7 @@ def test_an_import_that_is_stopped_fails_once_and_the_next_is_done(strict: Desk,
     assert other.poll(good)["status"] == "completed"
     found = strict.poll(hostile)
     assert (found["status"], found["failure"]["code"]) == ("failed", "unreadable_file")
-    assert found["failure"]["message"].startswith("Reading the file took more than 0.1 seconds of computing")
+    assert found["failure"]["message"].startswith("Reading the file took more than 0.3 seconds of computing")
     assert strict.rows("SELECT attempts FROM imports WHERE company_id = %s") == [(1,)]
     assert strict.run(hostile), "a run that has nothing to do is no failure"
     assert strict.rows("SELECT attempts FROM imports WHERE company_id = %s") == [(1,)], "it is not tried again"

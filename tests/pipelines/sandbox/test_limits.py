@@ -85,7 +85,7 @@ def kill_while_it_reads(others: set[psutil.Process]) -> psutil.Process:
 @pytest.mark.parametrize(
     ("limit", "order", "reason"),
     [
-        ({"cpu_seconds": 0.1}, lambda: table(large_table() * 3), "processor"),
+        ({"cpu_seconds": 0.3}, lambda: table(large_table() * 3), "processor"),
         ({"wall_seconds": 0.1}, lambda: table(large_table() * 3), "time"),
         ({"memory_mib": 80}, lambda: table(large_table() * 3), "memory"),
         ({"cpu_seconds": 0.02}, lambda: detection_request(large_document(), None), "processor"),
@@ -136,7 +136,7 @@ def test_a_table_whose_typing_is_stopped(limited):
     packed = PackedUpload.from_upload(read_upload(large_volumes(), "file.csv", today=TODAY)).table
     order = typing_request(packed, default_year=2026, served_markets=frozenset())
     with pytest.raises(ReadingStopped):
-        limited(cpu_seconds=0.1).read("a", "company", order)
+        limited(cpu_seconds=0.3).read("a", "company", order)
     assert limited().read("a", "company", order).rejected == 4_000  # no market is served here
 
 
@@ -189,7 +189,7 @@ def test_a_file_that_ends_every_reader_is_refused(limited):
 
 def test_one_companys_files_do_not_hold_up_anothers(limited):
     """Six files of one company are read up to the limit; another's comes before the third of them."""
-    readers, ended = limited(cpu_seconds=0.1), list[str]()
+    readers, ended = limited(cpu_seconds=0.3), list[str]()
 
     def send(company: str, data: bytes) -> Future[PackedUpload]:
         sent = readers.submit(company, "company", table(data))

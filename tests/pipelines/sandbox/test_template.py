@@ -55,10 +55,10 @@ def test_a_forked_reader_reads_and_knows_no_secret(template: tuple[Path, psutil.
 
 def test_a_limit_kills_it_and_the_next_is_forked(template: tuple[Path, psutil.Process]) -> None:
     place, process = template
-    reader = Reader(Limits(cpu_seconds=0.1), place)
+    reader = Reader(Limits(cpu_seconds=0.3), place)
     reader.start()
     with pytest.raises(ReadingStopped) as stopped:
-        reader.run(table(large_table()))
+        reader.run(table(large_table() * 3))
     assert stopped.value.reason == "processor"
     assert process.children() == []
     reader.start()
