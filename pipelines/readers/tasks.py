@@ -9,10 +9,11 @@ from datetime import date
 from typing import Any, BinaryIO, Final, TypeAlias  # Any: the mapping, which is checked where the file is read
 
 from compliance import ruleset
-from compliance.catalogue import is_iso_3166
+from compliance.catalogue import pinned
 from pipelines.imports import rejections
 from pipelines.imports.rejections import Edit, as_csv, as_workbook, rejected_tables
 from pipelines.readers import requests
+from pipelines.reading import judge
 from pipelines.reading.grid import MOST_COLUMNS, NUMBER, check_width, refuse
 from pipelines.reading.header import recognised_fields
 from pipelines.reading.media import detect_media_type
@@ -23,6 +24,7 @@ from schemas.imports.types import ImportSource
 from schemas.json_values import JsonObject
 from schemas.messages import Message, as_typed, templates
 from schemas.vocabularies import MEDIA_TYPES
+from schemas.words import code_lists, market_named
 
 Answer: TypeAlias = tuple[JsonObject, list[bytes]]
 _NONE_REJECTED: Final = Message("The import has rejected no row.")
@@ -121,12 +123,15 @@ TASKS: Final[Mapping[str, Callable[..., Answer]]] = {task.__name__: task for tas
 
 
 def load_words() -> None:
-    """Read the rules, the words by which headers are known, and the codes of places, as the first file does.
+    """Read the rules, the catalogue and the words by which headers and values are known, as the first file does.
 
     It starts no thread.
     """
     ruleset.load()
-    is_iso_3166("US-CA")
+    pinned()
+    market_named("US CA")  # it may be a country with a part, or two countries: all lists of places are asked
+    for field in judge.LISTED:
+        code_lists(field)
     recognised_fields(_HEADERS)
 
 

@@ -82,7 +82,8 @@ def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
             yield column, sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=some)
 
 
-_OWN: Final = {"markets": "iso", "material": "ours"}
+LISTED: Final = {"markets": "iso", "material": "ours"}
+"""Fields whose values may be codes of another list, each with its own list."""
 _HEADERS: Final = {
     "uk_rpd": ("rpd", "pepr", "epr"),
     "uk_nations": ("nation", "nations", "uk"),
@@ -99,7 +100,7 @@ def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
     questions: list[tuple[Column, Asked]] = []
     for column in sheet.columns:
         field = "material" if column.field.name in MATERIALS else column.field.name
-        if field not in _OWN or column.constant is not None:
+        if field not in LISTED or column.constant is not None:
             continue
         before = sheet.table[column.name]
         texts = before.drop_nulls().unique(maintain_order=True)
@@ -133,7 +134,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
     of them speaks where a value or the header is that list's alone; where none is, or where a list gives a value of
     ours another meaning, it is open.
     """
-    lists, own = code_lists(field), _OWN[field]
+    lists, own = code_lists(field), LISTED[field]
     if not values:
         return own
     fitting = [name for name, codes in lists.items() if all(_plain(value) in codes for value in values)]
