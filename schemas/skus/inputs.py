@@ -94,6 +94,10 @@ def whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+Version: TypeAlias = Annotated[int, PydanticField(ge=0, le=2_147_483_647), BeforeValidator(whole)]
+"""The version of a record that a write is made for."""
+
+
 def _each_once(values: list[str]) -> list[str]:
     """Return the codes without repeats, in their order."""
     return list(dict.fromkeys(values))
