@@ -12,6 +12,7 @@ from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.library import LibraryComponentInput
+from schemas.messages import translate
 from schemas.refusals import Refused
 from schemas.skus.inputs import Strict, issues_of, parse_sku, parse_volumes
 from schemas.suppliers import parse_submission
@@ -84,6 +85,37 @@ def integers(model: type[Strict]) -> list[tuple[str, list[dict[str, Any]]]]:
     properties = model.model_json_schema()["properties"]
     kinds = [(name, [field, field.get("items", {}), *field.get("anyOf", ())]) for name, field in properties.items()]
     return [(name, of) for name, of in kinds if any(kind.get("type") == "integer" for kind in of)]
+
+
+MODELS = {model.__name__: model for model in models()}
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    1.5,
+    -1,
+    1e300,
+    "",
+    "5",
+    "x" * 40_000,
+    "\x00",
+    [],
+    [None],
+    ["x"] * 101,
+    {},
+    {"x": 1},
+)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_no_fault_is_told_in_the_words_of_a_library(name):
+    """They have no translation, and say what a program expects."""
+    for field in MODELS[name].model_fields:
+        for value in ODD:
+            try:
+                MODELS[name].model_validate({field: value})
+            except ValidationError as fault:
+                for issue in issues_of(fault):
+                    assert translate(issue.message, "de") != issue.message, (field, issue)
 
 
 WITH_INTEGERS = {model.__name__: model for model in models() if integers(model)}
