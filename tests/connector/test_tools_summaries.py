@@ -197,6 +197,7 @@ async def test_another_company_sees_nothing(assistant: Assistant, assistants: Ca
         ({"by": "item", "sort": "weight"}, ("sort: ", "items", "units", "tonnes")),
         ({}, ("by: ",)),
         ({"by": "item", "market": "Atlantis"}, ("market: ",)),
+        ({"by": "item", "year": 1e308}, ("year: ", "2100")),
         ({"by": "item", "material": "kryptonite"}, ("material: ", "nearest")),
         ({"by": "item", "filters": {"flag": "AV-99"}}, ("flag: ", "AV-1")),
         ({"by": "item", "filters": {"gap": "colour"}}, ("gap", "polymer_missing")),
