@@ -242,8 +242,9 @@ def _faults(tool: Tool, arguments: object) -> list[str]:
     """Return the faults of the arguments, one sentence each; none for arguments that the library refuses: no object."""
     if not isinstance(arguments, dict):
         return []
-    if (sentence := refused_in(arguments)) is not None:
-        return [sentence]
+    texts = ((name, refused_in([value, name])) for name, value in arguments.items())
+    if refused := [f"{name}: {sentence}" for name, sentence in texts if sentence]:  # one line each, as all answers
+        return refused
     try:
         tool.fn_metadata.validate_arguments(arguments)
     except ValidationError as error:

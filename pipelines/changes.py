@@ -1,15 +1,16 @@
-"""Sends what a company's webhooks are due, in rounds: take, send side by side, record.
+"""Sends what a company's webhooks are due, each in rounds of its own: take, send side by side, record.
 
 An attempt is recorded after its answer, so that a process that dies between the two sends it again under the same id. A
 run ends after some seconds even where more waits, so that no company keeps a worker from the others.
 """
 
+import asyncio
 import secrets
 import ssl
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Self
 from urllib.parse import SplitResult, urlsplit
@@ -157,6 +158,8 @@ GIVE_UP_AFTER: Final = timedelta(days=2)
 AT_ONCE: Final = 16
 """Messages that a webhook is sent side by side, each of another key."""
 RUN_SECONDS: Final = 20.0
+_LOOK_SECONDS: Final = 1.0
+"""How long what becomes due waits at most while a slow receiver is waited for."""
 _ENQUEUED_AT_ONCE: Final = 500
 
 log = structlog.get_logger(__name__)
@@ -179,42 +182,62 @@ def deliver_due(pool: Pool, company_id: UUID, sender: Sender, clock: Clock, proc
 
     Raise `Refused` where this process has another key than the deployment: what is due waits for a process that has it.
     """
-    outcomes: Counter[str] = Counter()
-    until = time.monotonic() + RUN_SECONDS
     with pool.turn(webhooks.turn_of(company_id)) as is_ours:
         if not is_ours:
             raise TurnTaken
         with pool.company(company_id) as conn:
             sender.seal.check(conn)
+        return asyncio.run(_rounds(pool, company_id, sender, clock, proceed))
+
+
+async def _rounds(pool: Pool, company_id: UUID, sender: Sender, clock: Clock, proceed: Proceed) -> Counter[str]:
+    """Send what is due; a receiver that is slow keeps its own webhook waiting, and no other."""
+    outcomes, sending = Counter[str](), dict[asyncio.Task[list[Outcome]], list[Attempt]]()
+
+    def record(ended: Iterable[asyncio.Task[list[Outcome]]]) -> None:
+        for task in ended:
+            with pool.company(company_id) as conn:
+                outcomes.update(_record(conn, company_id, sending.pop(task), task.result(), clock.now()))
+
+    until = time.monotonic() + RUN_SECONDS
+    try:
         while time.monotonic() < until:
             proceed()
+            busy = {attempts[0].hook.id for attempts in sending.values()}
             with pool.company(company_id) as conn:
-                round_of = _take(conn, company_id, sender, clock.now())
-            if not round_of:
+                taken = _take(conn, company_id, sender, clock.now(), busy)
+            sending |= {asyncio.create_task(_send_all(sender, round_of, clock.now())): round_of for round_of in taken}
+            if not sending:
                 break
-            results = anyio.run(_send_all, sender, round_of, clock.now())
-            with pool.company(company_id) as conn:
-                outcomes += _record(conn, company_id, round_of, results, clock.now())
+            record((await asyncio.wait(sending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED))[0])
+    finally:  # what was sent is recorded, so that it is not sent again
+        if sending:
+            record((await asyncio.wait(sending))[0])
     return outcomes
 
 
-def _take(conn: Connection, company_id: UUID, sender: Sender, now: datetime) -> list[Attempt]:
-    """Put new changes among the deliveries, and return those that are to be sent now.
+def _take(
+    conn: Connection, company_id: UUID, sender: Sender, now: datetime, busy: Container[UUID]
+) -> list[list[Attempt]]:
+    """Put new changes among the deliveries, and return those that are to be sent now, of each webhook but the `busy`.
 
     A receiver that took nothing last is sent one message, until it takes one.
     """
-    attempts, unsigned = list[Attempt](), list[Hook]()
+    rounds, unsigned = list[list[Attempt]](), list[Hook]()
     for hook in webhooks.due(conn, now):
+        if hook.id in busy:
+            continue
         _enqueue(conn, company_id, hook, now)
         opened = signing_secrets(sender.seal, hook, now)
         if not opened:  # sealed with a key that the deployment has no more: nothing can be signed
             unsigned.append(hook)
             continue
         first = webhooks.first(conn, hook.id, now, limit=1 if hook.failures else AT_ONCE)
-        attempts += [Attempt(hook, change, Notice(hook.url, change.change_id, change.body, opened)) for change in first]
+        if first:
+            rounds += [[Attempt(hook, each, Notice(hook.url, each.change_id, each.body, opened)) for each in first]]
     for hook in unsigned:
         _disable(conn, company_id, hook, "restored", now)
-    return attempts
+    return rounds
 
 
 def _enqueue(conn: Connection, company_id: UUID, hook: Hook, now: datetime) -> None:
@@ -259,16 +282,11 @@ async def _send_all(sender: Sender, round_of: Sequence[Attempt], now: datetime) 
 def _record(
     conn: Connection, company_id: UUID, round_of: Sequence[Attempt], results: Sequence[Outcome], now: datetime
 ) -> Counter[str]:
-    """Record what came of each attempt, and for each webhook whether anything was taken."""
-    outcomes: Counter[str] = Counter()
-    of_hooks: dict[UUID, tuple[Hook, list[Outcome]]] = {}
-    for attempt, result in zip(round_of, results, strict=True):
-        outcomes[_record_one(conn, attempt.delivery, result, now)] += 1
-        of_hooks.setdefault(attempt.hook.id, (attempt.hook, []))[1].append(result)
-    given_up = [
-        (hook, reason) for hook, outcomes in of_hooks.values() if (reason := _record_hook(conn, hook, outcomes, now))
-    ]
-    for hook, reason in given_up:  # last, as the ledger's lock comes after every webhook's
+    """Record what came of each attempt of a webhook's round, and whether anything was taken."""
+    pairs = zip(round_of, results, strict=True)
+    outcomes = Counter(_record_one(conn, attempt.delivery, result, now) for attempt, result in pairs)
+    hook = round_of[0].hook
+    if reason := _record_hook(conn, hook, results, now):  # last, as the ledger's lock comes after every webhook's
         _disable(conn, company_id, hook, reason, now)
     return outcomes
 

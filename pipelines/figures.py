@@ -273,16 +273,20 @@ def impossible(tonnes: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences(snapshot: Snapshot, figures: Figures, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
-    """Return the periods whose counted grams differ from the placed: `market`, `year`, `half`, `counted`, `placed`."""
-    counted = figures.tonnes.group_by(PERIOD).agg(pl.col("grams").sum().cast(pl.Float64).alias("counted"))
+    """Return the periods whose grams, with a category or without, are not the placed: `counted` beside `placed`.
+
+    They may be less where a weight is beyond all bounds, and so not known.
+    """
     not_of_periods = ~pl.col("reason").is_in(_OF_PERIODS)
-    gaps = figures.uncounted.filter(not_of_periods).select(PERIOD).unique()
-    gaps = gaps.with_columns(pl.lit(value=True).alias("has_gaps"))
-    compared = counted.join(_placed(snapshot, jurisdictions), on=PERIOD, how="left").join(gaps, on=PERIOD, how="left")
+    listed = figures.uncounted.filter(not_of_periods).select(*PERIOD, "grams")
+    counted = pl.concat([figures.tonnes.select(*PERIOD, "grams"), listed]).group_by(PERIOD)
+    sums = counted.agg(
+        pl.col("grams").sum().cast(pl.Float64).alias("counted"), pl.col("grams").has_nulls().alias("open")
+    )
+    compared = sums.join(_placed(snapshot, jurisdictions), on=PERIOD, how="left")
     more = pl.col("counted") > pl.col("placed") * (1 + _TOLERANCE)
     less = pl.col("counted") < pl.col("placed") * (1 - _TOLERANCE)
-    incomplete = pl.col("has_gaps").fill_null(value=False)
-    return compared.filter(pl.col("placed").is_null() | more | (less & ~incomplete)).select(
+    return compared.filter(pl.col("placed").is_null() | more | (less & ~pl.col("open"))).select(
         *PERIOD, "counted", "placed"
     )
 

@@ -13,7 +13,7 @@ from typing import (
 )
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
@@ -23,7 +23,7 @@ from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.pages import Pagination
 from schemas.skus.answers import SkuDetail
-from schemas.skus.inputs import Strict, validator
+from schemas.skus.inputs import Strict, validator, whole
 from schemas.vocabularies import ACTIONS, ACTORS, actions_of
 
 CHANGED_RECORDS: Final = (
@@ -182,6 +182,7 @@ class WebhookSecretInput(Strict):
     overlap_hours: Annotated[
         int,
         PydanticField(ge=0, le=168, description="Hours in which both secrets sign; 0 ends the earlier one at once."),
+        BeforeValidator(whole),
     ] = 24
 
 

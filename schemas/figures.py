@@ -21,6 +21,13 @@ _HALVES = (
     "and for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
 )
 Halves = Annotated[list[Literal[1, 2]] | None, PydanticField(description=_HALVES)]
+Uncategorised = Annotated[
+    Number | None,
+    PydanticField(
+        description="Tonnes of it that have a weight and no category, once for a SKU and period: with those of all "
+        "categories they are what was placed. Null where the units are not known, or a weight is beyond all bounds."
+    ),
+]
 Basis = Literal["own", "parent", "eu_default", "fallback"]
 
 
@@ -58,6 +65,7 @@ class UncountedSku(TypedDict):
     units: int | None
     reason: str
     fields: list[str]
+    tonnes: Uncategorised
     archived: Archived
 
 
@@ -365,6 +373,7 @@ class MarketFigures(TypedDict):
     halves: list[int] | None
     tonnes: list[JsonObject]
     uncounted: int
+    uncounted_tonnes: float
     scope_missing: int
     scope_missing_first: list[JsonObject]
     obligations: list[JsonObject]

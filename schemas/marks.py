@@ -12,7 +12,7 @@ from schemas.answers import Answer, Day, Identifier, Instant, Number
 from schemas.library import Code, Id, Name
 from schemas.pages import Pagination
 from schemas.registers import DayText
-from schemas.skus.inputs import Strict
+from schemas.skus.inputs import Strict, Version
 
 MOST: Final = 50
 """The most marks, and the most claims, of one record."""
@@ -37,7 +37,6 @@ About = Literal["unit", "part", "all"]
 State = Literal["change", "depends", "not_recorded", "clear", "outside"]
 CHOICES: Final = {"property": Property, "about": About, "artwork_state": ArtworkState}
 STATES: Final[tuple[State, ...]] = get_args(State)
-Version = Annotated[int, PydanticField(ge=0, le=2_147_483_647)]
 
 
 class MarkInput(Strict):

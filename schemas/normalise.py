@@ -44,15 +44,20 @@ def text(value: str, *, min_length: int | None, max_length: int | None, is_code:
     if min_length is not None:
         value = value.strip()
         if len(value) < min_length:
-            raise Unfit(
-                "too_short", Message("At least {least} character is needed besides white space.", least=min_length)
-            )
+            raise Unfit("too_short", too_short(min_length))
     if max_length is not None and len(value) > max_length:
-        raise Unfit(
-            "too_long",
-            Message("At most {most} characters are held; these are {given}.", most=max_length, given=len(value)),
-        )
+        raise Unfit("too_long", too_long(value, max_length))
     return value
+
+
+def too_short(least: int) -> Message:
+    """Return what is wrong with a text that has fewer characters."""
+    return Message("At least {least} character is needed besides white space.", least=least)
+
+
+def too_long(value: str, most: int) -> Message:
+    """Return what is wrong with a text that has more characters."""
+    return Message("At most {most} characters are held; these are {given}.", most=most, given=len(value))
 
 
 def gtin(value: str) -> str:

@@ -11,7 +11,7 @@ from schemas.answers import Answer, Identifier, Instant
 from schemas.files import day
 from schemas.library import Code, Id, Name
 from schemas.roles import RoleQuestion
-from schemas.skus.inputs import Strict, validator
+from schemas.skus.inputs import Strict, Version, validator
 
 MOST: Final = 20
 """The most registrations in one market."""
@@ -71,7 +71,7 @@ class RegistersInput(Strict):
         CertificationInput | None, PydanticField(description="Null where nobody has certified.")
     ] = None
     if_version: Annotated[
-        Annotated[int, PydanticField(ge=0, le=2_147_483_647)] | None,
+        Version | None,
         PydanticField(description="Refuse the write where another version is stored; 0 before the first entry."),
     ] = None
 

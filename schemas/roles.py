@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from schemas.answers import Answer, Day, Identifier, Instant
 from schemas.library import Country
-from schemas.skus.inputs import Strict
+from schemas.skus.inputs import Strict, Version
 
 Whose = Literal["own", "other"]
 Kind = Literal["products", "transport", "service", "primary_production"]
@@ -53,7 +53,7 @@ class RoleAnswersInput(Strict):
     owner_is_micro: bool | None = None
     owner_country: Country | None = None
     if_version: Annotated[
-        Annotated[int, PydanticField(ge=0, le=2_147_483_647)] | None,
+        Version | None,
         PydanticField(description="Refuse the write where another version is stored; 0 before the first answer."),
     ] = None
 

@@ -22,7 +22,17 @@ from schemas.issues import MAX_COMPONENTS
 from schemas.json_values import Published
 from schemas.messages import Message, supplier_languages
 from schemas.pages import Pagination
-from schemas.skus.inputs import FreeText, Strict, check_size, few_components, model_of, parse_body, uuid_text, validator
+from schemas.skus.inputs import (
+    FreeText,
+    Strict,
+    check_size,
+    few_components,
+    model_of,
+    parse_body,
+    uuid_text,
+    validator,
+    whole,
+)
 from schemas.skus.types import SupplierAnswer, SupplierResponse
 from schemas.vocabularies import SUBSTANCES
 
@@ -281,7 +291,7 @@ class SupplierEnquiryInput(Strict):
     ] = None
 
     reminder_days: Annotated[
-        list[Annotated[int, PydanticField(ge=-180, le=180)]],
+        list[Annotated[int, PydanticField(ge=-180, le=180), BeforeValidator(whole)]],
         PydanticField(
             default_factory=lambda: [-3, 1],
             max_length=10,
@@ -294,6 +304,7 @@ class SupplierEnquiryInput(Strict):
         PydanticField(
             ge=1, le=60, description="How many months an accepted answer holds; after that it is worth asking again."
         ),
+        BeforeValidator(whole),
     ] = 12
 
     @property

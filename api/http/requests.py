@@ -110,7 +110,7 @@ def _parsed(body: bytes) -> Json:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         _check_utf8(body)
-        where = f"line {error.lineno}, column {error.colno}"
+        where = Message("line {line}, column {column}", line=error.lineno, column=error.colno)
         if "infinity" in error.msg:  # valid JSON, which no double holds
             raise unreadable(
                 Message("The number at {where} is larger than any that a field holds.", where=where)
@@ -146,7 +146,7 @@ def _check_utf8(body: bytes) -> None:
     except UnicodeDecodeError as error:
         before = body[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        where = f"line {line}, column {column} (byte {error.start})"
+        where = Message("line {line}, column {column} (byte {byte})", line=line, column=column, byte=error.start)
         raise unreadable(Message("The body is not in UTF-8 at {where}.", where=where)) from None
 
 

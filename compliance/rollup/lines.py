@@ -22,7 +22,7 @@ from compliance.material_path import (
     shape_of,
 )
 from compliance.rollup.categories import BASES, Standings, category, standings, takes, years_of_change
-from compliance.rollup.exact import GRAMS, beyond_reach, exceeds
+from compliance.rollup.exact import GRAMS, MOST, beyond_reach, exceeds, times_units
 from compliance.rollup.parts import PATH, Parts, Portfolio, field_of, parts_of
 from compliance.rollup.periods import PERIOD_COLUMNS, units_placed, volume_rows
 from compliance.ruleset import RuleSet
@@ -211,6 +211,8 @@ UNCOUNTED_SCHEMA: Final = pl.Schema(
         "archived": pl.Boolean(),
     }
 )
+LISTED_SCHEMA: Final = pl.Schema({**UNCOUNTED_SCHEMA, "grams": GRAMS})
+"""With the grams that have a weight and no category, once for a SKU and period; null where they are not known."""
 _CATEGORY_SCHEMA: Final = pl.Schema(
     {
         "path": PATH,
@@ -246,7 +248,7 @@ class MarketLines(NamedTuple):
     """The lines of one market that count, and what does not count.
 
     `lines` are `LINE_COLUMNS` of one unit, a rider's weight as a row of its own; `counting` has `sku`, `year`, `half`,
-    `units` (more than 0); `uncounted` has `UNCOUNTED_SCHEMA`.
+    `units` (more than 0); `uncounted` has `LISTED_SCHEMA`: its grams and those of the lines are all that was placed.
     """
 
     lines: pl.DataFrame
@@ -294,15 +296,18 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     same, materials, riders, gaps, own = (frame.filter(is_there.gather(frame["sku"])) for frame in every)
     lines = pl.concat([judged_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
     has_category = bit_of_path(jurisdiction) > 0
-    unspecified = _unspecified(lines.filter(~has_category), own)
+    without = lines.filter(~has_category)
+    unspecified = _unspecified(without, own)
     counted = with_riders(lines.filter(has_category), riders)
     beyond = beyond_reach(counted, counting)
-    listed = pl.concat([_listed(pl.concat([gaps, unspecified]), periods), _impossible(beyond)])
+    idle = riders.join(counted, on="sku", how="anti")  # nothing is there that carries them
+    left = pl.concat([frame.select("sku", "grams") for frame in (gaps, without, idle)])
+    listed = pl.concat([_listed(pl.concat([gaps.drop("grams"), unspecified]), periods, left), _impossible(beyond)])
     with_codes = listed.with_columns(ready.skus[name].gather(listed["sku"]) for name in ("sku_code", "archived"))
     return MarketLines(
         lines=counted,
         counting=counting if beyond.is_empty() else counting.join(beyond, on=["sku", "year", "half"], how="anti"),
-        uncounted=with_codes.select(pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]),
+        uncounted=with_codes.select(pl.lit(market).alias("market"), *list(LISTED_SCHEMA)[1:]),
     )
 
 
@@ -361,21 +366,27 @@ def _impossible(beyond: pl.DataFrame) -> pl.DataFrame:
         "units",
         pl.lit("weight_missing").alias("reason"),
         pl.concat_list(pl.lit("volumes")).alias("fields"),
+        pl.lit(None, GRAMS).alias("grams"),
     )
 
 
-def _listed(gaps: pl.DataFrame, periods: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per SKU, period and reason: gaps of placed SKUs, and faults of the periods themselves."""
+def _listed(gaps: pl.DataFrame, periods: pl.DataFrame, left: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per SKU, period and reason: gaps of placed SKUs, and faults of the periods themselves.
+
+    `left` are the grams of one unit that have no category; they stand at the first reason of their SKU.
+    """
     by_reason = (
         gaps.sort("sku", "reason", "position", "field")
         .group_by("sku", "reason", maintain_order=True)
         .agg(pl.col("field").unique(maintain_order=True).alias("fields"))
+        .join(left.group_by("sku").agg(pl.col("grams").sum()), on="sku", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("sku").is_first_distinct()).then("grams").otherwise(0).alias("grams"))
     )
     counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
-    columns = ["sku", "year", "half", "units", "reason", "fields"]
-    return pl.concat(
-        [
-            counting.join(by_reason, on="sku", how="inner").select(columns),
-            periods.filter(pl.col("reason").is_not_null()).select(columns),
-        ]
-    )
+    of_gaps = counting.join(by_reason, on="sku", how="inner")
+    beyond = pl.col("grams").cast(pl.Float64) * pl.col("units") > MOST
+    of_gaps = of_gaps.with_columns(pl.when(~beyond).then("grams").alias("grams")).with_columns(times_units("grams"))
+    of_periods = periods.filter(pl.col("reason").is_not_null())
+    nothing = pl.when(pl.col("units").is_not_null()).then(pl.lit(0, GRAMS)).alias("grams")  # what is there counts
+    columns = ["sku", "year", "half", "units", "reason", "fields", "grams"]
+    return pl.concat([of_gaps.select(columns), of_periods.with_columns(nothing).select(columns)])

@@ -67,8 +67,8 @@ class Parts(NamedTuple):
     """The parts that have a weight and a material, and the gaps of the others.
 
     `layers`, `units`: `sku`, `position`, `component_type`, `packaging_format`, `path`, `grams`. `riders`: `sku`,
-    `grams` of all riders together. `gaps`: `sku`, `reason`, `position`, `field`, one row for each missing fact. `own`
-    are the SKUs without components, whose one body is the SKU itself.
+    `grams` of all riders together. `gaps`: `sku`, `reason`, `position`, `field`, one row for each missing fact, and the
+    `grams` that have no path for it. `own` are the SKUs without components, whose one body is the SKU itself.
     """
 
     layers: pl.DataFrame
@@ -85,7 +85,7 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
         (pl.col("component_type") == "coating") & pl.col("family").eq_missing(pl.lit("other"))
     )
     riders, others = every.filter(is_rider), every.filter(~is_rider)
-    only_riders = riders.join(others, on="sku", how="anti").select("sku").unique()
+    only_riders = riders.join(others, on="sku", how="anti").group_by("sku").agg(pl.col("grams").sum())
     riders = riders.join(only_riders, on="sku", how="anti")
     weighed = others.filter(pl.col("grams").is_not_null())
     with_path = _with_paths(weighed, rules)
@@ -99,7 +99,11 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
         riders=riders.filter(pl.col("grams") > 0).group_by("sku").agg(pl.col("grams").sum()),
         gaps=pl.concat(
             [
-                _gap(own.filter(pl.col("material").is_null()), "material_missing", pl.lit("material")),
+                _gap(
+                    own.filter(pl.col("material").is_null()).with_columns(grams("weight_grams").alias("grams")),
+                    "material_missing",
+                    pl.lit("material"),
+                ),
                 _gap(only_riders, "material_missing", pl.lit("components")),
                 _gap(
                     pl.concat([others, riders.filter(~pl.col("component_type").is_in(WEIGHTLESS))]).filter(
@@ -174,4 +178,4 @@ def _with_paths(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
 
 def _gap(parts: pl.DataFrame, reason: str, field: pl.Expr) -> pl.DataFrame:
     position = pl.col("position") if "position" in parts.columns else pl.lit(0, pl.UInt32).alias("position")
-    return parts.select("sku", pl.lit(reason).alias("reason"), position, field.alias("field"))
+    return parts.select("sku", pl.lit(reason).alias("reason"), position, field.alias("field"), "grams")

@@ -16,7 +16,7 @@ from compliance.rollup.exact import COUNT, GRAMS, times_units, within_reach
 from compliance.rollup.lines import (
     BASIS,
     BIT,
-    UNCOUNTED_SCHEMA,
+    LISTED_SCHEMA,
     Prepared,
     bit_of_path,
     categories,
@@ -150,7 +150,7 @@ class Figures(NamedTuple):
 
     `tonnes` has `TONNES_SCHEMA`: exact grams, those of them of SKUs that are not reusable, units and SKUs once per
     category, the least sure basis, the grams in the category's scope, and those that the recorded facts do not decide.
-    `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null where they are unknown; `fields` are
+    `uncounted` has `LISTED_SCHEMA`: one row per SKU and reason; units are null where they are unknown; `fields` are
     the facts to give, in the order of the parts. `scope_missing` has `MISSING_SCHEMA`: the facts that would decide.
     `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties. `questions` has
     `QUESTION_SCHEMA`: the undecided grams by the facts that they lack. `halves` has `HALVES_SCHEMA`.
@@ -164,7 +164,7 @@ class Figures(NamedTuple):
     halves: pl.DataFrame
 
 
-_SCHEMAS: Final = (*(TONNES_SCHEMA, UNCOUNTED_SCHEMA, MISSING_SCHEMA, STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA),)
+_SCHEMAS: Final = (*(TONNES_SCHEMA, LISTED_SCHEMA, MISSING_SCHEMA, STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA),)
 """The schemas of `Figures`, in its order."""
 
 

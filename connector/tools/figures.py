@@ -98,8 +98,8 @@ _LENGTHS: Final = (10, 5, 3, 2, 1)
 _COMPLETE: Final = "Call check_missing_data for an item to see what to complete first."
 _LEFT_OFF: Final = "Rows are left off (`left_off`): get_market_figures and check_missing_data have them."
 _QUOTE_SUMS: Final = (
-    "Quote the year with units and tonnes, which include archived items and those that no figure counts; an item with "
-    "several values counts at each, and once in the total."
+    "Quote the year with units and tonnes: all that was placed, of archived items too, as total_tonnes and "
+    "uncounted.tonnes of get_market_figures together; an item with several values counts at each, once in the total."
 )
 _SIZES: Final = (10, 7, 5, 3, 1)
 """How many sums are shown: the most of these with which the answer is short, at least one."""
@@ -138,7 +138,10 @@ class PortfolioTools(ToolSet):
         left = None if used.sku_limit is None else max(used.sku_limit - used.skus, 0)  # null is no limit
         plan = {"sku_limit": used.sku_limit, "skus_held": used.skus, "skus_left": left}
         you = {"company": used.name, "plan": used.plan, "person": who.user_name, "role": who.role}
-        next_step = "Call check_market_readiness with the code of a market for what stands in the way there."
+        next_step = (
+            "Call check_market_readiness with the code of a market for what stands in the way there. Tonnes of "
+            "head_figures are of the items held now; those by market count what was placed of archived items too."
+        )
         return _answer(now.head(snapshot), {"you": you, **answer, "plan": plan}, next_step)
 
     def check_market_readiness(
@@ -442,6 +445,7 @@ class FigureTools(ToolSet):
             "uncounted": {  # an item has a row for each reason
                 "items": len({row["sku_code"] for row in placed.uncounted}),
                 "total": len(placed.uncounted),
+                "tonnes": placed.uncounted_tonnes,
                 "rows": list(map(stated, placed.uncounted[offset : offset + limit])),
                 "next_offset": offset + limit if offset + limit < len(placed.uncounted) else None,
             },

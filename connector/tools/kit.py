@@ -29,6 +29,7 @@ from schemas.json_values import JsonObject, instant_text
 from schemas.normalise import Unfit
 from schemas.pages import MOST_OFFSET, Pagination
 from schemas.pages import Page as ListPage
+from schemas.skus.inputs import whole
 from schemas.words import market_named
 from warehouse import library
 from warehouse.catalogue import kept_market
@@ -161,6 +162,7 @@ MAX_LIMIT: Final = 200
 
 def _clamped(low: int, high: int) -> BeforeValidator:
     def clamp(value: object) -> object:
+        value = whole(value)
         if isinstance(value, bool) or not isinstance(value, int):
             return value
         return max(low, min(value, high))
@@ -171,7 +173,7 @@ def _clamped(low: int, high: int) -> BeforeValidator:
 Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="1 to 200.")]
 FittingLimit = Annotated[int | None, _clamped(1, MAX_LIMIT), Field(description="1 to 200; else as many as fit.")]
 Offset = Annotated[int, _clamped(0, MOST_OFFSET), Field(description="From `next_offset`.")]
-CalendarYear = Annotated[int, Field(ge=2000, le=2100)]
+CalendarYear = Annotated[int, Field(ge=2000, le=2100), BeforeValidator(whole, json_schema_input_type=int)]
 """A year of which units can be recorded."""
 SkuCode = Annotated[str | None, Field(description="Or give `id`.", max_length=255)]
 ItemId = Annotated[str | None, Field(description="The item's UUID.")]

@@ -123,8 +123,7 @@ FIGURES: Final = (
     contract_check(_tonnes),
     Check(
         "categories_add_up",
-        "The tonnes of all categories are weight times units, summed a second way; less where a SKU is uncounted, "
-        "never more.",
+        "The tonnes of all categories, and those listed without one, are weight times units, summed a second way.",
         _add_up,
     ),
     Check(

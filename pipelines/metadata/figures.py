@@ -8,6 +8,7 @@ import dagster as dg
 import polars as pl
 
 from compliance.filings.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS, scoped_tonnes
+from compliance.rollup.exact import in_tonnes
 from compliance.rollup.tonnes import Figures
 from pipelines.figures import SCOPED
 from pipelines.filings import ComputedFiling, halves_by_year, tonnes_by_period, tonnes_of_latest_years
@@ -80,7 +81,7 @@ def figures(computed: Figures, origin: Basis) -> Metadata:
     """Return the figures' basis, under a declaration's names, their sums, which the UI plots over runs, and tables."""
     by_period = tonnes_by_period(computed, origin.as_of.year)
     by_reason = computed.uncounted.group_by("market", _PERIOD, "reason")
-    uncounted = by_reason.agg(pl.len().alias("skus"), pl.col("units").sum()).sort("market", "period", "reason")
+    uncounted = by_reason.agg(pl.len().alias("skus"), pl.col("units").sum(), pl.col("grams").sum())
     return _basis(origin) | {
         "figures": computed.tonnes.height,
         "dagster/row_count": computed.tonnes.height,
@@ -91,7 +92,10 @@ def figures(computed: Figures, origin: Basis) -> Metadata:
         "tonnes_by_market_picture": bars("Tonnes by market, latest year and its halves", by_period),
         "halves": halves_by_year(computed),
         "tonnes_by_category": frame_table(_by_category(computed.tonnes), most=_MOST_ROWS),
-        "uncounted": frame_table(uncounted, most=_MOST_ROWS),
+        "uncounted": frame_table(
+            uncounted.sort("market", "period", "reason").with_columns(in_tonnes("grams")).rename({"grams": "tonnes"}),
+            most=_MOST_ROWS,
+        ),
     }
 
 

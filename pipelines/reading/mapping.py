@@ -376,7 +376,10 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     """Return the members of `SheetMapping` for one sheet."""
     sheet = _member(mapping, "sheet", _is_text, Message("sheet must be the name of a sheet"))
     must = Message("header_row must be a line number, counted from 1, or 0 where there is no header")
-    row = _member(mapping, "header_row", lambda number: type(number) is int and number >= 0, must)
+    row = _member(
+        mapping, "header_row", lambda number: type(number) in (int, float) and number >= 0 == number % 1, must
+    )
+    row = None if row is None else int(row)  # JSON has one kind of number: 1.0 is 1
     columns, off = _check_columns(_object_at(mapping, "columns", _COLUMNS), table)
     sent_constants = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
     constants = tuple(
@@ -432,9 +435,9 @@ def _lines(sent: Mapping[str, object]) -> tuple[MappedLines, ...]:
     lines = []
     for text, use in sent.items():
         match = _RANGE.fullmatch(text)
-        if match is None or use not in ("skip", "read"):
+        sheet, first, last = match.groups() if match else (None, 1, 0)
+        if use not in ("skip", "read") or int(last or first) < int(first):
             raise _wrong_mapping(_LINES_MUST)
-        sheet, first, last = match.groups()
         lines.append(MappedLines(int(first), int(last or first), use == "read", sheet))
     return tuple(lines)
 

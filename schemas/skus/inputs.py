@@ -94,6 +94,10 @@ def whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+Version: TypeAlias = Annotated[int, PydanticField(ge=0, le=2_147_483_647), BeforeValidator(whole)]
+"""The version of a record that a write is made for."""
+
+
 def _each_once(values: list[str]) -> list[str]:
     """Return the codes without repeats, in their order."""
     return list(dict.fromkeys(values))
@@ -313,20 +317,25 @@ _CODES: Final = {
     "finite_number": "out_of_range",
     "too_long": "too_long",
     "too_short": "too_short",
+    "string_too_long": "too_long",
+    "string_too_short": "too_short",
+    "string_pattern_mismatch": "invalid_format",
 }
 """Pydantic's error types that are neither a code of this service nor about a type."""
 
 
 _WANTED: Final = {
-    "model_type": Message("Send a JSON object."),
-    "list_type": Message("Send a JSON array."),
-    "string_type": Message("Send a text."),
-    "bool_type": Message("Send true or false."),
-    "float_type": Message("Send a number."),
-    "int_type": Message("Send a whole number."),
-    "int_from_float": Message("Send a whole number."),
+    "model": Message("Send a JSON object."),
+    "dict": Message("Send a JSON object."),
+    "list": Message("Send a JSON array."),
+    "string": Message("Send a text."),
+    "bool": Message("Send true or false."),
+    "float": Message("Send a number."),
+    "int": Message("Send a whole number."),
+    "date": Message("Send a day as YYYY-MM-DD."),
 }
-"""What a value of the wrong type should have been, in the words of JSON instead of the library's."""
+"""What a value of the wrong type should have been, in the words of JSON instead of the library's, by what the library's
+kinds of faults begin with: int_type, int_parsing, int_from_float."""
 
 
 def issues_of(error: ValidationError, *, rows: bool = False) -> list[Issue]:
@@ -346,8 +355,9 @@ def issue_of(detail: Any, *, rows: bool = False) -> Issue:
     field = path(location[1:] if rows else location)
     if detail["input"] is None and kind.endswith("_type") and field is not None:
         return Issue("not_null", Message("This field cannot be cleared; send a value or leave it out."), field, row)
-    if kind in ISSUE_CODES:
-        return Issue(kind, detail.get("ctx", {}).get("sentence") or message_of(detail["msg"]), field, row)
+    sentence = detail.get("ctx", {}).get("sentence")
+    if sentence or (kind in ISSUE_CODES and kind not in _CODES):  # too_short is one of the library's kinds, too
+        return Issue(kind, sentence or message_of(detail["msg"]), field, row)
     code = _CODES.get(kind, "invalid_type")
     return Issue(code, _sentence(code, detail), field, row)
 
@@ -358,8 +368,8 @@ def _sentence(code: str, detail: Any) -> Message:
             return Message("This field must be there.")
         case "unknown_field":
             return Message("This field is not part of the contract; leave it out.")
-        case "invalid_type" if detail["type"] in _WANTED:
-            return _WANTED[detail["type"]]
+        case "invalid_type" if (wanted := detail["type"].partition("_")[0]) in _WANTED:
+            return _WANTED[wanted]
         case "not_in_vocabulary":
             text = normalise.quote(detail["input"])
             return Message("{value} is not allowed: {reason}.", value=text, reason=_expected(detail["msg"]))
@@ -383,6 +393,12 @@ def _of_library(detail: Any) -> Message:
     sentence, about = f"{detail['msg']}.", detail.get("ctx", {})
     bound = detail["msg"].rpartition(" ")[2]
     match detail["type"]:
+        case "string_too_long":
+            return normalise.too_long(detail["input"], about["max_length"])
+        case "string_too_short" if about["min_length"] == 1:
+            return normalise.too_short(about["min_length"])
+        case "string_pattern_mismatch":
+            return Message("Send a text of the form {pattern}.", pattern=about["pattern"])
         case "greater_than_equal":
             message = Message("Input should be greater than or equal to {bound}.", bound=Figure(bound))
         case "less_than_equal":

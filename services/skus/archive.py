@@ -40,7 +40,7 @@ _YEAR: Final = 0
 class PlacedYear(NamedTuple):
     """Units of a SKU placed on a market in a calendar year, and their tonnes; None where no part of it has a weight.
 
-    `is_whole` says that `tonnes` are all of it: nothing of the SKU is uncounted there.
+    They are with a category or without; `is_whole` says that they are all of it.
     """
 
     market: str
@@ -67,10 +67,14 @@ def _years(conn: Connection, portfolio: Portfolio, rules: RuleSet) -> Iterator[P
         return
     figures = rollup(portfolio, loaded_catalogue(conn).entries, rules)
     units = _sums(portfolio.volumes, "units_placed")
-    grams, gaps = _sums(figures.tonnes, "grams"), set(figures.uncounted.select(_PERIOD).rows())
+    listed = figures.uncounted
+    weighed = [frame.select(*_PERIOD, "half", "grams") for frame in (figures.tonnes, listed)]
+    grams, gaps = _sums(pl.concat(weighed), "grams"), set(listed.select(_PERIOD).rows())
+    unweighed = set(listed.filter(~pl.col("reason").str.starts_with("material")).select(_PERIOD).rows())
     for period in sorted({period for period in units if units[period]}, key=lambda period: (-period[1], period[0])):
-        tonnes = written_tonnes(grams[period]) if period in grams else None
-        yield PlacedYear(*period, int(units[period]), tonnes, period not in gaps)
+        placed = grams.get(period, Decimal())
+        tonnes = written_tonnes(placed) if placed or period not in gaps else None
+        yield PlacedYear(*period, int(units[period]), tonnes, period not in unweighed)
 
 
 def _sums(rows: pl.DataFrame, column: str) -> dict[tuple[str, int], Decimal]:

@@ -90,6 +90,14 @@ def test_a_body_needs_no_content_type(caller):
     assert answer.status_code == 201
 
 
+@pytest.mark.parametrize(("lang", "said"), [("de", "bei Zeile 1, Spalte"), ("fr", "à la ligne 1, colonne")])
+@pytest.mark.parametrize("name", ["invalid UTF-8", "truncated"])
+def test_where_a_body_cannot_be_read_is_said_in_the_callers_language(caller, name, lang, said):
+    answer = caller.request("POST", "/skus", content=BODIES[name], headers={"accept-language": lang})
+    [fault] = answer.json()["details"]
+    assert said in fault["message"]
+
+
 def test_a_nul_in_a_parameter_is_refused(caller):
     assert caller.get("/skus?sku_code=%00").status_code == 400
     assert caller.get("/skus?sku_code=%ed%a0%80").status_code == 400, "half a pair is no UTF-8"

@@ -78,6 +78,7 @@ def test_what_is_not_counted_and_what_is_undecided_names_the_fields(declared):
             "units": 7,
             "reason": "weight_missing",
             "fields": ["components[1].weight_g"],
+            "tonnes": 0,
             "archived": False,
         }
     ]

@@ -114,6 +114,11 @@ def test_archiving_warns_with_the_tonnes_by_market_and_year_and_says_how_units_a
         assert "units_placed null" in warning["message"]
     [warning] = archived(caller, "BARE")["warnings"]
     assert "FR 2026: 3 units without weight" in warning["message"]
+    placed(
+        caller, "VAGUE", [{**JAR[0], "material_family": "plastic", "polymer_or_grade": None}], ("DE", 2026, 0, 1_000)
+    )
+    [warning] = archived(caller, "VAGUE")["warnings"]  # it weighs, and has no category
+    assert f"DE 2026: {JAR[0]['weight_g'] / 1000:g} t." in warning["message"]
     assert archived(caller, "NONE")["warnings"] == []
 
 

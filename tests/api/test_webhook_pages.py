@@ -78,3 +78,10 @@ def test_a_test_message_says_what_came_of_it(caller, browser):
     made = caller.post("/webhooks", {"url": "https://erp.invalid/x"}).json()["data"]
     page = pressed(browser, f"/webhooks/{made['id']}", "try").text
     assert "A test message was not taken." in page
+
+
+def test_the_list_says_why_a_webhook_was_disabled(caller, browser, pool):
+    caller.post("/webhooks", {"url": ADDRESS})
+    with pool.company(caller.company) as conn:
+        conn.execute("UPDATE webhooks SET state = 'disabled', disabled_reason = 'gone'")
+    assert "The receiver said that it is gone (410)." in browser.get("/webhooks").text

@@ -3,17 +3,21 @@
 The codes are compared with the texts as they are published, so that a code more without a word fails here first.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+import api
 from api.audit.pages import _name, _value
 from api.audit.words import reason_in_words
 from api.pages.render import said, text
-from compliance import catalogue, obligations
+from compliance import catalogue, obligations, recycled_content, scopes
+from compliance.filings import annex_ix
 from compliance.statements import answers, judging
-from schemas import changes, companies, conformity, filings, marks, registers, roles, rules, suppliers
+from schemas import changes, companies, conformity, files, filings, marks, registers, roles, rules, suppliers
 from schemas.accounts import ROLES
 from schemas.files import EVIDENCE_STATES
 from schemas.imports import types as imports
@@ -22,7 +26,10 @@ from schemas.library import SiteInput
 from schemas.messages import LANGUAGES
 from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import ACTORS, RESOURCE_TYPES, VOCABULARIES
+from tests.compliance.test_rollup import ONLY_IN_THE_UK_FILE
 from warehouse.figures.gaps import GAPS
+from warehouse.operate.staff import ROLES as STAFF_ROLES
+from warehouse.review import RESOURCES as REVIEWED
 from warehouse.suppliers import STATES
 
 
@@ -36,10 +43,12 @@ def codes_of(record: Any, field: str) -> tuple[str, ...]:
     return tuple(codes_in(record.__annotations__[field]))
 
 
+API = Path(api.__file__).parent
 DUE = [day for days in catalogue.due_days().values() for day in days]
 CODES: Mapping[str, Any] = {
     "audit.resource": RESOURCE_TYPES,
     "company.size": companies.SIZES,
+    "content.point": recycled_content.POINTS.values(),
     "covers": catalogue.KINDS,
     "declarations.due": {day.bound for day in DUE},
     "declarations.due.sure": {day.confidence for day in DUE},
@@ -52,9 +61,15 @@ CODES: Mapping[str, Any] = {
     "enquiries.item": codes_of(suppliers.SupplierEnquiryItem, "state"),
     "enquiries.state": codes_of(suppliers.SupplierEnquiry, "state"),
     "enquiry.state": codes_of(suppliers.SupplierEnquiryItem, "state"),
+    "evidence.file": codes_of(files.EvidenceFile, "state"),
     "evidence.state": EVIDENCE_STATES,
+    "figures.half": (0, 1, 2),
+    "figures.one_half": (1, 2),
+    "figures.reason": {*annex_ix.questions(), "half_missing", "half_year_conflict", *ONLY_IN_THE_UK_FILE},
+    "figures.scope": (scopes.IN, scopes.OUT, scopes.ASK),
     "gap": GAPS,
     "grade": VOCABULARIES["recyclability_grade"],
+    "half": (1, 2),
     "imports.layout": get_args(imports.Layout),
     "imports.state": VOCABULARIES["import_status"],
     "keys.scope": VOCABULARIES["scope"],
@@ -63,14 +78,22 @@ CODES: Mapping[str, Any] = {
     "mail.kind": codes_of(suppliers.SupplierMail, "kind"),
     "mail.state": codes_of(suppliers.SupplierMail, "state"),
     "market.representative": get_args(companies.Required),
+    "marks.answer": codes_of(marks.PackMark, "answer"),
     "marks.artwork_state": get_args(marks.ArtworkState),
+    "marks.claim": codes_of(marks.PackClaim, "state"),
     "marks.property": get_args(marks.Property),
     "marks.state": marks.STATES,
+    "marks.timing": codes_of(marks.Artwork, "timing"),
     "registers.is": codes_of(registers.MarketRegisters, "state"),
     "registers.need": codes_of(registers.RegisterNeed, "state"),
     "review.filer": ACTORS,
+    "review.kind": REVIEWED,
     "role": ROLES,
+    "roles.operator": {*codes_of(roles.RoleDecision, "answer")} - {"yes", "no"},
+    "roles.producer": ("yes", "no", "undecided"),
+    "roles.state": codes_of(roles.RoleDuty, "state"),
     "scope": {row.scope_key for row in obligations.thresholds()},
+    "staff": STAFF_ROLES,
     "statements.demand": get_args(answers.Demand),
     "statements.role": answers.ROLES,
     "statements.verdict": get_args(judging.Verdict),
@@ -78,12 +101,16 @@ CODES: Mapping[str, Any] = {
     "suppliers.state": STATES,
     "unit": VOCABULARIES["substance_unit"],
     "verdict": get_args(rules._Verdict),
+    "webhooks.delivery": codes_of(changes.WebhookDelivery, "state"),
     "webhooks.fault": changes.FAULTS,
     "webhooks.reason": changes.REASONS,
     "webhooks.state": codes_of(changes.Webhook, "state"),
     "why": {row.undecidable for row in obligations.thresholds() if row.undecidable},
 }
 """The beginning of the keys of texts, and the codes behind it."""
+OF_QUERIES = {"board", "imports.not_read", "item.scheme", "rating", "requests.state", "review.state", "suppliers.stage"}
+"""Groups whose codes only a query, a page or a table of the law spells; the pages' own tests have each of them."""
+LOOKED_UP = re.compile(r'say\("([a-z_.]+)\." ~ \w+(?:\.\w+)+')
 
 RECORDS = (
     companies.ProfileFields,
@@ -104,6 +131,11 @@ RECORDS = (
 NOT_ENTERED = {"id", "kept_by", "created_at", "if_version"}
 """Fields that no entry has."""
 ID = "01a22605-d54a-705c-a956-0937495d32b1"
+
+
+def test_every_group_that_a_template_looks_up_by_a_field_is_compared():
+    groups = {group for page in API.rglob("*.html") for group in LOOKED_UP.findall(page.read_text(encoding="utf-8"))}
+    assert groups - CODES.keys() == OF_QUERIES
 
 
 @pytest.mark.parametrize(("group", "codes"), CODES.items())

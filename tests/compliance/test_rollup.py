@@ -220,6 +220,38 @@ def test_what_is_missing_is_listed_once_per_reason_and_the_other_parts_count():
     ]
 
 
+def test_what_has_a_category_and_what_has_none_are_all_that_was_placed():
+    """Two doors summed up the same company, and differed by what weighs and has no category."""
+    skus = [
+        sku(
+            "A", part("body", "glass", "glass", 200), part("cap", "plastic", None, 3), part("seal", "other", None, None)
+        ),
+        sku("B", part("ink", "other", None, 2), part("adhesive", "other", None, 0.5)),
+        sku("C", part("body", "plastic", "PET", None), part("varnish", "other", None, 0.25)),
+        sku("D", weight_grams=7),
+        sku("E", material="plastic", weight_grams=5, packaging_format=None),
+        sku("F", part("body", "composite", None, 8), part("liner", "paper", "paper", 1), part("ink", "other", None, 1)),
+        sku("G", material="glass", weight_grams=1e9),
+        sku("H", part("label", "plastic", None, 0.1), part("body", "paper", "PAP 21", 20)),
+    ]
+    grams = {"A": 203, "B": 2.5, "C": 0.25, "D": 7, "E": 5, "F": 10, "G": 1e9, "H": 20.1}
+    units = {"A": 3, "B": 5, "C": 7, "D": 11, "E": 13, "F": 17, "G": 1_000_000, "H": 19}
+    for each in skus:
+        places = (("DE", 0), ("FR", 0), ("GB", 1), ("GB", 2), ("CZ", 0))
+        placed = ({"market": market, "year": 2026, "half": half} for market, half in places)
+        each["volumes"] = [{**row, "units_placed": units[each["sku_code"]]} for row in placed]
+    found, known = rolled_up(skus), Decimal(sum(Decimal(str(grams[code])) * units[code] for code in "ABCDEFH"))
+    listed = found.uncounted.filter(pl.col("grams").is_not_null())
+    every = pl.concat([frame.select("market", "half", "grams") for frame in (found.tonnes, listed)])
+    sums = every.group_by("market", "half").agg(pl.col("grams").sum()).rows()
+    assert sorted(sums) == [
+        *((market, 0, known) for market in ("CZ", "DE", "FR")),
+        *(("GB", half, known * (2 if half == 0 else 1)) for half in (0, 1, 2)),
+    ]
+    unknown = found.uncounted.filter(pl.col("grams").is_null())
+    assert {(row["sku_code"], *row["fields"]) for row in unknown.iter_rows(named=True)} == {("G", "volumes")}
+
+
 def test_without_components_the_sku_is_its_own_body():
     own = {"material": "plastic", "material_subtype": "PET", "weight_grams": 25}
     assert figures(sku("A", **own, packaging_format="bottle", volumes=[("FR", 1_000)])) == {

@@ -153,8 +153,9 @@ async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"limit": "x"}, "limit: "),
+        ({"limit": "x"}, "limit: Send a whole number."),
         ({"limit": 1.5}, "limit: Send a whole number."),
+        ({"search": "a\0"}, "search: The text holds the control character U+0000 as its character 2"),
         ({"colour": "red"}, "colour: This field is not part of the contract; leave it out."),
         ({"offset": None, "colour": 1}, "offset: This field cannot be cleared"),
     ],

@@ -200,6 +200,28 @@ def test_a_silent_receiver_costs_one_attempt_and_is_given_up_with_its_reason(
     assert [action for (action,) in actions] == ["webhook.created", "webhook.disabled", "webhook.updated"]
 
 
+def test_a_slow_receiver_keeps_no_other_waiting(office: Office, receiver: Receiver) -> None:
+    codes = [f"S-{number:02}" for number in range(changes_pipelines.AT_ONCE + 4)]
+    with receivers.opened() as quick:
+        office.act(changes_services.add, office.sender, WebhookInput(url=quick.url))
+        done, late = threading.Event(), threading.Event()
+
+        def answer(_: str, data: dict[str, Any]) -> int:
+            if data["sku_code"] == codes[0]:  # written while the slow one is being waited for
+                threading.Thread(target=office.write, args=["LATE"]).start()
+            late.set() if data["sku_code"] == "LATE" else None
+            done.set() if len(quick.got) == len(codes) else None
+            return 204
+
+        quick.answer = answer
+        receiver.answer = lambda _id, _data: 204 if done.wait(PATIENCE_SECONDS / 2) else 500
+        office.write(*codes)
+        office.send()
+        assert late.is_set()
+        assert sorted(got.data["sku_code"] for got in quick.taken()) == ["LATE", *codes]
+    assert sorted(got.data["sku_code"] for got in receiver.taken()) == ["LATE", *codes]
+
+
 def test_a_process_that_dies_after_the_answer_sends_it_again_under_the_same_id(
     office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

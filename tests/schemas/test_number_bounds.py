@@ -1,5 +1,6 @@
 """Bounds of numbers, by every door (decisions §13): weights at most 1e9 g, units at most 1e12, shares 0 to 100."""
 
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -11,8 +12,9 @@ from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.library import LibraryComponentInput
+from schemas.messages import translate
 from schemas.refusals import Refused
-from schemas.skus.inputs import parse_sku, parse_volumes
+from schemas.skus.inputs import Strict, issues_of, parse_sku, parse_volumes
 from schemas.suppliers import parse_submission
 from tests.openapi import document
 
@@ -71,6 +73,67 @@ def test_the_document_publishes_the_bounds():
     assert schemas["SkuInput"]["properties"]["weight_grams"]["maximum"] == WEIGHT
     assert schemas["SkuComponentInput"]["properties"]["weight_g"]["maximum"] == WEIGHT
     assert schemas["VolumeRowInput"]["properties"]["units_placed"]["maximum"] == UNITS
+
+
+def models(base: type[Strict] = Strict) -> Iterator[type[Strict]]:
+    for model in base.__subclasses__():
+        yield from (model, *models(model))
+
+
+def integers(model: type[Strict]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The fields of whole numbers, and of lists of them, with what their schema allows."""
+    properties = model.model_json_schema()["properties"]
+    kinds = [(name, [field, field.get("items", {}), *field.get("anyOf", ())]) for name, field in properties.items()]
+    return [(name, of) for name, of in kinds if any(kind.get("type") == "integer" for kind in of)]
+
+
+MODELS = {model.__name__: model for model in models()}
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    1.5,
+    -1,
+    1e300,
+    "",
+    "5",
+    "x" * 40_000,
+    "\x00",
+    [],
+    [None],
+    ["x"] * 101,
+    {},
+    {"x": 1},
+)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_no_fault_is_told_in_the_words_of_a_library(name):
+    """They have no translation, and say what a program expects."""
+    for field in MODELS[name].model_fields:
+        for value in ODD:
+            try:
+                MODELS[name].model_validate({field: value})
+            except ValidationError as fault:
+                for issue in issues_of(fault):
+                    assert translate(issue.message, "de") != issue.message, (field, issue)
+
+
+WITH_INTEGERS = {model.__name__: model for model in models() if integers(model)}
+
+
+@pytest.mark.parametrize("name", sorted(WITH_INTEGERS))
+def test_every_whole_number_may_be_written_with_a_point_and_is_told_its_bound(name):
+    """JSON has one kind of number: 24.0 is 24, and what is beyond a bound was told to be no whole number."""
+    model = WITH_INTEGERS[name]
+    for field, kinds in integers(model):
+        is_list = any(kind.get("type") == "array" for kind in kinds)
+        for number, code in ((1.0, None), (1e300, "out_of_range"), (1.5, "invalid_type"), ("1", "invalid_type")):
+            with pytest.raises(ValidationError) as fault:
+                model.model_validate({field: [number] if is_list else number, "not_a_field": 1})
+            found = [issue.code for issue in issues_of(fault.value) if (issue.field or "").startswith(field)]
+            bounded = code != "out_of_range" or any("maximum" in kind for kind in kinds)
+            year = field == "year" and number == 1  # is none of this century
+            assert found == ([code] if code and bounded else ["out_of_range"] if year else []), (field, number)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "schemas/files.py": (),
     "schemas/skus/inputs.py": (),
     "schemas/texts.py": (),
-    "schemas/normalise.py": ("text", "code"),
+    "schemas/normalise.py": ("text", "code", "too_short", "too_long"),
     "services/review/entries.py": (),
     "warehouse/operate/objects.py": (),
 }
@@ -56,6 +56,8 @@ TO_PROGRAMS = {
     "Send a JSON object.",
     "Send a JSON array.",
     "Send a whole number.",
+    "Send a day as YYYY-MM-DD.",
+    "Send a text of the form {pattern}.",
     'Send a number of mg/kg, a text such as "<100", or null.',
     "{value} is no UUID.",
     "This field cannot be cleared; send a value or leave it out.",

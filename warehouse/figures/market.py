@@ -8,7 +8,7 @@ its SKUs may be sold there.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Final, NamedTuple, TypedDict
+from typing import Final, NamedTuple, TypedDict, cast
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from compliance.catalogue import coverages
 from compliance.filings.document import latest_year
 from compliance.readiness import Finding, findings
 from compliance.representatives import published_entry, representative
+from compliance.rollup.exact import in_tonnes, written_tonnes
 from schemas.companies import NO_ANSWERS, ProfileFields
 from schemas.figures import MarketFigures, MarketFinding, MarketReadiness
 from schemas.json_values import JsonObject
@@ -39,6 +40,7 @@ _CATEGORY: Final = (
     "scope_key",
     "confidence",
 )
+_UNCOUNTED: Final = ("sku_code", "units", "reason", "fields", "tonnes", "archived")
 _WORST: Final = 10
 """The most SKUs with a missing fact that are listed, by units."""
 _SKUS: Final = pl.col("sku_code").n_unique()
@@ -49,7 +51,7 @@ _YEAR: Final = 0
 class Placed(NamedTuple):
     """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts.
 
-    `grams` are the exact ones of each category, from which sums of several are rounded.
+    `grams` are the exact ones of each category, from which sums of several are rounded; `uncounted_tonnes` have none.
     `halves` are those that are there, of a half-yearly market's calendar year, else None.
     """
 
@@ -59,6 +61,7 @@ class Placed(NamedTuple):
     tonnes: list[JsonObject]
     grams: dict[str, Decimal]
     uncounted: list[JsonObject]
+    uncounted_tonnes: float
     scope_missing: int
     obligations: list[JsonObject]
 
@@ -85,6 +88,7 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> MarketFig
         "halves": _halves(tonnes.filter(of_year), uncounted),
         "tonnes": _plain(tonnes.filter(of_year).select(_CATEGORY)),
         "uncounted": uncounted.height,
+        "uncounted_tonnes": _left_out(uncounted),
         "scope_missing": missing.select(_SKUS).collect().item(),
         "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields", "archived")),
         "obligations": _plain(verdicts.drop("market", "year", "halves")),
@@ -114,10 +118,16 @@ def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, 
         periods,
         _plain(tonnes.filter(of_period).select(_CATEGORY)),
         dict(tonnes.filter(of_period).select("category_code", "grams").rows()),
-        _plain(left_out.select("sku_code", "units", "reason", "fields", "archived")),
+        _plain(left_out.with_columns(in_tonnes("grams").alias("tonnes")).select(*_UNCOUNTED)),
+        _left_out(left_out),
         missing,
         _plain(verdicts.drop("market", "year", "halves")),
     )
+
+
+def _left_out(uncounted: pl.DataFrame) -> float:
+    """Return the tonnes of these rows that have no category: with those of all categories, what was placed."""
+    return float(written_tonnes(cast(Decimal, uncounted["grams"].sum())))
 
 
 def _halves(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[int] | None:

@@ -17,6 +17,7 @@ from uuid import UUID
 import orjson
 import polars as pl
 
+from compliance.rollup.exact import in_tonnes
 from schemas.figures import MarketObligation, TonnesFigure, UncountedSku, UndecidedSku
 from schemas.json_values import JsonObject
 from warehouse.figures import snapshots
@@ -24,7 +25,7 @@ from warehouse.figures.snapshots import Snapshot
 from warehouse.operate import whole_files
 
 TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
-FORM: Final = 3
+FORM: Final = 4
 """The version of the files' form. Figures of another form come from another release and are computed anew."""
 FOLDER: Final = "figures"
 """The folder's name in the data directory."""
@@ -178,7 +179,10 @@ def figure_rows(
     for column, value in filters.items():
         if value is not None:
             rows = rows.filter(pl.col(column) == value)
-    page = rows.slice(offset, limit).select(COLUMNS[table])
+    page = rows.slice(offset, limit)
+    if table == "uncounted":
+        page = page.with_columns(in_tonnes("grams").alias("tonnes"))
+    page = page.select(COLUMNS[table])
     if table == "tonnes":  # sums of tonnes count units in a decimal without places
         page = page.with_columns(pl.col("units").cast(pl.Int64))
     rows_of_page, counted = pl.collect_all([page, rows.select(pl.len())])

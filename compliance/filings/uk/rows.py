@@ -240,7 +240,11 @@ def lines_of(
         .agg(pl.col("grams").sum().alias("unit_grams"), pl.col("units").first())
         .with_columns(times_units("unit_grams").alias("grams")),
         uncounted=pl.concat(
-            [rolled.uncounted.filter(of_period), _listed(left_out, year, half), _listed(_gaps(lacking), year, half)]
+            [
+                rolled.uncounted.filter(of_period).drop("grams"),
+                _listed(left_out, year, half),
+                _listed(_gaps(lacking), year, half),
+            ]
         ).sort("sku_code", "reason"),
     )
 

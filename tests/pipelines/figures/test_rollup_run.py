@@ -118,7 +118,7 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         in lines(shown["figures"]["tonnes_by_category"])
     )
     assert shown["figures"]["tonnes_latest_year"] == 30.2
-    assert "FR | 2026 | material_missing | 1 | 10" in lines(shown["figures"]["uncounted"])
+    assert "FR | 2026 | material_missing | 1 | 10 | 0.000000" in lines(shown["figures"]["uncounted"])
     [behind] = lines(shown["portfolio_snapshot"]["skus_by_import"])
     assert behind.startswith(f"{sent} | autumn.csv | ")
     assert shown["portfolio_snapshot"]["skus_by_single_writes"] == 0

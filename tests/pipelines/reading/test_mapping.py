@@ -322,6 +322,9 @@ WRONG: list[tuple[Mapping, str]] = [
     ({"values": {"material": {" ": "glass"}}}, "empty cell"),
     ({"values": {"materiel": {"x": "glass"}}}, "material"),
     ({"values": []}, "values must be an object"),
+    ({"lines": {"12-2": "skip"}}, "such as 12 or 12-18"),
+    ({"header_row": 1.5}, "a line number"),
+    ({"header_row": float("inf")}, "a line number"),
     ({"column": {}}, "columns, constants, values"),
     ({"components": {"constants": {"colour": "x"}, "sheet": "S"}}, "dark"),
 ]
@@ -335,6 +338,10 @@ def test_a_wrong_mapping_is_refused_with_what_would_be_right(mapping: Mapping, r
     assert right in message
     assert translate(message, "fr") != message
     assert translate(message, "de") != message
+
+
+def test_the_line_of_the_headers_may_be_written_with_a_point() -> None:
+    assert values(TABLE, {"header_row": 1.0}) == values(TABLE, {"header_row": 1})
 
 
 def test_every_name_that_source_publishes_can_be_mapped_again() -> None:
