@@ -103,7 +103,7 @@ class Worker:
                     if not self._execute(run):
                         return  # the lock ends with the connection, and the run is resumed like that of a dead worker
                     launches.end(connection, worker_id, run.run_id)
-            notified = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
+            notified = bool(launches.payloads(connection, _PAUSE_SECONDS))
 
     def _execute(self, launched: Launched) -> bool:
         """Run it to its end; errors in the run are in Dagster's storage. Return whether its end is there too."""
@@ -176,10 +176,11 @@ class Cancellations:
             try:
                 with psycopg.connect(self._url, autocommit=True) as connection:
                     launches.listen(connection, launches.CANCELS)
-                    for notification in connection.notifies():
-                        with self._lock:
-                            self._terminated.append(notification.payload)
-                            self._interrupt()
+                    while True:
+                        for run_id in launches.payloads(connection):
+                            with self._lock:
+                                self._terminated.append(run_id)
+                                self._interrupt()
             except psycopg.OperationalError:
                 time.sleep(_PAUSE_SECONDS)
 

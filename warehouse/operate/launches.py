@@ -4,6 +4,7 @@ A worker holds an advisory lock under its number for as long as it lives, on any
 however the process ends, and so a lost worker is found. All connections here are of no company.
 """
 
+import select
 from typing import Final, Literal, NamedTuple
 
 from sqlalchemy import Boolean, Column, DateTime, Index, Integer, Table, Text, text
@@ -82,6 +83,22 @@ class Launched(NamedTuple):
 def listen(connection: Connection, channel: str) -> None:
     """Subscribe the connection to the notifications of `CHANNEL` or `CANCELS`."""
     connection.execute(f"LISTEN {channel}")
+
+
+def payloads(connection: Connection, seconds: float | None = None) -> list[str]:
+    """Return what was notified; where nothing was, wait for it, at most `seconds`.
+
+    The wait is for the socket: psycopg's own wakes up ten times a second.
+    """
+    received = _payloads(connection)
+    if not received:
+        select.select([connection], [], [], seconds)
+        received = _payloads(connection)
+    return received
+
+
+def _payloads(connection: Connection) -> list[str]:
+    return [notification.payload for notification in connection.notifies(timeout=0)]
 
 
 def put(connection: Connection, run_id: str, *, company: str | None, resume: bool) -> None:
