@@ -16,7 +16,7 @@ first header they would say something false. Where the first header comes again,
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, reduce
 from itertools import groupby, pairwise
 from operator import or_
@@ -65,6 +65,7 @@ HELP = Message("help for the columns, below the header")
 REPEATED = Message("the header once more")
 SAME_PART = Message("the same part once more, of another nation or period")
 STRUCK = Message("crossed out: every cell of the line is")
+HEADING = Message("one text alone, as a heading of the lines below")
 OTHER_HEADER = Message("another header: the lines below it are rejected")
 
 
@@ -269,15 +270,17 @@ def with_answered_lines(
     cells: pl.DataFrame,
     answers: Sequence[MappedLines],
     *,
+    columns: Sequence[Column],
     sheets: Sequence[str | None],
     table: Table,
 ) -> tuple[dict[str, pl.Series], list[Asked]]:
     """Return the lines that are left out by reason, those of the mapping and those asked about too, and the questions.
 
-    `reasons` are those of `find_skipped`; `cells` has the columns that are read of the lines of `body`, which
-    are on these `sheets`.
+    `reasons` are those of `find_skipped`; `cells` has the `columns` of the lines of `body`, on these `sheets`.
     """
     answered = pl.repeat(value=False, n=len(body.lines), eager=True)
+    if table == "sku":
+        reasons = {**reasons, HEADING: _headings(cells, reduce(or_, reasons.values()), body.cells_given)}
     if body.struck:
         reasons = {STRUCK: body.lines.is_in(list(body.struck)), **reasons}
     for answer in answers:
@@ -287,16 +290,53 @@ def with_answered_lines(
         answered |= told
         reasons = {reason: lines & ~told for reason, lines in reasons.items()}
         reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
-    if table == "component":
-        return reasons, []
-    questions: list[Asked] = []
-    left_out: list[int] = []
-    for start, end in _blocks(body, cells, reduce(or_, reasons.values()), answered):
-        left_out += range(start, end)
-        questions.append(_question(body, start, end, sheets))
-    if questions:
-        reasons = {**reasons, OPEN: (answered & False).scatter(left_out, values=True)}
-    return reasons, questions
+    out = reduce(or_, reasons.values())
+    blocks = _blocks(body, cells, out, answered) if table == "sku" else ()
+    asked = [([*range(start, end)], _LEGEND) for start, end in blocks]
+    struck = {line for line, at in body.struck_cells if any(column.position == at for column in columns)}
+    for lines, why in ((body.lines.is_in(list(struck)), _STRUCK_CELLS), (_of_several(cells["sku_code"]), _CODES)):
+        asked += [(rows, why)] if (rows := (lines & ~out & ~answered).arg_true().to_list()) else []
+    if asked:
+        reasons[OPEN] = (answered & False).scatter(sorted({row for rows, _ in asked for row in rows}), values=True)
+    return reasons, [_question(body, rows, why, sheets, table) for rows, why in asked]
+
+
+def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Series]) -> pl.Series:
+    """Return the lines above others that have one text alone: a name, or a code that has no digit, or a space.
+
+    Such a line says of which group those below are, whose codes are not so. `given` counts cells.
+    """
+    code = cells["sku_code"]
+    name = cells.get_column("name", default=code.clear(len(code)))
+    if cells.width <= len(_KEYS) or not ((code.is_null() | name.is_null()) & ~skipped).any():
+        return skipped & False
+    alone = (given() == 1) & ~skipped & (code.is_not_null() | name.is_not_null())
+    is_code = (code.str.contains(r"\d") & ~code.str.strip_chars().str.contains(r"\s")).fill_null(value=True)
+    regular = is_code.filter(~alone & ~skipped).all()
+    above = (~alone & ~skipped).reverse().cum_sum().reverse() > 0
+    few = 2 * int(alone.sum()) <= len(alone)
+    return alone & above & few & (name.is_not_null() | (~is_code & regular))
+
+
+_BETWEEN_CODES: Final = re.compile(
+    r"\s*[;\n\r|]\s*|,\s+|\s+(?:[/+&,–—-]|bis|to|und|and|et|oder|or|ou|y|e|i|en|of)\s+", re.IGNORECASE
+)
+
+
+def _of_several(codes: pl.Series) -> pl.Series:
+    """Return the lines whose code is a list or a range of codes that are written alike: `A-100 / A-101`.
+
+    They have letters, digits and signs in one order, and a digit each. Where most codes of a table are so, each is one.
+    """
+
+    def are_several(text: str) -> bool:
+        parts = _BETWEEN_CODES.split(text.strip()[:_LONGEST_TEXT])
+        shapes = {re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", part)) for part in parts}
+        return len(parts) > 1 and len(shapes) == 1 and "0" in shapes.pop()
+
+    likely = codes.filter(codes.str.contains(r"[\s;|]").fill_null(value=False))
+    lines = codes.is_in([text for text in likely.unique() if are_several(text)]).fill_null(value=False)
+    return lines & (int(lines.sum()) <= max(1, len(codes) / 2))
 
 
 def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Series) -> Iterator[tuple[int, int]]:
@@ -357,19 +397,29 @@ def _starts(body: Grid) -> list[int]:
     return starts
 
 
-def _question(body: Grid, start: int, end: int, sheets: Sequence[str | None]) -> Asked:
-    first, last = own_line(body.lines[start]), own_line(body.lines[end - 1])
-    sheet = sheets[body.lines[start] // LINES_OF_SHEET]
-    lines = str(first) if first == last else f"{first}-{last}"
-    text = " | ".join(cell for cell in body.cells.row(start) if cell is not None)[:_LONGEST_TEXT]
-    of_sheet = lines if len(sheets) < 2 else f"{sheet}!{lines}"
-    message = Message(
-        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they "
-        "are rows: mapping={mapping}, or read.",
-        lines=of_sheet,
-        mapping={"lines": {of_sheet: "skip"}},
+_LEGEND: Final = Message("give no more than a code and a name, as a legend does")
+_STRUCK_CELLS: Final = Message("have a cell that is crossed out, beside others that are not")
+_CODES: Final = Message("have several codes in one cell, where each needs a line of its own")
+
+
+def _question(body: Grid, rows: Sequence[int], why: Message, sheets: Sequence[str | None], table: Table) -> Asked:
+    of_run = [(row - at, body.lines[row] // LINES_OF_SHEET) for at, row in enumerate(rows)]
+    runs = [[*run] for _, run in groupby(zip(of_run, rows, strict=True), lambda pair: pair[0])]
+    places = {}
+    for (_, start), *_, (_, end) in (run * 2 for run in runs):
+        first, last = own_line(body.lines[start]), own_line(body.lines[end])
+        lines = str(first) if first == last else f"{first}-{last}"
+        places[lines if len(sheets) < 2 else f"{sheets[body.lines[start] // LINES_OF_SHEET]}!{lines}"] = lines
+    text = " | ".join(cell for cell in body.cells.row(rows[0]) if cell is not None)[:_LONGEST_TEXT]
+    said = Message(
+        "Lines {lines} {why}; they are not read. Correct them, or say whether they are rows as they stand: "
+        "mapping={mapping}, or read.",
+        lines=", ".join(places)[:_LONGEST_TEXT],
+        why=why,
+        mapping={"lines": dict.fromkeys(places, "skip")},
     )
-    return question("lines", message, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
+    about = {"sheet": sheets[of_run[0][1]], "lines": ", ".join(places.values())[:_LONGEST_TEXT], "text": text}
+    return question("lines", said, could_be=("skip", "read"), of_components=table == "component", **about)
 
 
 _FEWEST: Final = 2
@@ -452,7 +502,6 @@ class _Sums:
         self._count = self._many[at] - self._left
 
 
-_LONGEST_SHOWN: Final = 200
 _UNIT: Final = r"\((?:k?g|mg|%)\)"
 
 
@@ -546,6 +595,6 @@ def _faults(body: Grid, rows: range, row: Cells, line: int, table: Table) -> lis
     for at in rows:
         cells = body.row(at)
         code = None if key is None else cells[key]
-        text = " | ".join(cell or "" for cell in cells)[:_LONGEST_SHOWN]
+        text = " | ".join(cell or "" for cell in cells)[:_LONGEST_TEXT]
         faults.append(LineFault(int(body.lines[at]), "ambiguous_column", message, text, code and code.strip()))
     return faults

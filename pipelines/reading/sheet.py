@@ -351,7 +351,9 @@ def read_sheet(
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
     titled, starts = any(position == 0 for position, _ in header.ignored), sheet_starts(body.lines)
     reasons = find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
-    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheets=names, table=table)
+    reasons, about_lines = with_answered_lines(
+        reasons, body, cells, mapping.lines, columns=header.columns, sheets=names, table=table
+    )
     is_data = ~reduce(or_, reasons.values())
     if int(is_data.sum()) + len(body.faults) > (most := MOST_ROWS if table == "sku" else _MOST_PARTS):
         message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
