@@ -12,16 +12,18 @@ SKU's total would be too small. A single unknown word beside bare names may mean
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import unit_in, word_roles
+from compliance.catalogue import pinned, served
+from pipelines.reading.columns import is_bare_material, is_of_selling, market_of, recognise, substitute_column
+from pipelines.reading.grammar import tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
     WEIGHT_HELPERS,
     WEIGHTS,
@@ -41,9 +43,9 @@ from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import quote
+from schemas.normalise import Unfit, quote
 from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_lists, code_of, fold, words
+from schemas.words import code_lists, code_of, fold, market_named, words
 
 ROWS_SEARCHED: Final = 40
 """Rows of a grid among which the header is."""
@@ -197,6 +199,66 @@ def is_of_lines(cells: pl.Series) -> bool:
     return bool(len(cells)) and (
         bool(cells.str.contains(PERIOD).all()) or all(fold(cell) in nations for cell in cells.unique())
     )
+
+
+def with_ticked_markets(
+    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
+) -> tuple[list[Column], tuple[Column, ...]]:
+    """Return the columns with that of the markets in which ticks say that an item is sold, and the columns of ticks.
+
+    `DE | FR | AT` stand over `x` and empty cells. Each is of a market, or of several at once (`EU`) as its header names
+    them; two at least name markets of the catalogue. A table with a column of markets has none, nor do ticks under a
+    title that says something else, such as `Registered`.
+    """
+    field = fields_of("sku")["markets"]
+    ticks: list[Column] = []
+    for at, cell in header.free([column.position for column in columns]).items() if header.table == "sku" else ():
+        market = cell if words("market_group").get(fold(cell)) else market_of(cell)
+        if market is not None and _are_ticks(header.under(at)):
+            ticks.append(Column(field.name, field, "sku", at, cell, market=market))
+    is_given = any(column.field == field for column in columns) or not all(map(reads, ticks))
+    first, last = (ticks[0].position, ticks[-1].position) if ticks else (0, 0)
+    start = max((column.position + 1 for column in columns if column.position < first), default=0)
+    titles = header.grid.row(header.at - 1)[start : last + 1] if header.at > 0 else []
+    is_given |= not all(is_of_selling(tokens_of(title)) for title in titles if title is not None)
+    if is_given or sum(is_served(str(column.market)) for column in ticks) < 2:
+        return columns, ()
+    return [*columns, replace(ticks[0], market=None)], tuple(ticks)
+
+
+def _meaning_of_tick(cell: str) -> str | None:
+    return code_of(cell, "truth") or code_of(cell, "no_answer")
+
+
+def _are_ticks(cells: pl.Series) -> bool:
+    """Return whether most cells are ticks, yes or no, one a tick at least; figures are none."""
+    said = [None if any(map(str.isdigit, cell)) else _meaning_of_tick(cell) for cell in cells]
+    return "true" in said and 2 * said.count(None) <= len(said)
+
+
+def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
+    """Return the cells with the markets that are ticked in each line; what is no tick is a market that is not known."""
+    listed = []
+    for column in ticks:
+        texts = body[f"c{column.position}"]
+        distinct = texts.drop_nulls().unique()
+        kinds = [_meaning_of_tick(text) or text for text in distinct]
+        own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
+        meant = [own.get(kind, kind) for kind in kinds]
+        named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
+        listed.append(named.alias(f"c{column.position}"))
+    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None)
+    return cells.with_columns(pl.DataFrame(listed).select(together.alias("markets")).to_series())
+
+
+@cache
+def is_served(value: str) -> bool:
+    """Return whether a value names a market that the catalogue serves, itself or as a part of one."""
+    try:
+        code = market_named(value)
+    except Unfit:
+        return False
+    return not {code, code.split("-")[0]}.isdisjoint(entry.code for entry in served(pinned()))
 
 
 def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:

@@ -38,7 +38,7 @@ from pipelines.reading.grammar import (
     word_roles,
 )
 from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, VOLUME_HALF, WEIGHTS, Column, Table, fields_of
-from pipelines.reading.words import SALES, level_at, runs
+from pipelines.reading.words import SALES, family_of_detail, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -49,6 +49,7 @@ from schemas.words import code_of, fold, headers, words
 Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
+_OF_SELLING: Final = frozenset({"market", "country", "sale", "nothing"})
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
 _YEAR = re.compile(r"20\d\d|2100")
@@ -372,6 +373,22 @@ def bare_market(header: str, position: int) -> Column | None:
     named = len(header.split()) <= _LONGEST_MARKET and _market_code(fold(header)) is not None
     column = recognise(f"{VOLUME.name} {header}", position, "sku") if named else None
     return None if column is None or column.market is None else replace(column, header=header, open=header)
+
+
+def market_of(header: str) -> str | None:
+    """Return the market that a header names, alone or beside words of selling: `DE`, `Sold in France`."""
+    placed = _Placed()
+    left = placed.left_of(tokens_of(header)) if len(header) < LONGEST_HEADER else ("",)
+    said = placed.twice or placed.year or placed.half or not is_of_selling(left)
+    return None if said or family_of_detail(header) else placed.market
+
+
+def is_of_selling(tokens: Tokens) -> bool:
+    """Return whether words say no more than that something is sold."""
+    return all(
+        token in words("selling") or ((roles := roles_of_word(token)) is not None and roles <= _OF_SELLING)
+        for token in tokens
+    )
 
 
 class _Placed:

@@ -26,6 +26,7 @@ from pipelines.reading.column_values import (
     unknown_weights,
     watched_columns,
     with_code,
+    with_ticked_markets,
     without_article_numbers,
 )
 from pipelines.reading.columns import (
@@ -332,7 +333,7 @@ class Header:
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
     positions of ignored columns that may be weights of one more material. `questions` are about columns that are not
     read because their headers were not wholly understood, and about weights whose unit is open: `in_question` are the
-    positions of the latter. `watched` are ignored columns that say what weights are of.
+    positions of the latter. `watched` are ignored columns that say what weights are of; `ticks` are of one field.
     """
 
     line: int
@@ -345,11 +346,12 @@ class Header:
     questions: tuple[Asked, ...] = ()
     in_question: frozenset[int] = frozenset()
     watched: tuple[Column, ...] = ()
+    ticks: tuple[Column, ...] = ()
 
     @property
     def needed(self) -> tuple[Column, ...]:
         """Return the columns whose cells are needed: those that are read, and those that say what weights are of."""
-        return (*self.columns, *self.watched)
+        return (*self.columns, *self.watched, *self.ticks)
 
 
 def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | None = None) -> Header:
@@ -389,12 +391,13 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=outlined,
         )
         raise
+    columns, ticks = with_ticked_markets(columns, searched, mapped.reads)
     opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
     columns = with_component_prefix(columns) if table == "sku" else columns
-    rows = range(searched.at)
-    above = [cell for i in rows for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    rows = map(grid.row, range(searched.at))
+    above = [cell for row in rows for cell in row if cell is not None and len(cell) < LONGEST_HEADER]
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
     columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
@@ -404,20 +407,19 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         searched.line,
         last_line,
         tuple(columns),
-        tuple(searched.free([*(column.position for column in (*columns, *doubtful)), *judged.in_question]).items()),
+        tuple(searched.free([*(c.position for c in (*columns, *doubtful, *ticks)), *judged.in_question]).items()),
         off,
         any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, searched),
         (*(about_open_column(column, sheet, table) for column in doubtful), *judged.questions),
         judged.in_question,
-        tuple(watched_columns([*columns, *doubtful], searched)),
+        tuple(watched_columns([*columns, *doubtful, *ticks], searched)),
+        ticks,
     )
 
 
 def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None) -> tuple[Searched, int]:
-    """Return the header whose columns are wanted, and its last line."""
-    row = header_index(grid, table, mapped)
-    if row is None:
+    if (row := header_index(grid, table, mapped)) is None:
         return Searched(grid, table, sheet, -1, 0, [None] * len(grid.row(0))), 0
     cells, last_line = header_labels(grid, row, REQUIRED_FIELDS[table])
     return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line

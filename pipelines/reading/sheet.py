@@ -17,7 +17,7 @@ from uuid import UUID, uuid5
 
 import polars as pl
 
-from pipelines.reading.column_values import misleading_columns
+from pipelines.reading.column_values import misleading_columns, with_ticks
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import (
     CLEARED,
@@ -162,7 +162,7 @@ class Sheet:
     without a certain unit the positions are `in_question`, of graphs the lines of their parts are `held`. `watched` are
     columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them. `sheets` are those
     that the table is read from, where they are several; `name` and `header_row` are of the first. `filled` are texts of
-    merged cells by position, with the rows that they were filled into.
+    merged cells by position, with the rows that they were filled into. `ticks` are further columns of one field.
     """
 
     name: str | None
@@ -189,6 +189,7 @@ class Sheet:
     others: pl.DataFrame = field(default_factory=pl.DataFrame)
     sheets: tuple[ReadSheet, ...] = ()
     filled: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    ticks: tuple[Column, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -224,7 +225,7 @@ class Sheet:
         table = published_table(
             self.name,
             self.header_row,
-            self.columns,
+            sorted((*self.columns, *self.ticks), key=lambda column: column.position) if self.ticks else self.columns,
             self.ignored,
             samples=self.samples,
             mapped=self.mapped,
@@ -348,6 +349,7 @@ def read_sheet(
     one, further = of_one_table(below, header, table, _help_below(below, header))
     body = _without_ragged(one, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
+    cells = with_ticks(cells, body.cells, header.ticks) if header.ticks else cells
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
     titled, starts = any(position == 0 for position, _ in header.ignored), sheet_starts(body.lines)
     reasons = find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
@@ -386,6 +388,7 @@ def read_sheet(
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
+        ticks=header.ticks[1:],
     )
     misleading = misleading_columns((*columns, *mapping.constants), cells, table)
     return _with_constants(sheet.without(misleading), mapping.constants)
