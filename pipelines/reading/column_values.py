@@ -320,16 +320,19 @@ def issues_of_missing(names: Sequence[str], header: Searched, columns: Sequence[
     if "sku_code" in names:
         barcode = next((column.position for column in columns if column.name == "gtin"), None)
         code = likely["sku_code"] = _likely_code(header.free(taken), header) if barcode is None else barcode
+        named = next((column.position for column in columns if column.name == "name"), None)
+        if code is None and named is not None and header.under(named).is_unique().all():
+            likely["sku_code"] = named  # a name that no other line has can be the code too
     if "name" in names:
         likely["name"] = _likely_name(header.free([*taken, code]), code, header)
     if "component_type" in names:
         free = header.free([*taken, *likely.values()])
         fitting = (at for at in free if 2 * sum(map(names_part, cells := header.under(at))) > len(cells))
         likely["component_type"] = next(fitting, None)
-    return [_issue_of_missing(name, header, likely.get(name)) for name in names]
+    return [_issue_of_missing(name, header, likely.get(name), columns) for name in names]
 
 
-def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
+def _issue_of_missing(name: str, header: Searched, likely: int | None, columns: Sequence[Column]) -> Issue:
     if not header.line:
         message = Message(
             "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name
@@ -359,7 +362,7 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
         name=name,
         line=header.line,
         some=some,
-        mapping={"columns": {name: letter(likely)}},
+        mapping={"columns": dict.fromkeys([name, *(c.name for c in columns if c.position == likely)], letter(likely))},
     )
     message, answer = with_answer(message, of_components=header.table == "component")
     return Issue("missing_column", message, name, kind="column", could_be=[name], answer=answer)
