@@ -25,6 +25,7 @@ from compliance.catalogue import pinned, served
 from pipelines.reading.columns import is_bare_material, is_of_selling, market_of, recognise, substitute_column
 from pipelines.reading.grammar import tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
+    LONGEST_HEADER,
     WEIGHT_HELPERS,
     WEIGHTS,
     Cells,
@@ -88,6 +89,11 @@ class Searched(NamedTuple):
         """Return the cells given below the header in a column."""
         return self.grid.under(at, self.at, lines)
 
+    def above(self) -> list[str]:
+        """Return the cells above the header that may be titles."""
+        rows = map(self.grid.row, range(self.at))
+        return [cell for row in rows for cell in row if cell is not None and len(cell) < LONGEST_HEADER]
+
     def free(self, taken: Sequence[int | None]) -> dict[int, str]:
         """Return the headers of the columns that are not taken, by position."""
         others = set(taken)
@@ -105,7 +111,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     another one, or the kind of packaging of each line, a part's description says no more.
     """
     parts = [column for column in columns if column.field.name == "component_type"]
-    numbers = [column for column in parts if len(parts) > 1 and _are_codes(header.under(column.position))]
+    numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
     free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
     described = [column for column in parts if _DESCRIBES.search(fold(column.header))]
     kinds = [column for column in (*columns, *free) if column is not None and column.field.name == "packaging_format"]
@@ -119,7 +125,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     own = [column for column in columns if column.name == "material" and fold(column.header) == "material"]
     if len(own) != 1 or any(column.field == SKU_CODE for column in (*columns, *chosen)):
         return columns
-    if not _are_codes(header.under(own[0].position)) or names_material(own[0]):
+    if not are_codes(header.under(own[0].position)) or names_material(own[0]):
         return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
     return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
@@ -137,8 +143,8 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
     numbers = [
         at
         for at, cell in free.items()
-        if header.table == "sku" and code_of(cell, "header_word") == "code"
-        if len(cells := header.under(at)) == lines and cells.n_unique() == len(cells) and _are_codes(cells)
+        if header.table == "sku" and (code_of(cell, "header_word") == "code" or word_roles(cell) == {"thing"})
+        if len(cells := header.under(at)) == lines and cells.n_unique() == len(cells) and are_codes(cells)
     ]
     if len(numbers) == 1:
         return [Column(SKU_CODE.name, SKU_CODE, "sku", numbers[0], free[numbers[0]]), *columns]
@@ -247,8 +253,8 @@ def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column])
         meant = [own.get(kind, kind) for kind in kinds]
         named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
         listed.append(named.alias(f"c{column.position}"))
-    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None)
-    return cells.with_columns(pl.DataFrame(listed).select(together.alias("markets")).to_series())
+    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None).alias("markets")
+    return cells.with_columns(pl.DataFrame(listed).select(together).to_series()) if listed else cells
 
 
 @cache
@@ -374,7 +380,7 @@ def _likely_code(free: dict[int, str], header: Searched) -> int | None:
     Where none is unlike words, each cell is one short word with a letter, and no other line has it.
     """
     cells = {at: header.under(at) for at in free}
-    fitting = [at for at in free if _are_codes(cells[at])]
+    fitting = [at for at in free if are_codes(cells[at])]
     if not fitting:
         word, with_letter = r"^\s*\S{1,40}\s*$", r"\p{L}"
         short = {at: texts.str.contains(word) & texts.str.contains(with_letter) for at, texts in cells.items()}
@@ -406,7 +412,7 @@ def _likely_name(free: dict[int, str], code: int | None, header: Searched) -> in
     return next((at for at in fitting if word_roles(free[at]) & {"name", "thing"}), next(iter(fitting), None))
 
 
-def _are_codes(cells: pl.Series) -> bool:
+def are_codes(cells: pl.Series) -> bool:
     """Return whether most cells have a digit and no space within, and are no measured numbers and no running count.
 
     A count of the lines is 1, 2, 3, or 10, 20, 30.
@@ -424,7 +430,7 @@ def _are_codes(cells: pl.Series) -> bool:
 
 def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns of weights of parts without a known material, each as a group of its own."""
-    weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
+    weights = [c for c in columns if "material_family" in dict(c.fixed) and c.field.name == "weight_g"]
     frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
     bare = [column.position for column in weights if is_bare_material(column)]
     more = []

@@ -84,13 +84,22 @@ def sheet_starts(lines: pl.Series) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class LineFault:
-    """A line that cannot be read as cells. `line` counts as the caller's editor or spreadsheet shows it."""
+    """A line that cannot be read as cells. `line` counts as the caller's editor or spreadsheet shows it.
+
+    `sku_codes` are all that its cell may name.
+    """
 
     line: int
     code: str
     message: Message
     value: str | None
     sku_code: str | None = None
+    sku_codes: tuple[str, ...] = ()
+
+
+def codes_of_faults(faults: Iterable[LineFault]) -> set[str]:
+    """Return the codes of all SKUs that lines may be of."""
+    return {code for fault in faults for code in (fault.sku_code, *fault.sku_codes) if code is not None}
 
 
 @dataclass(frozen=True, slots=True)

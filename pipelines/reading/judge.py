@@ -13,10 +13,12 @@ from typing import Final
 import polars as pl
 import pycountry
 
+from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
 from pipelines.reading.column_values import about_material, is_of_lines, is_served, quantity_of
+from pipelines.reading.columns import units_of_rows
 from pipelines.reading.grammar import mentions, word_roles
-from pipelines.reading.grid import NUMBER, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
+from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import refused
@@ -27,7 +29,7 @@ from pipelines.reading.words import family_of_detail, level_of, market_parts, na
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, fold
+from schemas.words import code_lists, fold, headers
 
 _TOP: Final = 200
 _PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
@@ -428,8 +430,30 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     for at, header in sheet.ignored:
         if at in sheet.possible_materials:
             questions.append(about_material(at, header, sheet.columns, sheet.name))
-    ignored = tuple(entry for entry in kept.ignored if entry[0] not in sheet.possible_materials)
-    return replace(kept, ignored=ignored), questions
+    units = _units_of_no_market(kept)
+    questions += [_about_market(column, sheet) for column in units]
+    asked = {*sheet.possible_materials, *(column.position for column in units)}
+    return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+
+
+def _units_of_no_market(sheet: Sheet) -> list[Column]:
+    """Return the ignored columns of units of a year for which neither header nor line says a market: `Menge 2025`."""
+    if any(column.field == VOLUME or column.name in ("markets", "component_type") for column in sheet.columns):
+        return []
+    found = (units_of_rows(header, at) for at, header in sheet.ignored)
+    listed = headers("sku")
+    return [c for c in found if c is not None and (c.year or listed.get(fold(c.header)) == VOLUME.name)]
+
+
+def _about_market(column: Column, sheet: Sheet) -> Asked:
+    markets = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
+    message = Message(
+        "{header} may be units placed on a market, and nothing says on which; it is not read. Say it: "
+        "mapping={mapping}, or write the market into the header.",
+        header=quote(column.header),
+        mapping={"columns": {column.name: letter(column.position)}, "constants": {"markets": markets[0]}},
+    )
+    return sheet.ask("column", column, message, could_be=markets)
 
 
 def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:

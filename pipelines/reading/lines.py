@@ -31,7 +31,7 @@ from pipelines.reading.mapping import MappedLines
 from pipelines.reading.questions import question
 from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
-from schemas.messages import Message
+from schemas.messages import Message, message_of
 from schemas.words import code_of, fold, headers, words
 
 HELP_ROWS = 5
@@ -42,16 +42,9 @@ MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
 """Faults of cells that were meant as a value."""
-_ACCENTED = {
-    "a": "[aàáâä]",
-    "c": "[cç]",
-    "e": "[eèéêë]",
-    "i": "[iìíîï]",
-    "n": "[nñ]",
-    "o": "[oòóôö]",
-    "u": "[uùúûü]",
-    " ": r"[\W_]+",
-}
+_ACCENTED = dict(
+    zip("aceinou ", ("[aàáâä]", "[cç]", "[eèéêë]", "[iìíîï]", "[nñ]", "[oòóôö]", "[uùúûü]", r"[\W_]+"), strict=True)
+)
 
 _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
@@ -273,10 +266,11 @@ def with_answered_lines(
     columns: Sequence[Column],
     sheets: Sequence[str | None],
     table: Table,
-) -> tuple[dict[str, pl.Series], list[Asked]]:
+) -> tuple[dict[str, pl.Series], list[Asked], dict[int, LineFault]]:
     """Return the lines that are left out by reason, those of the mapping and those asked about too, and the questions.
 
-    `reasons` are those of `find_skipped`; `cells` has the `columns` of the lines of `body`, on these `sheets`.
+    Rows that are asked about are faults, by their place: a graph without one would be too light. `reasons` are those of
+    `find_skipped`; `cells` has the `columns` of the lines of `body`, on these `sheets`.
     """
     answered = pl.repeat(value=False, n=len(body.lines), eager=True)
     if table == "sku":
@@ -292,13 +286,18 @@ def with_answered_lines(
         reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
     out = reduce(or_, reasons.values())
     blocks = _blocks(body, cells, out, answered) if table == "sku" else ()
-    asked = [([*range(start, end)], _LEGEND) for start, end in blocks]
+    legends = [[*range(start, end)] for start, end in blocks]
+    reasons[OPEN] = (answered & False).scatter([row for rows in legends for row in rows], values=True)
+    questions = [_question(body, rows, _LEGEND, sheets, table) for rows in legends]
     struck = {line for line, at in body.struck_cells if any(column.position == at for column in columns)}
+    faults: dict[int, LineFault] = {}
     for lines, why in ((body.lines.is_in(list(struck)), _STRUCK_CELLS), (_of_several(cells["sku_code"]), _CODES)):
-        asked += [(rows, why)] if (rows := (lines & ~out & ~answered).arg_true().to_list()) else []
-    if asked:
-        reasons[OPEN] = (answered & False).scatter(sorted({row for rows, _ in asked for row in rows}), values=True)
-    return reasons, [_question(body, rows, why, sheets, table) for rows, why in asked]
+        if rows := (lines & ~out & ~answered).arg_true().to_list():
+            questions.append(_question(body, rows, why, sheets, table))
+            for row, code in zip(rows, cells["sku_code"].gather(rows).str.strip_chars(), strict=True):
+                about, codes = message_of(questions[-1]["message"]), tuple(_BETWEEN_CODES.split(code or ""))
+                faults[row] = LineFault(int(body.lines[row]), "invalid_format", about, code, code, codes)
+    return reasons, questions, faults
 
 
 def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Series]) -> pl.Series:

@@ -214,7 +214,8 @@ def detect_delimiter(text: str, recognised: Callable[[list[list[str]]], int]) ->
     def merit(delimiter: str) -> tuple[int, int]:
         records = [record[:MOST_COLUMNS] for record in csv.reader(sample, delimiter=delimiter)]
         (width, times), *_ = Counter(len(record) for record in records).most_common(1) or [(1, 0)]
-        return recognised(records), times * (width - 1)
+        known = recognised(records)
+        return known if known > 1 else 0, times * (width - 1)  # a line that is not divided may have a known word too
 
     return max(DELIMITERS, key=merit)
 

@@ -530,8 +530,6 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
             _check_export(sheet)
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
-        if about_lines := [asked for asked in main.questions if asked["kind"] == "lines"]:
-            raise refused(about_lines[0])
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     main = judge_columns(with_levels(main), of_parts=of_parts and parts is None)
