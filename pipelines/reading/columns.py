@@ -50,7 +50,7 @@ Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
 _NO_MARKETS: Final = (("in",), ("na",))
-"""Words that are no codes of markets where one follows: `Sales in DE`, `Wprowadzone na rynek PL`."""
+"""Words that are codes of markets, and never mean one in a header: `Sales in DE`, `Wprowadzone na rynek PL`."""
 _CAPACITY: Final = re.compile(r"\b[mcd]l\b")
 """Finds a unit of what a packaging holds: `Volume (ml)` is not of Mali."""
 _OF_SELLING: Final = frozenset({"market", "country", "sale", "nothing"})
@@ -428,7 +428,7 @@ class _Placed:
             name = " ".join(tokens[at:end])
             if (code := None if unit_of(name, "g") else _market_code(name)) is None:  # `kg` is no market
                 continue
-            if tokens[at:end] in _NO_MARKETS and self.market is None and self._market_at(tokens, end) is not None:
+            if tokens[at:end] in _NO_MARKETS:
                 return end
             if self.market not in (None, code):
                 self.twice += tokens[at:end]

@@ -310,11 +310,12 @@ def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Se
     if cells.width <= len(_KEYS) or not ((code.is_null() | name.is_null()) & ~skipped).any():
         return skipped & False
     alone = (given() == 1) & ~skipped & (code.is_not_null() | name.is_not_null())
-    is_code = (code.str.contains(r"\d") & ~code.str.strip_chars().str.contains(r"\s")).fill_null(value=True)
-    regular = is_code.filter(~alone & ~skipped).all()
+    has_digit, has_space = code.str.contains(r"\d"), code.str.strip_chars().str.contains(r"\s")
+    others = code.is_not_null() & ~alone & ~skipped
+    unlike = (~has_digit & has_digit.filter(others).all()) | (has_space & (not has_space.filter(others).any()))
     above = (~alone & ~skipped).reverse().cum_sum().reverse() > 0
     few = 2 * int(alone.sum()) <= len(alone)
-    return alone & above & few & (name.is_not_null() | (~is_code & regular))
+    return alone & above & few & (name.is_not_null() | unlike.fill_null(value=False))
 
 
 _BETWEEN_CODES: Final = re.compile(

@@ -497,10 +497,11 @@ def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
     widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
     kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
-    if all(column.name in _NEEDED for column in header.columns if column.position == 0):
+    key = next(column.position for column in header.columns if column.name == "sku_code")
+    numbered = body.cells[f"c{key}"].str.contains(r"\d")
+    if numbered.filter(kept).all() and all(column.name in _NEEDED for column in header.columns if column.position == 0):
         # A line without a delimiter and without a digit is a heading, a note or a total, and no row that lost some.
         kept |= (widths == 1) & ~body.cells["c0"].str.contains(r"\d").fill_null(value=True)
-    key = next(column.position for column in header.columns if column.name == "sku_code")
     faults: list[LineFault] = []
     for at in (~kept).arg_true():
         message = Message(

@@ -210,8 +210,8 @@ def test_units_of_a_year_on_no_market_are_asked_about(header: str) -> None:
     assert not read(delimited([["SKU", "Name", "Menge"], *rows[1:]]))[0].source["asked"], "of no year"
 
 
-@pytest.mark.parametrize("header", ["Volume (ml)", "Volume [cl]", "Absatz KG", "Menge mg"])
-def test_a_unit_is_no_market(header: str) -> None:
+@pytest.mark.parametrize("header", ["Volume (ml)", "Volume [cl]", "Absatz KG", "Menge mg", "Verkauf in D"])
+def test_a_unit_or_a_small_word_is_no_market(header: str) -> None:
     source = read(delimited([["SKU", "Name", header], ["A", "a", "500"]]))[0].source
     assert not [column for column in source["columns"] if column["field"].startswith("annual_volume")]
     assert not [question for question in source["asked"] if "annual_volume_" in str(question["answer"])]

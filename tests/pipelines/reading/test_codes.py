@@ -82,3 +82,9 @@ def test_a_title_says_whose_code_and_name_stand_below_it() -> None:
 def test_an_item_over_codes_beside_a_description_is_the_code() -> None:
     table = [["Item", "Description", "Packaging weight (g)"], ["I-1", "Shampoo", "30"], ["I-2", "Soap", "10"]]
     assert [(row["sku_code"], row["name"]) for row in values(delimited(table))] == [("I-1", "Shampoo"), ("I-2", "Soap")]
+
+
+def test_our_own_number_is_the_code_beside_a_suppliers() -> None:
+    for own in ("Unsere Art.-Nr.", "Our item no."):
+        table = [["Lieferanten-Art.-Nr.", own, "Bezeichnung"], ["L-1", "4711", "Flasche"]]
+        assert [row["sku_code"] for row in values(delimited(table))] == ["4711"]

@@ -241,5 +241,7 @@ def test_a_heading_of_the_lines_below_is_left_out_and_said_once(heading: list[st
         ]
         assert (typed.values.height, typed.errors.height) == (3, 0)
         assert read(data, {"lines": {"2": "read"}})[0].rows == 4
+    spaced = delimited([HEAD, ["Drinks", "", "", ""], DATA, ["A 2", *DATA[1:]]])
+    assert [line["line"] for line in read(spaced)[0].source["skipped"]] == [2], "no other code is without a digit"
     few = delimited([HEAD, heading, DATA, heading])
     assert len(read(few)[0].source["skipped"]) <= 1, "no line below it, or as many headings as rows"
