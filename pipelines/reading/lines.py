@@ -295,8 +295,8 @@ def with_answered_lines(
         if rows := (lines & ~out & ~answered).arg_true().to_list():
             questions.append(_question(body, rows, why, sheets, table))
             for row, code in zip(rows, cells["sku_code"].gather(rows).str.strip_chars(), strict=True):
-                about, codes = message_of(questions[-1]["message"]), tuple(_BETWEEN_CODES.split(code or ""))
-                faults[row] = LineFault(int(body.lines[row]), "invalid_format", about, code, code, codes)
+                about = message_of(questions[-1]["message"])
+                faults[row] = LineFault(int(body.lines[row]), "invalid_format", about, code, code, _codes_in(code))
     return reasons, questions, faults
 
 
@@ -319,23 +319,21 @@ def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Se
 
 
 _BETWEEN_CODES: Final = re.compile(
-    r"\s*[;\n\r|]\s*|,\s+|\s+(?:[/+&,–—-]|bis|to|und|and|et|oder|or|ou|y|e|i|en|of)\s+", re.IGNORECASE
+    r"[;\n\r|]|,(?=\s)|(?<=\s)(?:[/+&,–—-]|bis|to|und|and|et|oder|or|ou|y|e|i|en|of)(?=\s)", re.IGNORECASE
 )
 
 
+def _codes_in(cell: str | None) -> tuple[str, ...]:
+    """Return the codes of a list or a range of such with letters, digits and signs in one order, a digit in each."""
+    parts = tuple(map(str.strip, _BETWEEN_CODES.split((cell or "")[:_LONGEST_TEXT])))
+    shapes = {re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", part)) for part in parts}
+    return parts if len(shapes) == 1 and "0" in shapes.pop() else ()
+
+
 def _of_several(codes: pl.Series) -> pl.Series:
-    """Return the lines whose code is a list or a range of codes that are written alike: `A-100 / A-101`.
-
-    They have letters, digits and signs in one order, and a digit each. Where most codes of a table are so, each is one.
-    """
-
-    def are_several(text: str) -> bool:
-        parts = _BETWEEN_CODES.split(text.strip()[:_LONGEST_TEXT])
-        shapes = {re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", part)) for part in parts}
-        return len(parts) > 1 and len(shapes) == 1 and "0" in shapes.pop()
-
+    """Return the lines with several codes, `A-100 / A-101`; where most codes of a table are so, each is one."""
     likely = codes.filter(codes.str.contains(r"[\s;|]").fill_null(value=False))
-    lines = codes.is_in([text for text in likely.unique() if are_several(text)]).fill_null(value=False)
+    lines = codes.is_in([text for text in likely.unique() if len(_codes_in(text)) > 1]).fill_null(value=False)
     return lines & (int(lines.sum()) <= max(1, len(codes) / 2))
 
 
