@@ -12,17 +12,20 @@ SKU's total would be too small. A single unknown word beside bare names may mean
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import unit_in, word_roles
+from compliance.catalogue import pinned, served
+from pipelines.reading.columns import is_bare_material, is_of_selling, market_of, recognise, substitute_column
+from pipelines.reading.grammar import tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
+    LONGEST_HEADER,
     WEIGHT_HELPERS,
     WEIGHTS,
     Cells,
@@ -41,9 +44,9 @@ from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import quote
+from schemas.normalise import Unfit, quote
 from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_lists, code_of, fold, words
+from schemas.words import code_lists, code_of, fold, market_named, words
 
 ROWS_SEARCHED: Final = 40
 """Rows of a grid among which the header is."""
@@ -86,6 +89,11 @@ class Searched(NamedTuple):
         """Return the cells given below the header in a column."""
         return self.grid.under(at, self.at, lines)
 
+    def above(self) -> list[str]:
+        """Return the cells above the header that may be titles."""
+        rows = map(self.grid.row, range(self.at))
+        return [cell for row in rows for cell in row if cell is not None and len(cell) < LONGEST_HEADER]
+
     def free(self, taken: Sequence[int | None]) -> dict[int, str]:
         """Return the headers of the columns that are not taken, by position."""
         others = set(taken)
@@ -103,7 +111,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     another one, or the kind of packaging of each line, a part's description says no more.
     """
     parts = [column for column in columns if column.field.name == "component_type"]
-    numbers = [column for column in parts if len(parts) > 1 and _are_codes(header.under(column.position))]
+    numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
     free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
     described = [column for column in parts if _DESCRIBES.search(fold(column.header))]
     kinds = [column for column in (*columns, *free) if column is not None and column.field.name == "packaging_format"]
@@ -117,7 +125,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     own = [column for column in columns if column.name == "material" and fold(column.header) == "material"]
     if len(own) != 1 or any(column.field == SKU_CODE for column in (*columns, *chosen)):
         return columns
-    if not _are_codes(header.under(own[0].position)) or names_material(own[0]):
+    if not are_codes(header.under(own[0].position)) or names_material(own[0]):
         return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
     return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
@@ -135,8 +143,8 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
     numbers = [
         at
         for at, cell in free.items()
-        if header.table == "sku" and code_of(cell, "header_word") == "code"
-        if len(cells := header.under(at)) == lines and cells.n_unique() == len(cells) and _are_codes(cells)
+        if header.table == "sku" and (code_of(cell, "header_word") == "code" or word_roles(cell) == {"thing"})
+        if len(cells := header.under(at)) == lines and cells.n_unique() == len(cells) and are_codes(cells)
     ]
     if len(numbers) == 1:
         return [Column(SKU_CODE.name, SKU_CODE, "sku", numbers[0], free[numbers[0]]), *columns]
@@ -199,6 +207,66 @@ def is_of_lines(cells: pl.Series) -> bool:
     )
 
 
+def with_ticked_markets(
+    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
+) -> tuple[list[Column], tuple[Column, ...]]:
+    """Return the columns with that of the markets in which ticks say that an item is sold, and the columns of ticks.
+
+    `DE | FR | AT` stand over `x` and empty cells. Each is of a market, or of several at once (`EU`) as its header names
+    them; two at least name markets of the catalogue. A table with a column of markets has none, nor do ticks under a
+    title that says something else, such as `Registered`.
+    """
+    field = fields_of("sku")["markets"]
+    ticks: list[Column] = []
+    for at, cell in header.free([column.position for column in columns]).items() if header.table == "sku" else ():
+        market = cell if words("market_group").get(fold(cell)) else market_of(cell)
+        if market is not None and _are_ticks(header.under(at)):
+            ticks.append(Column(field.name, field, "sku", at, cell, market=market))
+    is_given = any(column.field == field for column in columns) or not all(map(reads, ticks))
+    first, last = (ticks[0].position, ticks[-1].position) if ticks else (0, 0)
+    start = max((column.position + 1 for column in columns if column.position < first), default=0)
+    titles = header.grid.row(header.at - 1)[start : last + 1] if header.at > 0 else []
+    is_given |= not all(is_of_selling(tokens_of(title)) for title in titles if title is not None)
+    if is_given or sum(is_served(str(column.market)) for column in ticks) < 2:
+        return columns, ()
+    return [*columns, replace(ticks[0], market=None)], tuple(ticks)
+
+
+def _meaning_of_tick(cell: str) -> str | None:
+    return code_of(cell, "truth") or code_of(cell, "no_answer")
+
+
+def _are_ticks(cells: pl.Series) -> bool:
+    """Return whether most cells are ticks, yes or no, one a tick at least; figures are none."""
+    said = [None if any(map(str.isdigit, cell)) else _meaning_of_tick(cell) for cell in cells]
+    return "true" in said and 2 * said.count(None) <= len(said)
+
+
+def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
+    """Return the cells with the markets that are ticked in each line; what is no tick is a market that is not known."""
+    listed = []
+    for column in ticks:
+        texts = body[f"c{column.position}"]
+        distinct = texts.drop_nulls().unique()
+        kinds = [_meaning_of_tick(text) or text for text in distinct]
+        own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
+        meant = [own.get(kind, kind) for kind in kinds]
+        named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
+        listed.append(named.alias(f"c{column.position}"))
+    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None).alias("markets")
+    return cells.with_columns(pl.DataFrame(listed).select(together).to_series()) if listed else cells
+
+
+@cache
+def is_served(value: str) -> bool:
+    """Return whether a value names a market that the catalogue serves, itself or as a part of one."""
+    try:
+        code = market_named(value)
+    except Unfit:
+        return False
+    return not {code, code.split("-")[0]}.isdisjoint(entry.code for entry in served(pinned()))
+
+
 def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
     """Return the names of a `table`'s columns whose cells show that their header means something else than it seems.
 
@@ -258,16 +326,19 @@ def issues_of_missing(names: Sequence[str], header: Searched, columns: Sequence[
     if "sku_code" in names:
         barcode = next((column.position for column in columns if column.name == "gtin"), None)
         code = likely["sku_code"] = _likely_code(header.free(taken), header) if barcode is None else barcode
+        named = next((column.position for column in columns if column.name == "name"), None)
+        if code is None and named is not None and header.under(named).is_unique().all():
+            likely["sku_code"] = named  # a name that no other line has can be the code too
     if "name" in names:
         likely["name"] = _likely_name(header.free([*taken, code]), code, header)
     if "component_type" in names:
         free = header.free([*taken, *likely.values()])
         fitting = (at for at in free if 2 * sum(map(names_part, cells := header.under(at))) > len(cells))
         likely["component_type"] = next(fitting, None)
-    return [_issue_of_missing(name, header, likely.get(name)) for name in names]
+    return [_issue_of_missing(name, header, likely.get(name), columns) for name in names]
 
 
-def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
+def _issue_of_missing(name: str, header: Searched, likely: int | None, columns: Sequence[Column]) -> Issue:
     if not header.line:
         message = Message(
             "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name
@@ -297,7 +368,7 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
         name=name,
         line=header.line,
         some=some,
-        mapping={"columns": {name: letter(likely)}},
+        mapping={"columns": dict.fromkeys([name, *(c.name for c in columns if c.position == likely)], letter(likely))},
     )
     message, answer = with_answer(message, of_components=header.table == "component")
     return Issue("missing_column", message, name, kind="column", could_be=[name], answer=answer)
@@ -309,7 +380,7 @@ def _likely_code(free: dict[int, str], header: Searched) -> int | None:
     Where none is unlike words, each cell is one short word with a letter, and no other line has it.
     """
     cells = {at: header.under(at) for at in free}
-    fitting = [at for at in free if _are_codes(cells[at])]
+    fitting = [at for at in free if are_codes(cells[at])]
     if not fitting:
         word, with_letter = r"^\s*\S{1,40}\s*$", r"\p{L}"
         short = {at: texts.str.contains(word) & texts.str.contains(with_letter) for at, texts in cells.items()}
@@ -341,7 +412,7 @@ def _likely_name(free: dict[int, str], code: int | None, header: Searched) -> in
     return next((at for at in fitting if word_roles(free[at]) & {"name", "thing"}), next(iter(fitting), None))
 
 
-def _are_codes(cells: pl.Series) -> bool:
+def are_codes(cells: pl.Series) -> bool:
     """Return whether most cells have a digit and no space within, and are no measured numbers and no running count.
 
     A count of the lines is 1, 2, 3, or 10, 20, 30.
@@ -359,7 +430,7 @@ def _are_codes(cells: pl.Series) -> bool:
 
 def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns of weights of parts without a known material, each as a group of its own."""
-    weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
+    weights = [c for c in columns if "material_family" in dict(c.fixed) and c.field.name == "weight_g"]
     frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
     bare = [column.position for column in weights if is_bare_material(column)]
     more = []

@@ -38,7 +38,7 @@ from pipelines.reading.grammar import (
     word_roles,
 )
 from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, VOLUME_HALF, WEIGHTS, Column, Table, fields_of
-from pipelines.reading.words import SALES, level_at, runs
+from pipelines.reading.words import SALES, family_of_detail, level_at, runs, unit_of
 from schemas.fields import SKU_CODE, Field
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -49,6 +49,11 @@ from schemas.words import code_of, fold, headers, words
 Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
+_NO_MARKETS: Final = (("in",), ("na",))
+"""Words that are codes of markets, and never mean one in a header: `Sales in DE`, `Wprowadzone na rynek PL`."""
+_CAPACITY: Final = re.compile(r"\b[mcd]l\b")
+"""Finds a unit of what a packaging holds: `Volume (ml)` is not of Mali."""
+_OF_SELLING: Final = frozenset({"market", "country", "sale", "nothing"})
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
 _YEAR = re.compile(r"20\d\d|2100")
@@ -136,7 +141,7 @@ def _best(
     open_columns: list[Column] = []
     for main, notes in divided(header):
         for term, rest in terms(main, notes):
-            column = _with_sense(term, rest, notes, loose=loose)
+            column = with_sense(term, rest, notes, loose=loose)
             if column is not None and column.open is None:
                 return column
             open_columns += [] if column is None else [column]
@@ -223,7 +228,7 @@ def _longest_terms() -> dict[str, int]:
     return longest_by_first_word(term for terms in listed for term in terms)
 
 
-def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Column | None:
+def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Column | None:
     """Return a column with what the words around its term say; None where they say that it is something else.
 
     A word of the term without any role is not understood; one that has a role makes another term of it.
@@ -328,7 +333,12 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False) -
     volume = _Placed()
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
-    if (volume.market is None) != of_rows or said.other or (volume.half and volume.market not in ("GB", None)):
+    if (
+        _CAPACITY.search(header)
+        or (volume.market is None) != of_rows
+        or said.other
+        or (volume.half and volume.market not in ("GB", None))
+    ):
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
     parts = [field.name, *market, *([str(volume.year)] if volume.year else [])]
@@ -374,6 +384,22 @@ def bare_market(header: str, position: int) -> Column | None:
     return None if column is None or column.market is None else replace(column, header=header, open=header)
 
 
+def market_of(header: str) -> str | None:
+    """Return the market that a header names, alone or beside words of selling: `DE`, `Sold in France`."""
+    placed = _Placed()
+    left = placed.left_of(tokens_of(header)) if len(header) < LONGEST_HEADER else ("",)
+    said = placed.twice or placed.year or placed.half or not is_of_selling(left)
+    return None if said or family_of_detail(header) else placed.market
+
+
+def is_of_selling(tokens: Tokens) -> bool:
+    """Return whether words say no more than that something is sold."""
+    return all(
+        token in words("selling") or ((roles := roles_of_word(token)) is not None and roles <= _OF_SELLING)
+        for token in tokens
+    )
+
+
 class _Placed:
     """The market, the year and the half that the words of a volume's header name; `twice` is what is named again."""
 
@@ -399,10 +425,10 @@ class _Placed:
 
     def _market_at(self, tokens: Tokens, at: int) -> int | None:
         for end in range(min(len(tokens), at + _LONGEST_MARKET), at, -1):
-            code = _market_code(" ".join(tokens[at:end]))
-            if code is None:
+            name = " ".join(tokens[at:end])
+            if (code := None if unit_of(name, "g") else _market_code(name)) is None:  # `kg` is no market
                 continue
-            if tokens[at:end] == ("in",) and self.market is None and self._market_at(tokens, end) is not None:
+            if tokens[at:end] in _NO_MARKETS:
                 return end
             if self.market not in (None, code):
                 self.twice += tokens[at:end]
@@ -479,7 +505,7 @@ def _numbered_column(words_found: Tokens, header: str) -> Column | None:
         ways.append(rest)
     for way in ways:
         composed = composed_field(way) if way else None
-        name = _part_headers().get(" ".join(way)) or COMPONENT_FIELDS.get(composed or "")
+        name = part_headers().get(" ".join(way)) or COMPONENT_FIELDS.get(composed or "")
         if name is not None:
             own = f"component_{numbers[0]}_{name}"
             exact = header.strip() == own
@@ -488,7 +514,7 @@ def _numbered_column(words_found: Tokens, header: str) -> Column | None:
 
 
 @cache
-def _part_headers() -> dict[str, str]:
+def part_headers() -> dict[str, str]:
     """Return headers of a component's fields within a group: those of a components table, and some that need the group.
 
     Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.

@@ -84,13 +84,22 @@ def sheet_starts(lines: pl.Series) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class LineFault:
-    """A line that cannot be read as cells. `line` counts as the caller's editor or spreadsheet shows it."""
+    """A line that cannot be read as cells. `line` counts as the caller's editor or spreadsheet shows it.
+
+    `sku_codes` are all that its cell may name.
+    """
 
     line: int
     code: str
     message: Message
     value: str | None
     sku_code: str | None = None
+    sku_codes: tuple[str, ...] = ()
+
+
+def codes_of_faults(faults: Iterable[LineFault]) -> set[str]:
+    """Return the codes of all SKUs that lines may be of."""
+    return {code for fault in faults for code in (fault.sku_code, *fault.sku_codes) if code is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,8 @@ class Grid:
     `NUMBER`, as a formula with `NO_VALUE`, as a `DAY`, or as a number in a format that is `NOT_SHOWN` here; it is None
     where cells have no type. Lines among `faults` have no row. `widths` is the number of cells of each line, where
     lines can differ; `filled` is the number of cells that each row gives, where the grid has only some of its columns.
-    `struck` are the lines of which a workbook crosses out every cell.
+    `struck` are the lines of which a workbook crosses out every cell, `struck_cells` the line and the position of such
+    cells in others.
     """
 
     cells: pl.DataFrame
@@ -111,6 +121,7 @@ class Grid:
     widths: dict[int, int] = field(default_factory=dict)
     filled: pl.Series | None = None
     struck: frozenset[int] = frozenset()
+    struck_cells: frozenset[tuple[int, int]] = frozenset()
 
     def row(self, index: int) -> list[str | None]:
         """Return the cells of one row by position; a grid need not have all columns."""
@@ -156,6 +167,9 @@ def one_below_another(grids: Sequence[Grid]) -> Grid:
         kinds=pl.concat(grid.kinds for grid in grids if grid.kinds is not None),
         filled=pl.concat(grid.cells_given().cast(pl.UInt32) for grid in grids),
         struck=frozenset(line + at * LINES_OF_SHEET for at, grid in enumerate(grids) for line in grid.struck),
+        struck_cells=frozenset(
+            (line + at * LINES_OF_SHEET, place) for at, grid in enumerate(grids) for line, place in grid.struck_cells
+        ),
     )
 
 

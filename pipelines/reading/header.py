@@ -19,6 +19,7 @@ import polars as pl
 from pipelines.reading.column_values import (
     ROWS_SEARCHED,
     Searched,
+    are_codes,
     find_possible_materials,
     form_refusal,
     issue_of_several,
@@ -26,6 +27,7 @@ from pipelines.reading.column_values import (
     unknown_weights,
     watched_columns,
     with_code,
+    with_ticked_markets,
     without_article_numbers,
 )
 from pipelines.reading.columns import (
@@ -62,6 +64,7 @@ from pipelines.reading.grid import (
     with_component_prefix,
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
+from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -76,7 +79,7 @@ from pipelines.reading.units import (
     with_year_of_titles,
 )
 from pipelines.reading.values import read_values
-from pipelines.reading.words import SALES, level_of
+from pipelines.reading.words import SALES, level_of, part_type
 from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
@@ -292,9 +295,11 @@ def _with_titles(cells: Cells, titles: Cells) -> Cells:
     over, joined = _covering_titles(titles, cells), _join_titles(titles, cells)
     levels = {title: level_of(title) for title in over if title is not None}
     sold = SALES in levels.values()
+    parts = {title for title in levels if part_type(title) is not None}
     return [
         label
-        if sold and title is not None and levels[title] not in (None, SALES)
+        if (sold and title is not None and levels[title] not in (None, SALES))
+        or (len(parts) > 1 and title in parts and label is not None and part_column(label) is not None)
         else _choose_label(cell, label, title)
         for cell, title, label in zip(cells, over, joined, strict=True)
     ]
@@ -334,7 +339,7 @@ class Header:
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
     positions of ignored columns that may be weights of one more material. `questions` are about columns that are not
     read because their headers were not wholly understood, and about weights whose unit is open: `in_question` are the
-    positions of the latter. `watched` are ignored columns that say what weights are of.
+    positions of the latter. `watched` are ignored columns that say what weights are of; `ticks` are of one field.
     """
 
     line: int
@@ -347,11 +352,12 @@ class Header:
     questions: tuple[Asked, ...] = ()
     in_question: frozenset[int] = frozenset()
     watched: tuple[Column, ...] = ()
+    ticks: tuple[Column, ...] = ()
 
     @property
     def needed(self) -> tuple[Column, ...]:
         """Return the columns whose cells are needed: those that are read, and those that say what weights are of."""
-        return (*self.columns, *self.watched)
+        return (*self.columns, *self.watched, *self.ticks)
 
 
 def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | None = None) -> Header:
@@ -370,12 +376,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     recognised = [column for at, cell in others if (column := recognise(cell, at, table)) is not None]
     unread = [*mapped.off, *mapped.constants, *doubtful]
     usable = [column for column in recognised if not any(same_field(column, other) for other in unread)]
-    off = tuple(
-        (column.name, None, None)
-        if (had := next((other for other in recognised if same_field(column, other)), None)) is None
-        else (column.name, had.position, had.header)
-        for column in mapped.off
-    )
+    off = _switched_off(mapped, recognised)
     try:
         columns = _needed_columns(searched, mapped, chosen, usable)
     except ReadingRefused as refused:
@@ -391,12 +392,13 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=outlined,
         )
         raise
+    columns, ticks = with_ticked_markets(columns, searched, mapped.reads)
     opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
+    doubtful += open_parts(columns, doubtful, searched)
     columns = with_component_prefix(columns) if table == "sku" else columns
-    rows = range(searched.at)
-    above = [cell for i in rows for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
     columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
@@ -406,20 +408,25 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         searched.line,
         last_line,
         tuple(columns),
-        tuple(searched.free([*(column.position for column in (*columns, *doubtful)), *judged.in_question]).items()),
+        tuple(searched.free([*(c.position for c in (*columns, *doubtful, *ticks)), *judged.in_question]).items()),
         off,
         any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, searched),
         (*(about_open_column(column, sheet, table) for column in doubtful), *judged.questions),
         judged.in_question,
-        tuple(watched_columns([*columns, *doubtful], searched)),
+        tuple(watched_columns([*columns, *doubtful, *ticks], searched)),
+        ticks,
     )
 
 
+def _switched_off(mapped: SheetMapping, recognised: Sequence[Column]) -> Off:
+    """Return the fields that the mapping reads from no column, each with the column that it would have had."""
+    had = {of.name: next((other for other in recognised if same_field(of, other)), None) for of in mapped.off}
+    return tuple((name, None, None) if c is None else (name, c.position, c.header) for name, c in had.items())
+
+
 def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None) -> tuple[Searched, int]:
-    """Return the header whose columns are wanted, and its last line."""
-    row = header_index(grid, table, mapped)
-    if row is None:
+    if (row := header_index(grid, table, mapped)) is None:
         return Searched(grid, table, sheet, -1, 0, [None] * len(grid.row(0))), 0
     cells, last_line = header_labels(grid, row, REQUIRED_FIELDS[table])
     return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line
@@ -452,14 +459,14 @@ def _needed_columns(
         columns = _with_substitutes(columns, header, mapped=mapped.columns)
     doubtful = {c.name: c for c in open_columns(header.cells, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
-    columns = with_units_beside(columns, header)
+    columns = with_part_columns(with_units_beside(columns, header), header)
     if table == "sku":
         columns += unknown_weights(columns, header)
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
         own, units = split_units_of_lines(columns, header, mapped.constants)
         columns = [*own, *_best_of_each_field(units, header, issues)]
-        _check_component_type(columns, mapped)
+        check_component_type(columns, mapped)
     names = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in names]
     for name in (name for name in missing if name in doubtful):
@@ -521,9 +528,8 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
             by_name.setdefault(column.name, []).append(replace(column, position=at))
     ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
     settled = {column.name for column in ours} | {c.name for c in columns if c.name not in _SHARED_WITH_PRODUCT}
-    spares = [
-        chosen for name in sorted(by_name.keys() - settled) if (chosen := _choose_substitute(by_name[name])) is not None
-    ]
+    of_fields = (_choose_substitute(by_name[name], header) for name in sorted(by_name.keys() - settled))
+    spares = [column for column in of_fields if column is not None]
     better = {column.name for column in spares if names_packaging(column.header)}
     missing = by_name.keys() - {column.name for column in columns}
     spares = [column for column in spares if column.name in better | missing]
@@ -532,11 +538,14 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     return [*spares, *(c for c in columns if c.position not in instead and c.name not in worse)]
 
 
-def _choose_substitute(candidates: list[Column]) -> Column | None:
+def _choose_substitute(candidates: list[Column], header: Searched) -> Column | None:
     """Return a field's only substitute, or the only one that names the packaging; None where it is not clear.
 
-    Of codes the article's own number comes first, then a supplier's or customer's one, then a bare id.
+    Of codes the article's own number comes first, then a supplier's or customer's one, then a bare id. Of names one
+    over codes is none beside another: `Item | Description`.
     """
+    if candidates[0].name == NAME.name and len(candidates) > 1:
+        candidates = [column for column in candidates if not are_codes(header.under(column.position))] or candidates
     if candidates[0].name == SKU_CODE.name:
         ranks = [2 if fold(c.header) == "id" else int("somebody" in word_roles(c.header)) for c in candidates]
         candidates = [column for column, rank in zip(candidates, ranks, strict=True) if rank == min(ranks)]
@@ -585,16 +594,3 @@ def _position(cells: Cells, header: str) -> int | None:
     if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
         return position(header)
     return None
-
-
-def _check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
-    """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
-    every = [*columns, *mapped.constants]
-    parts = [column.name for column in every if column.mapped and column.table == "component" and column.group is None]
-    if parts and not any(column.name == "component_type" for column in every):
-        message = Message(
-            "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
-            'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
-            name=parts[0],
-        )
-        raise invalid_mapping(message)

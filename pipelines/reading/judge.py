@@ -8,7 +8,6 @@ at last whether weights and materials are the packaging's or the product's (deci
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Final
 
 import polars as pl
@@ -16,9 +15,10 @@ import pycountry
 
 from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
-from pipelines.reading.column_values import about_material, is_of_lines, quantity_of
+from pipelines.reading.column_values import about_material, is_of_lines, is_served, quantity_of
+from pipelines.reading.columns import units_of_rows
 from pipelines.reading.grammar import mentions, word_roles
-from pipelines.reading.grid import NUMBER, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
+from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import refused
@@ -28,8 +28,8 @@ from pipelines.reading.values import MATERIALS, read_values
 from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import Unfit, quote
-from schemas.words import code_lists, fold, market_named
+from schemas.normalise import quote
+from schemas.words import code_lists, fold, headers
 
 _TOP: Final = 200
 _PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
@@ -138,7 +138,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
     if not values:
         return own
     fitting = [name for name, codes in lists.items() if all(_plain(value) in codes for value in values)]
-    if all(_is_served(value) if field == "markets" else family_of_detail(value) is not None for value in values):
+    if all(is_served(value) if field == "markets" else family_of_detail(value) is not None for value in values):
         fitting = [name for name in fitting if any(_is_taken(value, field, lists[name]) for value in values)]
     if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
         mixed = [
@@ -166,19 +166,9 @@ def _is_alone(value: str, name: str, field: str) -> bool:
 def _is_taken(value: str, field: str, codes: Mapping[str, str]) -> bool:
     """Return whether a list's value would be read as something else by our words or ISO's codes."""
     if field == "markets":
-        return _is_country(value) and not _is_served(value)
+        return _is_country(value) and not is_served(value)
     family = family_of_detail(value)
     return family is not None and family != family_of_detail(codes[fold(value)])
-
-
-@cache
-def _is_served(value: str) -> bool:
-    """Return whether a value names a market that the catalogue serves, itself or as a part of one."""
-    try:
-        code = market_named(value)
-    except Unfit:
-        return False
-    return not {code, code.split("-")[0]}.isdisjoint(entry.code for entry in served(pinned()))
 
 
 def _is_country(value: str) -> bool:
@@ -441,8 +431,30 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     for at, header in sheet.ignored:
         if at in sheet.possible_materials:
             questions.append(about_material(at, header, sheet.columns, sheet.name))
-    ignored = tuple(entry for entry in kept.ignored if entry[0] not in sheet.possible_materials)
-    return replace(kept, ignored=ignored), questions
+    units = _units_of_no_market(kept)
+    questions += [_about_market(column, sheet) for column in units]
+    asked = {*sheet.possible_materials, *(column.position for column in units)}
+    return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+
+
+def _units_of_no_market(sheet: Sheet) -> list[Column]:
+    """Return the ignored columns of units of a year for which neither header nor line says a market: `Menge 2025`."""
+    if any(column.field == VOLUME or column.name in ("markets", "component_type") for column in sheet.columns):
+        return []
+    found = (units_of_rows(header, at) for at, header in sheet.ignored)
+    listed = headers("sku")
+    return [c for c in found if c is not None and (c.year or listed.get(fold(c.header)) == VOLUME.name)]
+
+
+def _about_market(column: Column, sheet: Sheet) -> Asked:
+    markets = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
+    message = Message(
+        "{header} may be units placed on a market, and nothing says on which; it is not read. Say it: "
+        "mapping={mapping}, or write the market into the header.",
+        header=quote(column.header),
+        mapping={"columns": {column.name: letter(column.position)}, "constants": {"markets": markets[0]}},
+    )
+    return sheet.ask("column", column, message, could_be=markets)
 
 
 def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:

@@ -53,7 +53,8 @@ _COMPONENT_HELPERS: Final = ("unit_count", "weight_share_percent")
 def split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
     """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     grouped = [column for column in main.columns if column.group is not None]
-    form = None if not grouped else "materials" if any(column.fixed for column in grouped) else "wide"
+    of_materials = any("material_family" in dict(column.fixed) for column in grouped)
+    form = None if not grouped else "materials" if of_materials else "wide"
     wrong: Message | None = None
     if layout in ("wide", "materials") and layout != form:
         groups = Message("numbered groups of columns") if layout == "wide" else Message("weight columns of materials")

@@ -16,7 +16,7 @@ first header they would say something false. Where the first header comes again,
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, reduce
 from itertools import groupby, pairwise
 from operator import or_
@@ -31,7 +31,7 @@ from pipelines.reading.mapping import MappedLines
 from pipelines.reading.questions import question
 from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
-from schemas.messages import Message
+from schemas.messages import Message, message_of
 from schemas.words import code_of, fold, headers, words
 
 HELP_ROWS = 5
@@ -42,16 +42,9 @@ MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
 """Faults of cells that were meant as a value."""
-_ACCENTED = {
-    "a": "[aàáâä]",
-    "c": "[cç]",
-    "e": "[eèéêë]",
-    "i": "[iìíîï]",
-    "n": "[nñ]",
-    "o": "[oòóôö]",
-    "u": "[uùúûü]",
-    " ": r"[\W_]+",
-}
+_ACCENTED = dict(
+    zip("aceinou ", ("[aàáâä]", "[cç]", "[eèéêë]", "[iìíîï]", "[nñ]", "[oòóôö]", "[uùúûü]", r"[\W_]+"), strict=True)
+)
 
 _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
@@ -65,6 +58,7 @@ HELP = Message("help for the columns, below the header")
 REPEATED = Message("the header once more")
 SAME_PART = Message("the same part once more, of another nation or period")
 STRUCK = Message("crossed out: every cell of the line is")
+HEADING = Message("one text alone, as a heading of the lines below")
 OTHER_HEADER = Message("another header: the lines below it are rejected")
 
 
@@ -166,7 +160,7 @@ def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series)
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
-        if not helps and not any(text is not None and is_example(text) for text in (*row[:2], first)):
+        if not helps and not any(text and _compiled("example").search(text) for text in (*row[:2], first)):
             break
         flags.append(helps)
     return pl.Series([*flags, *[False] * (cells.height - len(flags))], dtype=pl.Boolean)
@@ -214,10 +208,9 @@ def _without_digits(cell: str) -> str:
 
 
 def _has_word(texts: pl.Series, *kinds: str) -> pl.Series:
-    """Return which texts have a word of one of the kinds, as its pattern says.
+    """Return which texts have a word of one of the kinds; its long pattern is made only where there is a text.
 
-    The patterns are long: they are compiled only where there is a text, and in this thread alone, since each thread
-    would keep its own tables of them.
+    It is made in this thread alone, since each thread would keep its own tables of it.
     """
     if texts.null_count() == len(texts):
         return pl.repeat(value=False, n=len(texts), eager=True)
@@ -225,14 +218,9 @@ def _has_word(texts: pl.Series, *kinds: str) -> pl.Series:
     return found.to_series().fill_null(value=False)
 
 
-def is_example(text: str) -> bool:
-    """Return whether a text has a word for an example, as its pattern says."""
-    return _example().search(text) is not None
-
-
 @cache
-def _example() -> re.Pattern[str]:
-    return re.compile(_pattern("example"))
+def _compiled(kind: str) -> re.Pattern[str]:
+    return re.compile(_pattern(kind))
 
 
 _PATTERNS: Final = {
@@ -276,15 +264,18 @@ def with_answered_lines(
     cells: pl.DataFrame,
     answers: Sequence[MappedLines],
     *,
+    columns: Sequence[Column],
     sheets: Sequence[str | None],
     table: Table,
-) -> tuple[dict[str, pl.Series], list[Asked]]:
+) -> tuple[dict[str, pl.Series], list[Asked], dict[int, LineFault]]:
     """Return the lines that are left out by reason, those of the mapping and those asked about too, and the questions.
 
-    `reasons` are those of `find_skipped`; `cells` has the columns that are read of the lines of `body`, which
-    are on these `sheets`.
+    Rows that are asked about are faults, by their place: a graph without one would be too light. `reasons` are those of
+    `find_skipped`; `cells` has the `columns` of the lines of `body`, on these `sheets`.
     """
     answered = pl.repeat(value=False, n=len(body.lines), eager=True)
+    if table == "sku":
+        reasons = {**reasons, HEADING: _headings(cells, reduce(or_, reasons.values()), body.cells_given)}
     if body.struck:
         reasons = {STRUCK: body.lines.is_in(list(body.struck)), **reasons}
     for answer in answers:
@@ -294,16 +285,57 @@ def with_answered_lines(
         answered |= told
         reasons = {reason: lines & ~told for reason, lines in reasons.items()}
         reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
-    if table == "component":
-        return reasons, []
-    questions: list[Asked] = []
-    left_out: list[int] = []
-    for start, end in _blocks(body, cells, reduce(or_, reasons.values()), answered):
-        left_out += range(start, end)
-        questions.append(_question(body, start, end, sheets))
-    if questions:
-        reasons = {**reasons, OPEN: (answered & False).scatter(left_out, values=True)}
-    return reasons, questions
+    out = reduce(or_, reasons.values())
+    blocks = _blocks(body, cells, out, answered) if table == "sku" else ()
+    legends = [[*range(start, end)] for start, end in blocks]
+    reasons[OPEN] = (answered & False).scatter([row for rows in legends for row in rows], values=True)
+    questions = [_question(body, rows, _LEGEND, sheets, table) for rows in legends]
+    struck = {line for line, at in body.struck_cells if any(column.position == at for column in columns)}
+    faults: dict[int, LineFault] = {}
+    for lines, why in ((body.lines.is_in(list(struck)), _STRUCK_CELLS), (_of_several(cells["sku_code"]), _CODES)):
+        if rows := (lines & ~out & ~answered).arg_true().to_list():
+            questions.append(_question(body, rows, why, sheets, table))
+            for row, code in zip(rows, cells["sku_code"].gather(rows).str.strip_chars(), strict=True):
+                about = message_of(questions[-1]["message"])
+                faults[row] = LineFault(int(body.lines[row]), "invalid_format", about, code, code, _codes_in(code))
+    return reasons, questions, faults
+
+
+def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Series]) -> pl.Series:
+    """Return the lines above others that have one text alone: a name, or a code that has no digit, or a space.
+
+    Such a line says of which group those below are, whose codes are not so. `given` counts cells.
+    """
+    code = cells["sku_code"]
+    name = cells.get_column("name", default=code.clear(len(code)))
+    if cells.width <= len(_KEYS) or not ((code.is_null() | name.is_null()) & ~skipped).any():
+        return skipped & False
+    alone = (given() == 1) & ~skipped & (code.is_not_null() | name.is_not_null())
+    has_digit, has_space = code.str.contains(r"\d"), code.str.strip_chars().str.contains(r"\s")
+    others = code.is_not_null() & ~alone & ~skipped
+    unlike = (~has_digit & has_digit.filter(others).all()) | (has_space & (not has_space.filter(others).any()))
+    above = (~alone & ~skipped).reverse().cum_sum().reverse() > 0
+    few = 2 * int(alone.sum()) <= len(alone)
+    return alone & above & few & (name.is_not_null() | unlike.fill_null(value=False))
+
+
+_BETWEEN_CODES: Final = re.compile(
+    r"[;\n\r|]|,(?=\s)|(?<=\s)(?:[/+&,–—-]|bis|to|und|and|et|oder|or|ou|y|e|i|en|of)(?=\s)", re.IGNORECASE
+)
+
+
+def _codes_in(cell: str | None) -> tuple[str, ...]:
+    """Return the codes of a list or a range of such with letters, digits and signs in one order, a digit in each."""
+    parts = tuple(map(str.strip, _BETWEEN_CODES.split((cell or "")[:_LONGEST_TEXT])))
+    shapes = {re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", part)) for part in parts}
+    return parts if len(shapes) == 1 and "0" in shapes.pop() else ()
+
+
+def _of_several(codes: pl.Series) -> pl.Series:
+    """Return the lines with several codes, `A-100 / A-101`; where most codes of a table are so, each is one."""
+    likely = codes.filter(codes.str.contains(r"[\s;|]").fill_null(value=False))
+    lines = codes.is_in([text for text in likely.unique() if len(_codes_in(text)) > 1]).fill_null(value=False)
+    return lines & (int(lines.sum()) <= max(1, len(codes) / 2))
 
 
 def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Series) -> Iterator[tuple[int, int]]:
@@ -364,19 +396,29 @@ def _starts(body: Grid) -> list[int]:
     return starts
 
 
-def _question(body: Grid, start: int, end: int, sheets: Sequence[str | None]) -> Asked:
-    first, last = own_line(body.lines[start]), own_line(body.lines[end - 1])
-    sheet = sheets[body.lines[start] // LINES_OF_SHEET]
-    lines = str(first) if first == last else f"{first}-{last}"
-    text = " | ".join(cell for cell in body.cells.row(start) if cell is not None)[:_LONGEST_TEXT]
-    of_sheet = lines if len(sheets) < 2 else f"{sheet}!{lines}"
-    message = Message(
-        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they "
-        "are rows: mapping={mapping}, or read.",
-        lines=of_sheet,
-        mapping={"lines": {of_sheet: "skip"}},
+_LEGEND: Final = Message("give no more than a code and a name, as a legend does")
+_STRUCK_CELLS: Final = Message("have a cell that is crossed out, beside others that are not")
+_CODES: Final = Message("have several codes in one cell, where each needs a line of its own")
+
+
+def _question(body: Grid, rows: Sequence[int], why: Message, sheets: Sequence[str | None], table: Table) -> Asked:
+    of_run = [(row - at, body.lines[row] // LINES_OF_SHEET) for at, row in enumerate(rows)]
+    runs = [[*run] for _, run in groupby(zip(of_run, rows, strict=True), lambda pair: pair[0])]
+    places = {}
+    for (_, start), *_, (_, end) in (run * 2 for run in runs):
+        first, last = own_line(body.lines[start]), own_line(body.lines[end])
+        lines = str(first) if first == last else f"{first}-{last}"
+        places[lines if len(sheets) < 2 else f"{sheets[body.lines[start] // LINES_OF_SHEET]}!{lines}"] = lines
+    text = " | ".join(cell for cell in body.cells.row(rows[0]) if cell is not None)[:_LONGEST_TEXT]
+    said = Message(
+        "Lines {lines} {why}; they are not read. Correct them, or say whether they are rows as they stand: "
+        "mapping={mapping}, or read.",
+        lines=", ".join(places)[:_LONGEST_TEXT],
+        why=why,
+        mapping={"lines": dict.fromkeys(places, "skip")},
     )
-    return question("lines", message, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
+    about = {"sheet": sheets[of_run[0][1]], "lines": ", ".join(places.values())[:_LONGEST_TEXT], "text": text}
+    return question("lines", said, could_be=("skip", "read"), of_components=table == "component", **about)
 
 
 _FEWEST: Final = 2
@@ -459,7 +501,6 @@ class _Sums:
         self._count = self._many[at] - self._left
 
 
-_LONGEST_SHOWN: Final = 200
 _UNIT: Final = r"\((?:k?g|mg|%)\)"
 
 
@@ -553,6 +594,6 @@ def _faults(body: Grid, rows: range, row: Cells, line: int, table: Table) -> lis
     for at in rows:
         cells = body.row(at)
         code = None if key is None else cells[key]
-        text = " | ".join(cell or "" for cell in cells)[:_LONGEST_SHOWN]
+        text = " | ".join(cell or "" for cell in cells)[:_LONGEST_TEXT]
         faults.append(LineFault(int(body.lines[at]), "ambiguous_column", message, text, code and code.strip()))
     return faults

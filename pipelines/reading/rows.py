@@ -30,6 +30,7 @@ from pipelines.reading.grid import (
     VOLUME_YEAR,
     WEIGHT_HELPERS,
     Column,
+    codes_of_faults,
     cut,
     faults_where,
     letter,
@@ -98,9 +99,9 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     graphs = _NO_GRAPHS if upload.parts is None else _read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     long = upload.source["layout"] == "long"  # only there a line that could not be read can have others of its SKU
-    unread = {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None} if long else set[str]()
+    unread = codes_of_faults(upload.main.faults) if long else set[str]()
     if units is not None:
-        unread |= {fault.sku_code for fault in units.sheet.faults if fault.sku_code is not None}
+        unread |= codes_of_faults(units.sheet.faults)
         unread |= set(units.values["sku_code"].gather(units.faults["at"].unique()).drop_nulls())
         volumes = pl.Series([of_skus.get(of_row) for of_row in code], dtype=pl.String)
     bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(graphs.faulty | unread)).fill_null(value=False)
@@ -399,7 +400,7 @@ def _read_graphs(typed: TypedSheet) -> _Graphs:
         typed = _with_missing_values(typed, group, whole[f"there:{group}"])
     table = pl.DataFrame({"sku_code": code, "line": lines, **{name: whole[name] for name in names}})
     faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
-    faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
+    faulty |= codes_of_faults(typed.sheet.faults)
     has_graph = pl.col("sku_code").is_not_null() & pl.col("components").is_not_null()
     texts = (
         table.filter(has_graph & ~pl.col("sku_code").is_in(list(faulty)))
@@ -416,7 +417,7 @@ def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series)
     """Add the faults of components without a family or a library component, and of values without their status."""
     columns = {column.field.name: column for column in typed.sheet.columns if column.group == group}
     names = {field: column.name for field, column in columns.items()}
-    if not any(column.fixed for column in columns.values()):
+    if not any("material_family" in dict(column.fixed) for column in columns.values()):
         nothing = there
         for field in ("material_family", "component_id"):
             nothing &= ~typed.presence[names[field]] if field in names else True
@@ -490,7 +491,7 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     if "component_type" not in fixed:
         constants = {"component_type": _component_types(values, height)}
     there = values["weight_g"] != 0 if "weight_g" in values else pl.repeat(value=True, n=height, eager=True)
-    if fixed:
+    if "material_family" in fixed:
         there = there.fill_null(value=False)
     else:
         telling = [column for column in columns if column.field not in WEIGHT_HELPERS]

@@ -17,7 +17,7 @@ from uuid import UUID, uuid5
 
 import polars as pl
 
-from pipelines.reading.column_values import misleading_columns
+from pipelines.reading.column_values import misleading_columns, with_ticks
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import (
     CLEARED,
@@ -162,7 +162,7 @@ class Sheet:
     without a certain unit the positions are `in_question`, of graphs the lines of their parts are `held`. `watched` are
     columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them. `sheets` are those
     that the table is read from, where they are several; `name` and `header_row` are of the first. `filled` are texts of
-    merged cells by position, with the rows that they were filled into.
+    merged cells by position, with the rows that they were filled into. `ticks` are further columns of one field.
     """
 
     name: str | None
@@ -189,6 +189,7 @@ class Sheet:
     others: pl.DataFrame = field(default_factory=pl.DataFrame)
     sheets: tuple[ReadSheet, ...] = ()
     filled: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    ticks: tuple[Column, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -224,7 +225,7 @@ class Sheet:
         table = published_table(
             self.name,
             self.header_row,
-            self.columns,
+            sorted((*self.columns, *self.ticks), key=lambda column: column.position) if self.ticks else self.columns,
             self.ignored,
             samples=self.samples,
             mapped=self.mapped,
@@ -342,20 +343,19 @@ def read_sheet(
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
     mapping = mapped.of_table(table)
-    header = header or find_header(grid, table, mapping)
-    _check_columns(header)
+    header = _checked(header or find_header(grid, table, mapping))
     below = grid.below(header.last_line)
     one, further = of_one_table(below, header, table, _help_below(below, header))
     body = _without_ragged(one, grid, header)
-    cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
+    cells = with_ticks(_select_columns(body.cells, header.columns), body.cells, header.ticks)
+    cells = without_marks(_without_invisible(cells, header.columns))
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
-    titled, starts = any(position == 0 for position, _ in header.ignored), sheet_starts(body.lines)
-    reasons = find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
-    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheets=names, table=table)
-    is_data = ~reduce(or_, reasons.values())
-    if int(is_data.sum()) + len(body.faults) > (most := MOST_ROWS if table == "sku" else _MOST_PARTS):
-        message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
-        raise refuse("too_many_rows", message)
+    reasons, about_lines, doubted = with_answered_lines(
+        _reasons(body, cells, header), body, cells, mapping.lines, columns=header.columns, sheets=names, table=table
+    )
+    is_data = (~reduce(or_, reasons.values())).scatter([*doubted], values=False)
+    faults = tuple(sorted((*body.faults, *doubted.values()), key=lambda fault: fault.line))
+    _check_rows(int(is_data.sum()) + len(faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
     mapping, questions = with_new_names(cells, header.columns, mapping, mapped.new_ids, name)
@@ -369,7 +369,7 @@ def read_sheet(
         header.ignored,
         cells,
         decimal_marks(cells, kinds, columns, of_mapping=mapped.decimal, delimiter=delimiter),
-        body.faults,
+        faults,
         kinds,
         skipped_lines(body.lines, reasons, further),
         header.off,
@@ -384,12 +384,25 @@ def read_sheet(
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
+        ticks=header.ticks[1:],
     )
-    misleading = misleading_columns((*columns, *mapping.constants), cells, table)
-    return _with_constants(sheet.without(misleading), mapping.constants)
+    sheet = sheet.without(misleading_columns((*columns, *mapping.constants), cells, table))
+    return _with_constants(sheet, mapping.constants)
 
 
-def _check_columns(header: Header) -> None:
+def _reasons(body: Grid, cells: pl.DataFrame, header: Header) -> dict[str, pl.Series]:
+    """Return which lines are no data, by the reason; `cells` are those of the header's columns."""
+    titled, starts = any(position == 0 for position, _ in header.ignored), sheet_starts(body.lines)
+    return find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
+
+
+def _check_rows(rows: int, table: Table) -> None:
+    if rows > (most := MOST_ROWS if table == "sku" else _MOST_PARTS):
+        message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
+        raise refuse("too_many_rows", message)
+
+
+def _checked(header: Header) -> Header:
     """Refuse a table with too many columns that are fields."""
     if len(header.columns) > _MOST_READ_COLUMNS:
         message = Message(
@@ -399,6 +412,7 @@ def _check_columns(header: Header) -> None:
             most=_MOST_READ_COLUMNS,
         )
         raise refuse("unreadable_file", message)
+    return header
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
@@ -484,6 +498,10 @@ def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
     kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
     key = next(column.position for column in header.columns if column.name == "sku_code")
+    numbered = body.cells[f"c{key}"].str.contains(r"\d")
+    if numbered.filter(kept).all() and all(column.name in _NEEDED for column in header.columns if column.position == 0):
+        # A line without a delimiter and without a digit is a heading, a note or a total, and no row that lost some.
+        kept |= (widths == 1) & ~body.cells["c0"].str.contains(r"\d").fill_null(value=True)
     faults: list[LineFault] = []
     for at in (~kept).arg_true():
         message = Message(

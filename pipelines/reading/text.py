@@ -215,7 +215,8 @@ def detect_delimiter(text: str, recognised: Callable[[list[list[str]], int], int
     regular = {each: _regularity(records) for each, records in tables.items()}
     known: dict[str, int] = {}
     for delimiter in sorted(DELIMITERS, key=regular.__getitem__, reverse=True):  # the likely one first
-        known[delimiter] = recognised(tables[delimiter], max(known.values(), default=0))
+        most = recognised(tables[delimiter], max(known.values(), default=0))
+        known[delimiter] = most if most > 1 else 0  # a line that is not divided may have a known word, too
     return max(DELIMITERS, key=lambda delimiter: (known[delimiter], regular[delimiter]))
 
 

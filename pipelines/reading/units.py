@@ -137,7 +137,8 @@ def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> li
 
 def _is_about_unit(column: Column) -> bool:
     """Return whether the unit of an open column is open: a unit or a quantity is among what was not understood."""
-    return column.field.unit is not None and (column.mapped or names_quantity(str(column.open)))
+    of_part = bool(column.fixed)  # a tray or a bottle is a part there, and no quantity
+    return column.field.unit is not None and not of_part and (column.mapped or names_quantity(str(column.open)))
 
 
 def is_shared(column: Column) -> bool:

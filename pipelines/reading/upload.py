@@ -58,6 +58,7 @@ from pipelines.reading.text import decode, detect_delimiter, detect_format, read
 from pipelines.reading.units import choice_for
 from pipelines.reading.workbook.book import SheetPart
 from pipelines.reading.workbook.cells import Workbook
+from schemas.fields import COMPONENT_FIELDS
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
 from schemas.json_values import JsonObject
 from schemas.messages import Message, from_json, to_json
@@ -504,8 +505,29 @@ def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     return upload
 
 
+_OF_SNAPSHOT: Final = {"sku_code", "import_id", "markets_in_effect"}
+"""Headers of the SKUs of a snapshot's export."""
+_OF_EXPORT: Final = {"sku_code", "id", "position", "component_type"}
+"""Headers of the components of every export."""
+
+
+def _check_export(sheet: Sheet) -> None:
+    """Refuse a table that the service exported and that lacks fields: an import would clear those of the parts."""
+    headers = {*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)}
+    lacking = [field.name for field in COMPONENT_FIELDS if field.kind != "substances" and field.name not in headers]
+    if headers >= _OF_SNAPSHOT or (headers >= _OF_EXPORT and lacking):
+        message = Message(
+            "This is an export that lacks fields of the records, as one of a snapshot does: importing it would clear "
+            "what it does not have. Export the records (source: records), and import that file with all its columns."
+        )
+        raise refuse("missing_column", message)
+
+
 def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: CheckedMapping, today: date) -> Upload:
     """Return the upload of the tables found. Raises `no_rows` where there is no data line."""
+    for sheet in (main, parts):
+        if sheet is not None:
+            _check_export(sheet)
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from pipelines import exports
 from pipelines.defs.sensors import due_companies
 from pipelines.exports import Place, export_waiting
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.upload import read_upload
 from pipelines.writing import workbooks
 from schemas.actors import Actor
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
@@ -26,6 +28,7 @@ from schemas.texts import harmless
 from services.skus.write import write_records
 from tests import stores
 from tests.pipelines.conftest import ORIGIN, Desk
+from tests.pipelines.reading.writing import TODAY, workbook
 from tests.pipelines.sensing import follow, requested_by, tick
 from warehouse import enquiries, library
 from warehouse import exports as exports_warehouse
@@ -200,6 +203,20 @@ def test_the_workbook_of_the_records_is_imported_again_without_a_question_and_ha
     assert polled["counts"]["unchanged"] == polled["counts"]["total"] == len(before)
     assert desk.rows("SELECT sku_code, version FROM skus WHERE company_id = %s ORDER BY 1") == before
     assert desk.rows("SELECT article FROM supplier_articles WHERE company_id = %s") == [("=0815",)]
+
+
+def test_an_export_that_lacks_fields_is_refused_as_a_file_that_would_clear_them(shelf):
+    snapshots.publish(shelf.place.pool, shelf.desk.company, shelf.place.data_dir, shelf.desk.clock.now(), Rulesets())
+    asked, apart, whole = shelf.ask("xlsx", "snapshot"), shelf.ask("csv", "snapshot"), shelf.ask("xlsx")
+    shelf.run()
+    book = pl.read_excel(io.BytesIO(shelf.file(whole)), sheet_id=0)
+    cut_off = {name: [frame.columns, *frame.rows()] for name, frame in book.items()}
+    cut_off["components"] = [[*book["components"].columns][:5], *book["components"].select(pl.nth(range(5))).rows()]
+    for data in (shelf.file(asked), members(shelf.file(apart))["skus.csv"], workbook(cut_off)):
+        with pytest.raises(ReadingRefused) as refused:
+            read_upload(data, "portfolio", today=TODAY)
+        assert [issue.code for issue in refused.value.issues] == ["missing_column"]
+        assert "source: records" in str(refused.value.issues[0].message)
 
 
 def test_a_snapshot_is_exported_as_it_was(shelf):

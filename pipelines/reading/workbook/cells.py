@@ -410,7 +410,8 @@ class Workbook:
         cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet), first=self._match_first)
         first: dict[int, Use] = {0: "text"}
         grid = self._grid(cells, first | {column.position: _use(column) for column in columns})
-        grid = replace(grid, struck=self._struck(cells))
+        struck, struck_cells = self._struck(cells)
+        grid = replace(grid, struck=struck, struck_cells=struck_cells)
         if sum(not grid.cells[name].null_count() for name in grid.cells.columns) > _KEYS:
             return grid  # no line has only a code and a name
         return replace(grid, filled=cells.group_by("row").len().sort("row")["len"])
@@ -510,12 +511,14 @@ class Workbook:
     def _format(self, style: int) -> tuple[Section, ...]:
         return self._styles.formats[style] if style < len(self._styles.formats) else GENERAL
 
-    def _struck(self, cells: pl.DataFrame) -> frozenset[int]:
-        """Return the rows of which every cell is crossed out by its style."""
+    def _struck(self, cells: pl.DataFrame) -> tuple[frozenset[int], frozenset[tuple[int, int]]]:
+        """Return the rows of which every cell is crossed out by its style, and the row and column of such others."""
         if not self._styles.struck:
-            return frozenset()
+            return frozenset(), frozenset()
         is_struck = pl.col("style").is_in(list(self._styles.struck)).fill_null(value=False)
-        return frozenset(cells.group_by("row").agg(is_struck.all().alias("all")).filter("all")["row"])
+        rows = frozenset(cells.group_by("row").agg(is_struck.all().alias("all")).filter("all")["row"])
+        some = cells.filter(is_struck & ~pl.col("row").is_in(list(rows)))
+        return rows, frozenset(some.select("row", "column").iter_rows())
 
     @cached_property
     def _styles(self) -> Styles:

@@ -195,3 +195,44 @@ def test_an_unknown_word_right_of_bare_materials_is_asked_about() -> None:
 def test_the_answer_is_the_material_that_fits_the_word_of_a_column_beside_materials(header: str, fits: str) -> None:
     [question] = read(delimited(table("Glas", "Papier", header, row=(1, 2, 3))))[0].source["asked"]
     assert question["answer"] == {"columns": {f"{fits}_weight_g": "E"}}
+
+
+@pytest.mark.parametrize("header", ["Menge 2025 (Stk.)", "Jahresmenge", "Nb UVC mises en marché 2025", "Units 2025"])
+def test_units_of_a_year_on_no_market_are_asked_about(header: str) -> None:
+    rows = [["SKU", "Name", header], ["A", "a", "1200"], ["B", "b", "50"]]
+    [question] = read(delimited(rows))[0].source["asked"]
+    assert (question["kind"], question["header"]) == ("column", header)
+    volumes = read(delimited(rows), answer_with(question, "FR"))[1].values["volumes"].to_list()
+    assert [json.loads(of_row) for of_row in volumes] in (
+        [{"FR/2025/0": 1200}, {"FR/2025/0": 50}],
+        [{"FR/2026/0": 1200}, {"FR/2026/0": 50}],
+    )
+    assert not read(delimited([["SKU", "Name", "Menge"], *rows[1:]]))[0].source["asked"], "of no year"
+
+
+@pytest.mark.parametrize("header", ["Volume (ml)", "Volume [cl]", "Absatz KG", "Menge mg", "Verkauf in D"])
+def test_a_unit_or_a_small_word_is_no_market(header: str) -> None:
+    source = read(delimited([["SKU", "Name", header], ["A", "a", "500"]]))[0].source
+    assert not [column for column in source["columns"] if column["field"].startswith("annual_volume")]
+    assert not [question for question in source["asked"] if "annual_volume_" in str(question["answer"])]
+
+
+@pytest.mark.parametrize(
+    ("table", "volume"),
+    [
+        ([["Kód", "Název", "Materiál obalu", "Hmotnost obalu (g)", "Prodej CZ 2025 (ks)"]], "annual_volume_cz_2025"),
+        (
+            [["Kod produktu", "Nazwa", "Materiał opakowania", "Masa opakowania [g]", "Wprowadzone na rynek PL 2025"]],
+            "annual_volume_pl_2025",
+        ),
+    ],
+)
+def test_czech_and_polish_tables_are_read(table: Table, volume: str) -> None:
+    upload, typed = read(delimited([*table, ["C1", "Láhev", "PET", "25,5", "10 000"]], ";"))
+    fields = [column["field"] for column in upload.source["columns"]]
+    assert fields[:5] == ["sku_code", "name", "material", "weight_grams", volume]
+    assert (typed.values["material"][0], typed.values["weight_grams"][0], upload.source["asked"]) == (
+        "plastic",
+        25.5,
+        [],
+    )

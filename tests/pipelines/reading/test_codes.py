@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.reading.grid import ReadingRefused
-from tests.pipelines.reading.writing import delimited, read
+from tests.pipelines.reading.writing import delimited, read, values
 
 SOMEBODY = [
     "Vendor",
@@ -77,3 +77,14 @@ def test_a_title_says_whose_code_and_name_stand_below_it() -> None:
     upload, rows = read(delimited(table))
     assert rows.values.select("sku_code", "name").rows() == [("R1", "Boîte")]
     assert [column["header"] for column in upload.source["ignored"]] == ["Fournisseur Code", "Fournisseur Nom"]
+
+
+def test_an_item_over_codes_beside_a_description_is_the_code() -> None:
+    table = [["Item", "Description", "Packaging weight (g)"], ["I-1", "Shampoo", "30"], ["I-2", "Soap", "10"]]
+    assert [(row["sku_code"], row["name"]) for row in values(delimited(table))] == [("I-1", "Shampoo"), ("I-2", "Soap")]
+
+
+def test_our_own_number_is_the_code_beside_a_suppliers() -> None:
+    for own in ("Unsere Art.-Nr.", "Our item no."):
+        table = [["Lieferanten-Art.-Nr.", own, "Bezeichnung"], ["L-1", "4711", "Flasche"]]
+        assert [row["sku_code"] for row in values(delimited(table))] == ["4711"]

@@ -75,6 +75,19 @@ def test_a_refusal_suggests_columns_that_are_there_and_taking_it_helps(table) ->
     assert read(book, {"columns": columns, "header_row": 1})[0].rows == 1
 
 
+@pytest.mark.parametrize("header", ["Artikel", "Item"])
+def test_a_name_that_no_other_line_has_is_suggested_as_the_code_too(header) -> None:
+    table = [[header, "Material", "Packaging weight (g)"], ["Apple juice", "PET", "20"], ["Pear juice", "glass", "200"]]
+    with pytest.raises(ReadingRefused) as refused:
+        read(delimited(table))
+    [issue] = refused.value.issues
+    assert (issue.kind, issue.answer) == ("column", {"columns": {"sku_code": "A", "name": "A"}})
+    assert [row["sku_code"] for row in values(delimited(table), issue.answer)] == ["Apple juice", "Pear juice"]
+    with pytest.raises(ReadingRefused) as refused:
+        read(delimited([*table, table[1]]))
+    assert refused.value.issues[0].answer is None, "a name of two lines is no code"
+
+
 def test_a_refusal_of_the_components_sheet_names_it_and_its_part_of_the_mapping() -> None:
     book = workbook({"S": [["sku_code", "name"], ["A", "a"]], "Komponenten": [["sku_code", "Foo"], ["A", "body"]]})
     ((code, field, message),) = refusals(book)

@@ -6,6 +6,7 @@ import pytest
 import xlsxwriter
 
 from pipelines.reading import lines
+from pipelines.reading.questions import answer_with
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 HEAD = ["sku_code", "name", "weight_grams", "material"]
@@ -177,9 +178,70 @@ def crossed_out(*lines: int) -> bytes:
 
 
 def test_a_line_that_is_crossed_out_is_left_out_and_said() -> None:
-    """A cell alone that is crossed out makes no line of it."""
+    """A cell alone that is crossed out may be no value any more: its line is asked about, and a fault till then."""
     upload, typed = read(crossed_out(3))
     assert [(line["line"], line["reason"]) for line in upload.source["skipped"]] == [(3, lines.STRUCK)]
-    assert (upload.rows, typed.values["sku_code"].to_list()) == (2, ["A-1", "A-3"])
-    upload, typed = read(crossed_out(3), {"lines": {"3": "read"}})
+    [asked] = upload.source["asked"]
+    assert (asked["kind"], asked["lines"], asked["answer"]) == ("lines", "2", {"lines": {"2": "skip"}})
+    assert typed.errors.select("line", "sku_code", "code").rows() == [(2, "A-1", "invalid_format")]
+    assert (upload.rows, typed.values["sku_code"].to_list()) == (2, ["A-3"])
+    upload, typed = read(crossed_out(3), {"lines": {"2-3": "read"}})
     assert (upload.source["skipped"], typed.values["sku_code"].to_list()) == ([], ["A-1", "A-2", "A-3"])
+    assert read(crossed_out(3), asked["answer"])[0].rows == 1
+
+
+@pytest.mark.parametrize("between", [" / ", "; ", ", ", "\n", " + ", " und ", " bis ", " - ", "|"])
+def test_a_cell_of_several_codes_is_asked_about(between: str) -> None:
+    rows = [DATA, [f"A-100{between}A-101", "Cap", "2", "metal"], ["A-2", "Jar", "3", "glass"], ["B-7; B-8", *DATA[1:]]]
+    upload, typed = read(workbook({"SKUs": [HEAD, *rows]}))
+    [asked] = upload.source["asked"]
+    assert (asked["lines"], asked["answer"]) == ("3, 5", {"lines": {"3": "skip", "5": "skip"}})
+    assert typed.values["sku_code"].to_list() == ["A-1", "A-2"]
+    assert typed.errors.select("line", "code").rows() == [(3, "invalid_format"), (5, "invalid_format")]
+    assert read(workbook({"SKUs": [HEAD, *rows]}), answer_with(asked, "read"))[1].values.height == 4
+
+
+def test_no_graph_is_stored_without_a_part_of_a_line_of_several_codes() -> None:
+    names = [["sku_code", "name"], ["A-1", "Juice"], ["A-2", "Beer"]]
+    parts = [["sku_code", "component_type", "material_family"], ["A-1, A-2", "body", "glass"], ["A-1", "cap", "metal"]]
+    _, typed = read(workbook({"SKUs": names, "components": parts}))
+    assert "components" not in typed.values.columns or not typed.values["components"].count()
+    together = [["sku_code", "name", *parts[0][1:]], ["A-1; A-2", "x", "body", "glass"], ["A-1", "x", "cap", "metal"]]
+    typed = read(workbook({"SKUs": [*together, ["A-3", "y", "body", "glass"], ["A-4", "z", "body", "glass"]]}))[1]
+    assert typed.values["sku_code"].to_list() == ["A-3", "A-4"]
+
+
+def test_a_line_of_a_text_without_a_delimiter_is_a_heading_or_a_note_and_no_row_that_lost_some() -> None:
+    text = "sku_code,name,weight_grams\nDrinks\nA-1,Bottle,20\nA-2 Box 12\nA-3,Jar,3\n\n* estimates\n"
+    upload, typed = read(text.encode())
+    assert [(line["line"], line["reason"]) for line in upload.source["skipped"]] == [
+        (2, lines.HEADING),
+        (7, lines.OPEN),
+    ]
+    assert typed.errors.select("line", "code").rows() == [(4, "ragged_row")]
+    assert typed.values["sku_code"].to_list() == ["A-1", "A-3"]
+
+
+@pytest.mark.parametrize("codes", ["A-100/1", "A / B-1", "Box 12", "12 - large", "A-1 / 2025", "1,5 l"])
+def test_one_code_with_signs_is_one(codes: str) -> None:
+    upload, typed = read(workbook({"SKUs": [HEAD, DATA, [codes, "Cap", "2", "metal"], ["A-2", "Jar", "3", "glass"]]}))
+    assert (upload.source["asked"], typed.values.height) == ([], 3)
+    whole = [[f"{at} / {at}", *DATA[1:]] for at in (10, 11, 12)]
+    assert read(workbook({"SKUs": [HEAD, *whole]}))[1].values.height == 3, "all codes are so"
+
+
+@pytest.mark.parametrize("heading", [["Drinks", "", "", ""], ["", "Drinks", "", ""], ["Drinks 0,5 l", "", "", ""]])
+def test_a_heading_of_the_lines_below_is_left_out_and_said_once(heading: list[str]) -> None:
+    rows = [heading, DATA, ["A-2", "Jar", "3", "glass"], heading, ["A-3", "Cup", "4", "PS"]]
+    for data in (delimited([HEAD, *rows]), workbook({"SKUs": [HEAD, *rows]})):
+        upload, typed = read(data)
+        assert [(line["line"], line["reason"]) for line in upload.source["skipped"]] == [
+            (2, lines.HEADING),
+            (5, lines.HEADING),
+        ]
+        assert (typed.values.height, typed.errors.height) == (3, 0)
+        assert read(data, {"lines": {"2": "read"}})[0].rows == 4
+    spaced = delimited([HEAD, ["Drinks", "", "", ""], DATA, ["A 2", *DATA[1:]]])
+    assert [line["line"] for line in read(spaced)[0].source["skipped"]] == [2], "no other code is without a digit"
+    few = delimited([HEAD, heading, DATA, heading])
+    assert len(read(few)[0].source["skipped"]) <= 1, "no line below it, or as many headings as rows"

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 import xlsxwriter
 from stdnum import ean
 
+from tests.pipelines.reading.writing import SERVED
+
 LEFT: Final = "⇐"
 """A cell that is merged with the one to its left."""
 UP: Final = "⇑"
@@ -32,6 +34,9 @@ Cell = str | float | int | bool | Shown | Computed | None
 Rows = Sequence[Sequence[Cell]]
 Record = Mapping[str, object]
 """Field to value; `components` is a list of such records, in which only what a person can tell stands."""
+
+MARKETS = sorted(code for code in SERVED if "-" not in code)
+"""What units of a year can be of where nothing says a market."""
 
 
 @dataclass(frozen=True)

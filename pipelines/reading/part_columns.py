@@ -1,0 +1,98 @@
+"""Finds columns of parts side by side whose headers name the part: `Flasche | Deckel` over `Material | Gewicht` each.
+
+They are components where every part of the table is understood: one body is among them, and each has a material. Else
+none of them is read, and each is asked about: a graph without a part would be lighter than the packaging.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from pipelines.reading.column_values import Searched
+from pipelines.reading.columns import COMPONENT_FIELDS, part_headers, with_sense
+from pipelines.reading.grammar import MOST_KEPT, composed_field, divided, key_of, names_bundle, without_measures
+from pipelines.reading.grid import LONGEST_HEADER, Column, fields_of, invalid_mapping
+from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.words import part_type
+from schemas.messages import Message
+
+_MATERIAL: Final = "material_family"
+_TYPE: Final = "component_type"
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def part_column(header: str) -> Column | None:
+    """Return the column of a part's field behind or before the word for the part: `Cap weight (g)`.
+
+    It is open where the word is none for a part of a known type, and the field is the material.
+    """
+    unknown: Column | None = None
+    for main, notes in divided(header) if len(header) < LONGEST_HEADER else ():
+        left, rest = without_measures(main)
+        tokens = key_of(left).split()
+        for cut in range(1, len(tokens)):
+            for part, term in ((tokens[:cut], tokens[cut:]), (tokens[cut:], tokens[:cut])):
+                name = part_headers().get(" ".join(term)) or COMPONENT_FIELDS.get(composed_field(term) or "")
+                kind = part_type(" ".join(part)) if name not in (None, _TYPE) else None
+                if name is None or (kind is None and name != _MATERIAL):
+                    continue
+                column = Column(name, fields_of("component")[name], "component", 0, header, group=" ".join(part))
+                if kind is None:
+                    unknown = unknown or replace(column, open=column.group)
+                elif (whole := with_sense(column, rest, notes, loose=False)) is not None and whole.open is None:
+                    return replace(whole, fixed=((_TYPE, kind),))
+    return unknown
+
+
+def with_part_columns(columns: list[Column], header: Searched) -> list[Column]:
+    """Return the columns with those of parts side by side as numbered groups, where all parts are understood."""
+    found = _found(columns, header)
+    groups = list(dict.fromkeys(column.group for column in found))
+    with_material = {column.group for column in found if column.field.name == _MATERIAL}
+    once = len({(column.group, column.name) for column in found}) == len(found)
+    bodies = {str(column.group) for column in found if (_TYPE, "body") in column.fixed}
+    one_body = len(bodies) == 1 and (len(groups) > 1 or not any(map(names_bundle, bodies)))  # `Carton` may hold twelve
+    if not (once and one_body and with_material == {*groups}) or any(column.open for column in found):
+        return columns
+    places = {column.position for column in found}
+    numbers = {group: str(at) for at, group in enumerate(groups, 1)}
+    parts = [
+        replace(column, name=f"component_{numbers[column.group]}_{column.name}", group=numbers[column.group])
+        for column in found
+    ]
+    return [*(column for column in columns if column.position not in places), *parts]
+
+
+def _found(columns: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the columns of parts of a table without others of components; those of materials may be such a part's."""
+    others = [column for column in columns if not column.fixed]
+    if header.table != "sku" or any(column.table == "component" for column in others):
+        return []
+    free = header.free([column.position for column in others]).items()
+    found = [replace(column, position=at) for at, cell in free if (column := part_column(cell)) is not None]
+    return found if any(column.fixed for column in found) else []
+
+
+def open_parts(columns: Sequence[Column], doubtful: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the columns of parts that are not read, as columns that are asked about."""
+    taken, names = {c.position for c in (*columns, *doubtful)}, {column.name for column in columns}
+    of_sku = {part: name for name, part in COMPONENT_FIELDS.items()}
+    return [
+        replace(column, name=name, field=fields_of("sku")[name], table="sku", group=None, open=column.group)
+        for column in _found(columns, header)
+        if column.position not in taken and (name := of_sku.get(column.name)) is not None and name not in names
+    ]
+
+
+def check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
+    """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
+    every = [*columns, *mapped.constants]
+    parts = [column.name for column in every if column.mapped and column.table == "component" and column.group is None]
+    if parts and not any(column.name == _TYPE for column in every):
+        message = Message(
+            "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
+            'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
+            name=parts[0],
+        )
+        raise invalid_mapping(message)
