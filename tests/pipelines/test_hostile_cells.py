@@ -75,8 +75,8 @@ def test_no_text_of_a_record_is_markdown_or_a_link_in_any_run(desk: Desk, workbo
             ),
         ]
     )
-    desk.finish(desk.send(flat, filename=f"{name}.csv"))
-    desk.finish(desk.send(hostile_book(workbook), filename=f"{name}.xlsx"))
+    desk.run(desk.send(flat, filename=f"{name}.csv"))
+    desk.run(desk.send(hostile_book(workbook), filename=f"{name}.xlsx"))
     assert publish_company(desk.resources, desk.instance, desk.company) is not None
     found = shown(desk.instance)
     texts = [part for part in found if isinstance(part, str) and MARK.search(part)]
