@@ -112,7 +112,7 @@ class House:
         of_parts = {"components": percent} if any(record.get("components") for record in records) else {}
         mapping = {**percent, **(of_parts if filename.endswith("xlsx") else {})}
         import_id = self.desk.send(data, filename=filename, mapping=mapping)
-        assert self.desk.run(import_id)
+        assert self.desk.finish(import_id)
         refused: dict[str, Refusals] = {record["sku_code"]: set() for record in records}
         for code, field, issue in self.desk.rows(
             f"SELECT sku_code, field, code FROM import_errors WHERE company_id = %s AND import_id = '{import_id}'"
