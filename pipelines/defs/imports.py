@@ -233,7 +233,7 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
         if reason := _reason_to_do_nothing(taken, context.run.run_id, resources.object_store):
             context.log.info(reason)
             return
-        with closing(_import(resources, taken)) as made:
+        with closing(import_claimed(resources, taken)) as made:
             for result in made:
                 yield from checks.chosen(context, result)
 
@@ -267,7 +267,7 @@ def _has(objects: Objects, key: str) -> bool:
     return True
 
 
-def _import(resources: Resources, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
+def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
     """Import the file and yield each asset when it is made; a contract that is broken ends the import before writing.
 
     Where the import has ended, because its run lost its process just then, nothing is written.

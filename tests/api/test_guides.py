@@ -3,7 +3,7 @@
 import re
 
 from api.reference.guides import ADDRESS, GROUPS, guides, search
-from tests.api.test_reference import RENDERED, Page
+from tests.api.test_reference import Page, rendered
 
 NAMES = [name for names in GROUPS.values() for name in names]
 
@@ -63,4 +63,4 @@ def test_a_question_cannot_write_into_the_page(http):
 
 
 def test_the_reference_leads_to_the_guides():
-    assert all('href="/reference/guides"' in re.sub(r"\s+", " ", text) for text in RENDERED.values())
+    assert all('href="/reference/guides"' in re.sub(r"\s+", " ", text) for text in rendered().values())

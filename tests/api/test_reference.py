@@ -1,6 +1,7 @@
 """The pages at /reference: all that the document says, every link leads somewhere, nothing comes from outside."""
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -47,13 +48,20 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
 
-RENDERED = render(DOCUMENT)
-READ = {name: Page(text) for name, text in RENDERED.items()}
+@cache
+def rendered() -> dict[str, str]:
+    """All pages; made where they are asked for, since every worker loads this module."""
+    return render(DOCUMENT)
+
+
+@cache
+def read() -> dict[str, Page]:
+    return {name: Page(text) for name, text in rendered().items()}
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_and_asks_for_nothing_from_outside(name):
-    page = READ[name]
+    page = read()[name]
     assert len(page.ids) == len(set(page.ids))
     assert all(address.startswith(("/reference", "/api/v1/openapi.json", "#")) for address in page.addresses)
     assert {"header", "nav", "main", "h1"} <= set(page.tags)
@@ -62,7 +70,7 @@ def test_a_page_is_whole_and_asks_for_nothing_from_outside(name):
 
 
 def test_every_link_between_pages_leads_to_a_place():
-    for name, page in READ.items():
+    for name, page in read().items():
         for address in page.addresses:
             path, _, fragment = address.partition("#")
             path = path.partition("?")[0]
@@ -70,28 +78,28 @@ def test_every_link_between_pages_leads_to_a_place():
             if fragment and target.startswith("guides/"):
                 assert fragment in {section.anchor for section in guides()[target.removeprefix("guides/")].sections}
             elif fragment:
-                assert fragment in READ[target].ids, address
+                assert fragment in read()[target].ids, address
 
 
 def test_every_operation_code_field_and_vocabulary_has_its_place():
     operations = {op["operationId"] for methods in DOCUMENT["paths"].values() for op in methods.values()}
-    assert operations <= set(READ[""].ids)
-    assert {*ERROR_CODES, *(f"issue-{code}" for code in ISSUE_CODES)} <= set(READ["errors"].ids)
-    assert set(DOCUMENT["components"]["schemas"]) == set(READ["fields"].ids) - {"content", "objects", "vocabularies"}
+    assert operations <= set(read()[""].ids)
+    assert {*ERROR_CODES, *(f"issue-{code}" for code in ISSUE_CODES)} <= set(read()["errors"].ids)
+    assert set(DOCUMENT["components"]["schemas"]) == set(read()["fields"].ids) - {"content", "objects", "vocabularies"}
     for code in VOCABULARIES["component_type"]:
-        assert f"<code>{code}</code>" in RENDERED["fields"]
+        assert f"<code>{code}</code>" in rendered()["fields"]
 
 
 def test_the_rules_are_counted_by_what_they_rest_on():
     for version in versions():
-        assert f'<th scope="col">{version}</th>' in RENDERED["rules"]
+        assert f'<th scope="col">{version}</th>' in rendered()["rules"]
     for kind, number in by_kind(load()).items():
-        row = RENDERED["rules"].partition(f'<th scope="row">{escape(kind)}</th>')[2].partition("</tr>")[0]
+        row = rendered()["rules"].partition(f'<th scope="row">{escape(kind)}</th>')[2].partition("</tr>")[0]
         assert row.endswith(f"<td>{number}</td>"), kind
 
 
 def test_the_catalogue_says_of_each_row_how_old_and_how_sure_it_is_and_what_changed():
-    page = RENDERED["catalogue"]
+    page = rendered()["catalogue"]
     changes = page.partition('<h2 id="changes">')[2].partition("</section>")[0]
     assert changes.startswith("What changed with the last version, 2026-11-26")
     assert changes.count("<tr>") - 1 == sum(
@@ -145,7 +153,7 @@ def test_a_schema_in_words(schema, words, bounds):
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_page_of_errors_is_whole_in_every_language(lang):
     [text] = [page for name, page in render(DOCUMENT, lang).items() if name in TOLD]
-    assert Page(text).ids == READ["errors"].ids
+    assert Page(text).ids == read()["errors"].ids
     assert f'<html lang="{lang}">' in text
     for code in (*ERROR_CODES.values(), *ISSUE_CODES.values()):
         assert str(_inline(translate(code.remedy, lang))) in text

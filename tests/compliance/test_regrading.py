@@ -1,5 +1,7 @@
 """Regrading a row: it changes where its grade or its trace does, and the trace is never made to find that out."""
 
+from functools import cache
+
 import orjson
 import pytest
 from hypothesis import HealthCheck, given
@@ -17,24 +19,24 @@ from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, texts
 RULES = load()
 DETACHED = {("dfr_rules.csv", "ANY-005"): {"verdict": "compatible enough"}}
 BLACK = {("dfr_rules.csv", "PP_RIGID-009"): {"effect": "limited", "verdict": "limited"}}
-OTHERS = [
-    parse(f"2027-01-{day:02}", texts(change))
-    for day, change in enumerate(
-        (
-            {},
-            LINES,
-            FEATURE,
-            {("scoring.csv", "cap_1"): {"value": "94.5"}},
-            DETACHED,
-            BLACK,
-            {("dfr_rules.csv", "PET_BOTTLE-003"): {"feature": "too small or too large"}},
-            {("dfr_rules.csv", "ANY-011b"): {"source_url": "https://example.org/other"}},
-            {("materials.csv", "GL71"): {"group": "GLASS_OTHER"}},
-            {("limits.csv", next(iter(RULES.limits))): {"source_note": "read once more"}},
-        ),
-        start=1,
-    )
-]
+CHANGES = (
+    {},
+    LINES,
+    FEATURE,
+    {("scoring.csv", "cap_1"): {"value": "94.5"}},
+    DETACHED,
+    BLACK,
+    {("dfr_rules.csv", "PET_BOTTLE-003"): {"feature": "too small or too large"}},
+    {("dfr_rules.csv", "ANY-011b"): {"source_url": "https://example.org/other"}},
+    {("materials.csv", "GL71"): {"group": "GLASS_OTHER"}},
+    {("limits.csv", next(iter(RULES.limits))): {"source_note": "read once more"}},
+)
+
+
+@cache
+def others():
+    """The rule-sets of all changes; made where they are asked for, since every worker loads this module."""
+    return [parse(f"2027-01-{day:02}", texts(change)) for day, change in enumerate(CHANGES, start=1)]
 
 
 def row(record):
@@ -52,16 +54,16 @@ def without_version(record, rules):
 
 
 @examples(250, suppress_health_check=list(HealthCheck))
-@given(record=RECORDS, in_arrays=st.sampled_from(OTHERS))
+@given(record=RECORDS, in_arrays=st.sampled_from(range(len(CHANGES))))
 def test_a_row_changes_where_its_grade_or_its_trace_does(record, in_arrays):
     stored = row(record)
     [held] = grade_rows([stored], RULES)
-    for rules in OTHERS:
+    for at, rules in enumerate(others()):
         found = grade(record, rules)
         answer = (found.grade, found.score, found.provisional)
         differs = answer != held or without_version(record, rules) != without_version(record, RULES)
         assert regrade_rows([stored], [held], [RULES], rules) == [answer if differs else None], rules.version
-        if rules is in_arrays:
+        if at == in_arrays:
             assert regrade_block([stored], [held], [RULES], rules) == [answer if differs else None], rules.version
 
 
@@ -99,7 +101,7 @@ def test_many_rows_are_compared_as_one_by_one():
     rows = [row(pack(number)) for number in range(120)]
     held = grade_many(rows, RULES)
     held[7] = ("A", 12.5, False)
-    for rules in (load("2026-11-21"), RULES, *OTHERS[1:4], OTHERS[8]):
+    for rules in (load("2026-11-21"), RULES, *others()[1:4], others()[8]):
         graded_by = [RULES if number % 5 else None for number in range(len(rows))]
         assert regrade_many(rows, held, graded_by, rules) == regrade_rows(rows, held, graded_by, rules), rules.version
 
@@ -108,7 +110,7 @@ def test_traces_are_made_only_where_something_differs(monkeypatch):
     rows = [row(pack(number)) for number in range(300)]
     held, asked = grade_many(rows, RULES), []
     monkeypatch.setattr(regrade, "regrade_rows", lambda *args: asked.append(args) or regrade_rows(*args))
-    unchanged, one_changed = OTHERS[0], parse("2027-03-01", texts(FEATURE))
+    unchanged, one_changed = others()[0], parse("2027-03-01", texts(FEATURE))
     assert regrade_many(rows, held, [RULES] * 300, unchanged) == [None] * 300
     assert all(row[GRADED_INPUTS.index("components")] is None for [row], *_ in asked)  # the kernel remembers these
     asked.clear()

@@ -75,9 +75,11 @@ def slow(pattern: Pattern, *, looked_for: bool = True) -> str | None:
         return _cpu(pattern, prefix + pump * (length // len(pump)) + end, looked_for=looked_for)
 
     for prefix, pump, end in dict.fromkeys(_attacks(parser.parse(pattern.pattern, pattern.flags))):
-        if cpu(_SHORT * _TIMES) < _WORTH_A_LOOK_SECONDS:
+        if (long := cpu(_SHORT * _TIMES)) < _WORTH_A_LOOK_SECONDS:
             continue
-        long, short = (min(cpu(length) for _ in range(3)) for length in (_SHORT * _TIMES, _SHORT))
+        if long < _SURELY_SECONDS:  # else it is long enough to be measured once
+            long = min(cpu(_SHORT * _TIMES) for _ in range(3))
+        short = min(cpu(_SHORT) for _ in range(3))
         grows = long > _WORTH_A_LOOK_SECONDS and long > _MOST_GROWTH * short
         # A repetition of at most some hundred characters grows as a square up to there, and no further.
         if grows and (long > _SURELY_SECONDS or cpu(_SHORT * _TIMES**2) > _MOST_GROWTH * long):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
-import dagster as dg
 import orjson
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
@@ -25,6 +24,7 @@ from services.skus.write import write_records
 from tests.journeys import saying
 from tests.journeys.saying import Record
 from tests.pipelines.conftest import ORIGIN, Desk
+from tests.pipelines.instances import ephemeral
 from tests.pipelines.reading.writing import delimited, workbook
 from tests.pipelines.stocked import stock
 from warehouse import library
@@ -112,7 +112,7 @@ class House:
         of_parts = {"components": percent} if any(record.get("components") for record in records) else {}
         mapping = {**percent, **(of_parts if filename.endswith("xlsx") else {})}
         import_id = self.desk.send(data, filename=filename, mapping=mapping)
-        assert self.desk.run(import_id)
+        assert self.desk.finish(import_id)
         refused: dict[str, Refusals] = {record["sku_code"]: set() for record in records}
         for code, field, issue in self.desk.rows(
             f"SELECT sku_code, field, code FROM import_errors WHERE company_id = %s AND import_id = '{import_id}'"
@@ -141,7 +141,7 @@ def house(  # noqa: PLR0917  (fixtures are asked for by name)
     with pool.system() as connection:
         load(connection, release, ORIGIN, clock.now())
     assert any(entry.code == "US-CA" for entry in served(release.entries))
-    with dg.DagsterInstance.ephemeral() as instance:
+    with ephemeral() as instance:
         desk = Desk(stock(pool, clock, tmp_path, readers), database, instance, uuid4())
         yield lambda: House(replace(desk, company=new_company("enterprise")))
 

@@ -39,7 +39,7 @@ def declared(desk: Desk, filing: str | None = None) -> dg.ExecuteInProcessResult
 
 
 def test_each_declaration_is_what_the_command_declares(desk: Desk) -> None:
-    desk.run(desk.send(FILE))
+    desk.finish(desk.send(FILE))
     snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
     [every] = declared(desk).asset_materializations_for_node("declarations")
@@ -67,8 +67,8 @@ def test_each_declaration_is_what_the_command_declares(desk: Desk) -> None:
 
 
 def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_tonnes(desk: Desk) -> None:
-    desk.run(desk.send(FILE))
-    desk.run(desk.send(HALVES))
+    desk.finish(desk.send(FILE))
+    desk.finish(desk.send(HALVES))
     publish_company(desk.resources, desk.instance, desk.company)
     [every] = declared(desk).asset_materializations_for_node("declarations")
     names = {line.split(" | ")[0] for line in lines(every.metadata["filings"].value)}
@@ -88,7 +88,7 @@ def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_ton
 
 
 def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
-    desk.run(desk.send(FILE))
+    desk.finish(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
     before = stored.current(desk.data_dir, desk.company)
     [slug] = desk.instance.get_dynamic_partitions("companies")
@@ -128,7 +128,7 @@ def test_what_names_no_filing_is_refused(name: str) -> None:
 
 
 def test_a_filing_of_which_the_figures_say_nothing_is_refused(desk: Desk) -> None:
-    desk.run(desk.send(FILE))
+    desk.finish(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
     assert not declared(desk, "AT-2026").success
 
@@ -139,7 +139,7 @@ def test_declarations_are_a_company_s_as_its_figures_are_and_stale_after_them_al
     of_company = graph.get(dg.AssetKey("figures")).partitions_def
     assert graph.get(dg.AssetKey("declarations")).partitions_def == of_company
     for tonnes in (FILE, FILE.replace("1000000", "2000000")):
-        desk.run(desk.send(tonnes))
+        desk.finish(desk.send(tonnes))
         publish_company(desk.resources, desk.instance, desk.company)
         before = statuses(desk.instance, desk.pool, desk.company, "declarations")
         assert before == {"declarations": "MISSING" if tonnes == FILE else "STALE"}

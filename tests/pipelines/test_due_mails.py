@@ -34,7 +34,7 @@ class Calendar:
     def __init__(self, desk: Desk, folder: Path, post: Mailbox) -> None:
         self.desk, self.year = desk, desk.clock.now().year
         self.settings = with_keys(Settings.load(data_dir=folder, smtp_url=post.url, mail_from="daten@marque.example"))
-        assert desk.run(desk.send(GLASS.format(year=self.year)))
+        assert desk.finish(desk.send(GLASS.format(year=self.year)))
         rulesets = Rulesets()
         snapshots.publish(desk.pool, desk.company, folder, desk.clock.now(), rulesets)
         weigh(desk.pool, rulesets, folder, desk.company)

@@ -50,7 +50,7 @@ def ends(desk: Desk, data: bytes, *, mapping: dict[str, object] | None = None) -
         import_id = desk.send(data, filename="portfolio.xlsx", mapping=mapping)
     except ReadingRefused:
         return "refused"
-    desk.run(import_id)
+    desk.finish(import_id)
     ended = desk.poll(import_id)
     assert ended["progress"]["done"] == ended["progress"]["total"], ended
     return str(ended["status"])

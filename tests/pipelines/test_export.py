@@ -185,7 +185,7 @@ def test_what_is_exported_and_sent_back_changes_nothing(desk, tmp_path, seed):
     written, data = exported(desk, tmp_path / "out.xlsx")
     assert written.skus == 40
     sent = desk.send(data, filename="out.xlsx")
-    assert desk.run(sent)
+    assert desk.finish(sent)
     polled = desk.poll(sent)
     assert polled["errors"] == []
     assert polled["counts"] == {"total": 40, "created": 0, "updated": 0, "unchanged": 40, "rejected": 0}
@@ -224,8 +224,8 @@ def test_what_is_stored_beside_the_records_is_exported_and_sent_back_unchanged(d
     with desk.pool.company(desk.company) as conn:
         supplier = uuid4()
         library.add(conn, "supplier", desk.company, supplier, values={"name": "Dosen AG"}, at=desk.clock.now())
-    assert desk.run(desk.send(BESIDE))
-    assert desk.run(desk.send(NUMBERED.format(supplier)))
+    assert desk.finish(desk.send(BESIDE))
+    assert desk.finish(desk.send(NUMBERED.format(supplier)))
     with desk.pool.company(desk.company) as conn:  # a program has said what no column says, in an order of its own
         conn.execute("""UPDATE marks SET version = version + 1, printed = jsonb_set(printed::jsonb, '{marks}',
             '[{"mark": "QR", "carrier": "digital", "of_epr": false}]'::jsonb || (printed::jsonb -> 'marks'))::json
@@ -238,7 +238,7 @@ def test_what_is_stored_beside_the_records_is_exported_and_sent_back_unchanged(d
     assert [row["printed_marks"] for row in skus] == ["Grüner Punkt; Triman; Own leaf", "[]", "RESY", None]
     assert (skus[0]["role_packed_by"], skus[0]["artwork_reference"]) == ("other", "'=AW-1")
     sent = desk.send(data, filename="out.xlsx")
-    assert desk.run(sent)
+    assert desk.finish(sent)
     polled = desk.poll(sent)
     assert (polled["errors"], polled["warnings"], polled["source"]["ignored"]) == ([], [], [])
     assert polled["counts"] == {"total": 4, "created": 0, "updated": 0, "unchanged": 4, "rejected": 0}
@@ -246,7 +246,7 @@ def test_what_is_stored_beside_the_records_is_exported_and_sent_back_unchanged(d
     desk.rows("DELETE FROM marks WHERE company_id = %s RETURNING 1")
     desk.rows("DELETE FROM supplier_articles WHERE company_id = %s RETURNING 1")
     sent = desk.send(data, filename="out.xlsx")
-    assert desk.run(sent)
+    assert desk.finish(sent)
     assert desk.poll(sent)["counts"]["updated"] == 3
     assert beside_of(desk)[1:] == before[1:]
 

@@ -83,7 +83,7 @@ class Watched:
             assert all(run.success for run in self.look())
             for import_id, _, status, _ in self.imports():
                 if status == "queued":
-                    self.desk.run(import_id)
+                    self.desk.finish(import_id)
 
     def files(self, folder: str) -> list[str]:
         inner = self.path / folder
@@ -280,7 +280,7 @@ def test_a_kill_anywhere_loses_nothing_and_imports_once(watched: Watched, place:
     if place == "after_import":
         go_on()
         assert len(watched.imports()) == 1
-    watched.desk.run(import_id)
+    watched.desk.finish(import_id)
     if place == "after_note":
         kill_at(folders.whole_files, "replace", after=True, only=".outcome")
     if place == "after_text":
@@ -325,7 +325,7 @@ def test_a_folder_of_ours_that_leads_elsewhere_is_refused(watched: Watched, tmp_
         watched.look()
         for import_id, _, status, _ in watched.imports():
             if status == "queued":
-                watched.desk.run(import_id)
+                watched.desk.finish(import_id)
     assert list(elsewhere.iterdir()) == []
     if name == "taken":
         assert "leads elsewhere" in str(watched.skipped)
@@ -446,7 +446,7 @@ def test_a_run_ends_when_its_folder_hangs_and_the_next_one_goes_on(
         folders._HANGING[watched.path].join(60)
     [(import_id, _, status, _)] = watched.imports()
     assert status == "queued", "what it had begun was done when the folder answered"
-    watched.desk.run(import_id)
+    watched.desk.finish(import_id)
     resources = desk.resources
     work = folders.Work(desk.pool, desk.objects, desk.readers, desk.clock, resources.settings, watched.place)
     assert [work.go_on(taken) for taken in folders.under_way(watched.place)] == ["done"]

@@ -191,7 +191,7 @@ def test_a_kill_in_a_run_loses_nothing_and_imports_once(
             killed += 1
         for import_id, _, status, _ in watched.imports():
             if status == "queued":
-                watched.desk.run(import_id)
+                watched.desk.finish(import_id)
     assert killed == 1
     assert [status for _, _, status, _ in watched.imports()] == ["completed"]
     assert watched.files() == ["done/x.csv", "done/x.csv.txt"]
@@ -265,7 +265,7 @@ def test_a_run_whose_credentials_end_fails_and_the_next_one_goes_on(watched: Wat
     assert f"{PREFIX}/taken/" in str([event.event_specific_data for event in run.all_events])
     watched.go_on()
     [(import_id, *_)] = watched.imports()
-    watched.desk.run(import_id)
+    watched.desk.finish(import_id)
     watched.go_on()
     assert watched.files() == ["done/x.csv", "done/x.csv.txt"]
 

@@ -52,7 +52,7 @@ def runs(desk: Desk) -> int:
 
 
 def write(desk: Desk, number: int = 0) -> None:
-    assert desk.run(desk.send(FILE.format(number)))
+    assert desk.finish(desk.send(FILE.format(number)))
     desk.clock.advance(WAIT_WHILE_MIGRATING)
 
 

@@ -10,7 +10,7 @@ def test_a_sku_of_a_file_has_at_most_five_hundred_components(desk, workbook):
         "components": [["sku_code", "component_type", "material_family", "weight_g"], *parts],
     }
     sent = desk.send(workbook(**sheets), filename="parts.xlsx")
-    assert desk.run(sent)
+    assert desk.finish(sent)
     report = desk.poll(sent)
     assert report["counts"] == {"total": 2, "created": 1, "updated": 0, "unchanged": 0, "rejected": 1}
     assert [(error["sku_code"], error["code"]) for error in report["errors"]] == [("A", "out_of_range")]
@@ -18,7 +18,7 @@ def test_a_sku_of_a_file_has_at_most_five_hundred_components(desk, workbook):
 
 def test_control_characters_of_a_cell_are_refused_and_come_back_as_their_pictures(desk):
     sent = desk.send("sku_code,name\nA\u200b1,Bottle\x1b[31m\nA\u00ad2,Caf\u0065\u0301\n")
-    assert desk.run(sent)
+    assert desk.finish(sent)
     [error] = desk.poll(sent)["errors"]
     assert (error["sku_code"], error["field"], error["code"]) == ("A1", "name", "invalid_format")
     assert error["value"] == "Bottle\u241b[31m"

@@ -16,7 +16,7 @@ def entries(desk, **filters):
 
 def test_an_imports_entries_name_the_import_and_the_request_that_sent_the_file(desk):
     import_id = desk.send(FILE, filename="stock.csv")
-    assert desk.run(import_id)
+    assert desk.finish(import_id)
     shown = entries(desk)
     assert [e["action"] for e in shown] == ["import.completed", *["sku.created"] * 8, "import.submitted"]
     by_import = {"type": "import", "id": str(import_id), "name": "stock.csv"}
@@ -28,15 +28,15 @@ def test_an_imports_entries_name_the_import_and_the_request_that_sent_the_file(d
 
 
 def test_filters_find_entries_inside_the_chunks_that_hold_them(desk):
-    assert desk.run(desk.send(FILE))
-    assert desk.run(desk.send(FILE.replace("S2;Bottle 2;2,5", "S2;Flask;2,5")))
+    assert desk.finish(desk.send(FILE))
+    assert desk.finish(desk.send(FILE.replace("S2;Bottle 2;2,5", "S2;Flask;2,5")))
     [updated] = entries(desk, actions=["sku.updated"])
     assert (updated["before"], updated["after"]) == ({"name": "Bottle 2"}, {"name": "Flask"})
     assert len(entries(desk, actor="import")) == 8 + 1 + 2
 
 
 def test_the_chain_holds_over_chunks_and_finds_a_line_that_was_altered(desk):
-    assert desk.run(desk.send(FILE))
+    assert desk.finish(desk.send(FILE))
     with desk.pool.company(desk.company) as conn:
         assert verify(conn).first_bad is None
     with psycopg.connect(desk.database.owner_url) as owner:

@@ -21,7 +21,7 @@ def test_groups_are_stored_as_graphs_and_each_rejected_sku_counts_once(desk: Des
         "Summe;;;;;99;",
     ]
     import_id = desk.send("\n".join(lines))
-    assert desk.run(import_id)
+    assert desk.finish(import_id)
     ended = desk.poll(import_id)
     assert (ended["status"], ended["source"]["layout"]) == ("completed", "wide")
     assert ended["counts"] == {"total": 10, "created": 7, "updated": 0, "unchanged": 0, "rejected": 3}
@@ -35,7 +35,7 @@ def test_groups_are_stored_as_graphs_and_each_rejected_sku_counts_once(desk: Des
     stored = desk.rows("SELECT count(*) FROM skus WHERE company_id = %s AND json_array_length(components) = 2")
     assert stored == [(7,)]
     again = desk.send("\n".join(lines))
-    assert desk.run(again)
+    assert desk.finish(again)
     assert desk.poll(again)["counts"] == {"total": 10, "created": 0, "updated": 0, "unchanged": 7, "rejected": 3}
 
 
@@ -44,7 +44,7 @@ def test_merged_cells_in_chunks_of_three_leave_no_component_behind(desk: Desk) -
     for at in range(8):
         lines += [f"L-{at};jar;Verre;{at + 1}", ";;Métal;5", ";;Papier;1"]
     import_id = desk.send("\n".join(lines))
-    assert desk.run(import_id)
+    assert desk.finish(import_id)
     ended = desk.poll(import_id)
     assert (ended["counts"]["created"], ended["source"]["layout"], ended["errors"]) == (8, "long", [])
     stored = desk.rows("SELECT count(*) FROM skus WHERE company_id = %s AND json_array_length(components) = 3")

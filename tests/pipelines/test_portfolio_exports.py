@@ -197,7 +197,7 @@ def test_the_workbook_of_the_records_is_imported_again_without_a_question_and_ha
     assert articles == {"body": "'=0815", "cap": None}
     assert dict(sheets["skus"]["sku_code", "heavy_metals_sum_ppm"].rows())["C-2"] == "<12.5"
     sent = desk.send(book, filename="portfolio.xlsx")
-    assert desk.run(sent)
+    assert desk.finish(sent)
     polled = desk.poll(sent)
     assert (polled["errors"], polled["source"]["asked"]) == ([], [])
     assert polled["counts"]["unchanged"] == polled["counts"]["total"] == len(before)

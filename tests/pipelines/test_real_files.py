@@ -21,7 +21,7 @@ def test_a_real_file_ends_completed_or_is_refused_with_a_reason(desk: Desk, path
         short = [issue for issue in refused.issues if len(issue.message) < 20]
         pytest.fail(f"no reason: {short}") if short or not refused.issues else None
         return
-    assert desk.run(import_id)
+    assert desk.finish(import_id)
     ended = desk.poll(import_id)
     assert ended["status"] == "completed"
     assert ended["progress"]["done"] == ended["progress"]["total"]

@@ -17,7 +17,7 @@ def _polled(desk: Desk, import_id: UUID) -> PolledReport | None:
 
 def test_a_report_is_read_in_every_language_and_one_from_before_in_english(desk: Desk) -> None:
     import_id = desk.send(FILE)
-    assert desk.run(import_id)
+    assert desk.finish(import_id)
     english = [error["message"] for error in desk.poll(import_id)["errors"]]
     found = _polled(desk, import_id)
     assert found is not None

@@ -9,7 +9,7 @@ PARTS = ["sku_code", "component_type", "material_family", "weight_g"]
 
 def outcome(desk: Desk, data: str | bytes, filename: str = "portfolio.csv") -> dict:
     sent = desk.send(data, filename=filename)
-    assert desk.run(sent)
+    assert desk.finish(sent)
     found = desk.poll(sent)
     assert found["status"] == "completed"
     return found
@@ -73,7 +73,7 @@ def test_a_column_of_parts_without_a_usable_value_makes_no_parts(desk: Desk, wor
 def test_parts_that_the_mapping_names_count_whatever_the_column_of_parts_has(desk: Desk) -> None:
     text = "sku_code;name;Component;shade\nA;Jar;;clear\n"
     sent = desk.send(text, mapping={"columns": {"colour": "shade"}})
-    assert desk.run(sent)
+    assert desk.finish(sent)
     assert {(fault["field"], fault["code"]) for fault in desk.poll(sent)["errors"]} >= {("component_type", "required")}
 
 

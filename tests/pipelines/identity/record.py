@@ -22,7 +22,7 @@ def test_record(desk: Desk) -> None:
     for filename, first, again in (*FILES.values(), (PORTFOLIO.name, PORTFOLIO.read_bytes(), PORTFOLIO.read_bytes())):
         for data in (first, again):
             import_id = desk.send(data, filename=filename)
-            assert desk.run(import_id)
+            assert desk.finish(import_id)
             ended = desk.poll(import_id)
             print(filename, ended["counts"], ended["source"]["layout"], ended["errors"][:3])
     graphs = {code: json.loads(graph) for code, graph in desk.rows(STORED) if graph}

@@ -18,7 +18,7 @@ SENT_AGAIN["the example"] = (PORTFOLIO.name, PORTFOLIO.read_bytes())
 @pytest.mark.parametrize("layout", SENT_AGAIN)
 def test_a_file_that_is_sent_again_after_the_upgrade_keeps_every_id(desk: Desk, layout: str) -> None:
     name, data = SENT_AGAIN[layout]
-    assert desk.run(desk.send(data, filename=name))
+    assert desk.finish(desk.send(data, filename=name))
     codes = [code for code, graph in desk.rows(STORED) if graph]
     assert codes
     with psycopg.connect(desk.database.owner_url) as owner:  # as the older release left it
@@ -26,7 +26,7 @@ def test_a_file_that_is_sent_again_after_the_upgrade_keeps_every_id(desk: Desk, 
             row = (json.dumps(RECORDED[code], ensure_ascii=False, separators=(",", ":")), desk.company, code)
             owner.execute("UPDATE skus SET components = %s::json WHERE company_id = %s AND sku_code = %s", row)
     again = desk.send(data, filename=name)
-    assert desk.run(again)
+    assert desk.finish(again)
     assert desk.poll(again)["counts"]["unchanged"] >= len(codes)
     ids = {code: [line["id"] for line in json.loads(graph)] for code, graph in desk.rows(STORED) if graph}
     assert ids == {code: [line["id"] for line in RECORDED[code]] for code in codes}

@@ -19,6 +19,7 @@ from services import audit as audit_services
 from services import rules
 from services.skus.write import write_records
 from tests import ruling
+from tests.pipelines.instances import ephemeral
 from tests.pipelines.stocked import Stocked, stock
 from tests.ruling import Change
 from warehouse.operate.clock import StoppedClock
@@ -100,5 +101,5 @@ def opened(place: Database, clock: StoppedClock, folder: Path) -> Iterator[Offic
     with psycopg.connect(place.owner_url) as owner:
         owner.execute("INSERT INTO companies VALUES (%s, 'Regrade', 'enterprise', %s)", (company, clock.now()))
         owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company,))
-    with Pool(place.app_url) as pool, dg.DagsterInstance.ephemeral() as instance:
+    with Pool(place.app_url) as pool, ephemeral() as instance:
         yield Office(stock(pool, clock, folder, chunk_rows=3), place, instance, company, folder)

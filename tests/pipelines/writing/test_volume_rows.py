@@ -71,7 +71,7 @@ def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
         except Refused as invalid:
             refused = {issue.code for issue in invalid.issues}
         sent = desk.send(_file(by_file, rows))
-        assert desk.run(sent)
+        assert desk.finish(sent)
         assert {error["code"] for error in desk.poll(sent)["errors"]} == refused
         held = dict(desk.rows("SELECT sku_code, volumes::text FROM skus WHERE company_id = %s"))
         assert held[by_rows] == held[by_file]
