@@ -16,7 +16,7 @@ import pycountry
 from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
 from pipelines.reading.column_values import about_material, is_of_lines, is_served, quantity_of
-from pipelines.reading.columns import units_of_rows
+from pipelines.reading.columns import field_column, units_of_rows
 from pipelines.reading.grammar import mentions, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
@@ -447,14 +447,17 @@ def _units_of_no_market(sheet: Sheet) -> list[Column]:
 
 
 def _about_market(column: Column, sheet: Sheet) -> Asked:
-    markets = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
+    period = column.name.removeprefix(VOLUME.name)
+    served_countries = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
+    names = [f"{VOLUME.name}_{code.lower()}{period}" for code in served_countries]
+    could_be = [name for name in names if field_column(name, "sku") is not None]  # halves are not of every market
     message = Message(
         "{header} may be units placed on a market, and nothing says on which; it is not read. Say it: "
         "mapping={mapping}, or write the market into the header.",
         header=quote(column.header),
-        mapping={"columns": {column.name: letter(column.position)}, "constants": {"markets": markets[0]}},
+        mapping={"columns": {could_be[0]: letter(column.position)}},
     )
-    return sheet.ask("column", column, message, could_be=markets)
+    return sheet.ask("column", column, message, could_be=could_be)
 
 
 def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:

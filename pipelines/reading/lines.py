@@ -396,9 +396,9 @@ def _starts(body: Grid) -> list[int]:
     return starts
 
 
-_LEGEND: Final = Message("give no more than a code and a name, as a legend does")
-_STRUCK_CELLS: Final = Message("have a cell that is crossed out, beside others that are not")
-_CODES: Final = Message("have several codes in one cell, where each needs a line of its own")
+_LEGEND: Final = Message("no more than a code and a name, as in a legend")
+_STRUCK_CELLS: Final = Message("a cell that is crossed out, beside others that are not")
+_CODES: Final = Message("several codes in one cell, where each needs a line of its own")
 
 
 def _question(body: Grid, rows: Sequence[int], why: Message, sheets: Sequence[str | None], table: Table) -> Asked:
@@ -411,7 +411,7 @@ def _question(body: Grid, rows: Sequence[int], why: Message, sheets: Sequence[st
         places[lines if len(sheets) < 2 else f"{sheets[body.lines[start] // LINES_OF_SHEET]}!{lines}"] = lines
     text = " | ".join(cell for cell in body.cells.row(rows[0]) if cell is not None)[:_LONGEST_TEXT]
     said = Message(
-        "Lines {lines} {why}; they are not read. Correct them, or say whether they are rows as they stand: "
+        "Not read, line {lines}: {why}. Correct the file, or say whether these lines are rows as they stand: "
         "mapping={mapping}, or read.",
         lines=", ".join(places)[:_LONGEST_TEXT],
         why=why,

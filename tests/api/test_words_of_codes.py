@@ -13,11 +13,11 @@ import pytest
 import api
 from api.audit.pages import _name, _value
 from api.audit.words import reason_in_words
-from api.pages.render import said, text
+from api.pages.render import _FOR_PEOPLE, said, text
 from compliance import catalogue, obligations, recycled_content, scopes
 from compliance.filings import annex_ix
 from compliance.statements import answers, judging
-from schemas import changes, companies, conformity, files, filings, marks, registers, roles, rules, suppliers
+from schemas import changes, companies, conformity, files, filings, marks, messages, registers, roles, rules, suppliers
 from schemas.accounts import ROLES
 from schemas.files import EVIDENCE_STATES
 from schemas.imports import types as imports
@@ -180,3 +180,11 @@ def test_a_reason_of_the_services_own_is_said_in_the_readers_language_and_anothe
 def test_who_looked_too_often_reads_nothing_of_headers():
     for lang in LANGUAGES:
         assert "Retry" not in said(ERROR_CODES["rate_limited"].meaning, lang)
+
+
+def test_a_sentence_that_tells_a_program_what_to_send_has_one_for_people() -> None:
+    """The pages offer the answers of a question as choices: the piece of mapping in its sentence is not for them."""
+    sentences = {message.id for message in messages.catalogue("de") if isinstance(message.id, str)}
+    for_programs = {sentence for sentence in sentences if "mapping={mapping}" in sentence}
+    assert for_programs <= _FOR_PEOPLE.keys()
+    assert {sentence for sentence in _FOR_PEOPLE if "mapping=" in sentence} <= sentences, "a sentence that nobody says"
