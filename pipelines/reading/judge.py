@@ -8,6 +8,7 @@ at last whether weights and materials are the packaging's or the product's (deci
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import polars as pl
@@ -17,7 +18,7 @@ from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
 from pipelines.reading.column_values import about_material, is_of_lines, is_served, quantity_of
 from pipelines.reading.columns import field_column, units_of_rows
-from pipelines.reading.grammar import mentions, word_roles
+from pipelines.reading.grammar import mentions, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
@@ -29,7 +30,7 @@ from pipelines.reading.words import family_of_detail, level_of, market_parts, na
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, fold, headers
+from schemas.words import code_lists, code_of, fold, headers
 
 _TOP: Final = 200
 _PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
@@ -416,7 +417,8 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     doubtful = [
         column for column in _doubtful_columns(sheet, of_parts=of_parts) if column.position not in sheet.in_question
     ]
-    kept = replace(sheet, columns=tuple(column for column in sheet.columns if column not in doubtful))
+    of_cases = _weights_of_cases(sheet)
+    kept = replace(sheet, columns=tuple(c for c in sheet.columns if c not in doubtful and c not in of_cases))
     if doubtful and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     questions = []
@@ -428,6 +430,14 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
             mapping={"columns": {column.name: letter(column.position)}},
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))
+    for column in of_cases:
+        message = Message(
+            "{header} may be the weight of what several items are packed in, since another column counts per it; it is "
+            "not read. If it is the material of one item, say so: mapping={mapping}.",
+            header=quote(column.header),
+            mapping={"columns": {column.name: letter(column.position)}},
+        )
+        questions.append(sheet.ask("column", column, message, could_be=[column.name]))
     for at, header in sheet.ignored:
         if at in sheet.possible_materials:
             questions.append(about_material(at, header, sheet.columns, sheet.name))
@@ -435,6 +445,23 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     questions += [_about_market(column, sheet) for column in units]
     asked = {*sheet.possible_materials, *(column.position for column in units)}
     return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+
+
+def _weights_of_cases(sheet: Sheet) -> list[Column]:
+    """Return the only column of a material where a header counts per its word: `Carton weight`, `Units per carton`.
+
+    Beside other materials it is one of them.
+    """
+    weights = [column for column in sheet.columns if "material_family" in dict(column.fixed) and column.group]
+    texts = [*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)]
+    counted = {
+        word
+        for header in texts
+        for before, word in pairwise(tokens_of(header))
+        if before == "/" or code_of(before, "header_part") == "per"
+    }
+    of_paper = len(weights) == 1 and dict(weights[0].fixed)["material_family"] == "paper" and not weights[0].mapped
+    return weights if of_paper and counted.intersection(tokens_of(weights[0].header)) else []
 
 
 def _units_of_no_market(sheet: Sheet) -> list[Column]:

@@ -197,6 +197,25 @@ def test_the_answer_is_the_material_that_fits_the_word_of_a_column_beside_materi
     assert question["answer"] == {"columns": {f"{fits}_weight_g": "E"}}
 
 
+@pytest.mark.parametrize(
+    ("weight", "count"),
+    [
+        ("Carton weight (g)", "Units per carton"),
+        ("Gewicht Karton (g)", "Stück/Karton"),
+        ("Poids carton (g)", "UVC par carton"),
+    ],
+)
+def test_a_weight_of_a_case_that_items_are_counted_in_is_no_material_of_an_item(weight: str, count: str) -> None:
+    rows = [["SKU", "Name", count, weight], ["A", "a", "12", "250"], ["B", "b", "6", "300"]]
+    upload, typed = read(delimited(rows))
+    [question] = upload.source["asked"]
+    assert (question["header"], "components" in typed.values.columns) == (weight, False)
+    answered = read(delimited(rows), question["answer"])[1].values["components"].to_list()
+    assert [json.loads(parts)[0]["weight_g"] for parts in answered] == [250, 300]
+    beside = [[*row, more] for row, more in zip(rows, ("Glas (g)", "5", "6"), strict=True)]
+    assert not read(delimited(beside))[0].source["asked"], "one of several materials"
+
+
 @pytest.mark.parametrize("header", ["Menge 2025 (Stk.)", "Jahresmenge", "Nb UVC mises en marché 2025", "Units 2025"])
 def test_units_of_a_year_on_no_market_are_asked_about(header: str) -> None:
     rows = [["SKU", "Name", header], ["A", "a", "1200"], ["B", "b", "50"]]
