@@ -1,6 +1,6 @@
 """French: a retailer's supplier form, an eco-contribution declaration, ERP exports, a laboratory's sheet."""
 
-from tests.pipelines.reading.senders.sent import LEFT, MARKETS, UP, Computed, Sent, Shown, book, gtin, text
+from tests.pipelines.reading.senders.sent import LEFT, UNITS_OF_2025, UP, Computed, Sent, Shown, book, gtin, text
 
 SARDINES, THON, CREME = gtin("325039001716"), gtin("325039002074"), gtin("325039003001")
 
@@ -113,7 +113,7 @@ def eco_contribution() -> Sent:
                 {"material_family": "paper", "weight_g": 1.5},
                 {**plastic, "weight_g": 32.75, "polymer_or_grade": "PET"}, {**plastic, "weight_g": 2}]},
         },
-        unsaid={"L": MARKETS},
+        unsaid={"L": UNITS_OF_2025},
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Forms of retailers and of collection schemes: weights by material, parts side by side, parts below each other."""
 
-from tests.pipelines.reading.senders.sent import LEFT, MARKETS, UP, Sent, book, part, text
+from tests.pipelines.reading.senders.sent import LEFT, UNITS_OF_2025, UP, Sent, book, part, text
 
 
 def weights_by_resin() -> Sent:
@@ -41,7 +41,7 @@ def weights_by_resin() -> Sent:
                        "gtin": "3274080005003",
                        "components": [part("body", "plastic", 168.0, "pet clair"),
                                       part("body", "plastic", 12.6, "pehd")]}},
-        unsaid={"D": MARKETS},
+        unsaid={"D": UNITS_OF_2025},
     )  # fmt: skip
 
 

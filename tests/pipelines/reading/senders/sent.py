@@ -35,7 +35,7 @@ Rows = Sequence[Sequence[Cell]]
 Record = Mapping[str, object]
 """Field to value; `components` is a list of such records, in which only what a person can tell stands."""
 
-MARKETS = sorted(code for code in SERVED if "-" not in code)
+UNITS_OF_2025 = [f"annual_volume_{code.lower()}_2025" for code in sorted(SERVED) if "-" not in code]
 """What units of a year can be of where nothing says a market."""
 
 
