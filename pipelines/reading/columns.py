@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
 from compliance import ruleset
-from compliance.catalogue import is_iso_3166
+from compliance.catalogue import eu_codes, is_iso_3166
 from compliance.words import resolve_material
 from pipelines.reading.grammar import (
     MOST_KEPT,
@@ -49,10 +49,9 @@ from schemas.words import code_of, fold, headers, words
 Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
-_NO_MARKETS: Final = (("in",), ("na",))
-"""Words that are codes of markets, and never mean one in a header: `Sales in DE`, `Wprowadzone na rynek PL`."""
-_CAPACITY: Final = re.compile(r"\b[mcd]l\b")
-"""Finds a unit of what a packaging holds: `Volume (ml)` is not of Mali."""
+_OWN_VOLUME: Final = re.compile(r"(?i:annual_volume_[a-z]{2}(?:_\w+)?)|(?=.*[a-z]).*\bIN\b.*")  # or India in capitals
+_NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
+_CAPACITY: Final = re.compile(r"\b[mcd]l\b")  # of what a packaging holds: `Volume (ml)` is not of Mali
 _OF_SELLING: Final = frozenset({"market", "country", "sale", "nothing"})
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
@@ -330,7 +329,7 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False) -
     With `of_rows` that of units whose market stands in each row.
     """
     field = VOLUME
-    volume = _Placed()
+    volume = _Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None)
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
     if (
@@ -403,7 +402,8 @@ def is_of_selling(tokens: Tokens) -> bool:
 class _Placed:
     """The market, the year and the half that the words of a volume's header name; `twice` is what is named again."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, own: bool = False) -> None:
+        self.own = own  # the header is the field's own name, which any market has, or India's code
         self.market: str | None = None
         self.year: int | None = None
         self.half = 0
@@ -426,9 +426,10 @@ class _Placed:
     def _market_at(self, tokens: Tokens, at: int) -> int | None:
         for end in range(min(len(tokens), at + _LONGEST_MARKET), at, -1):
             name = " ".join(tokens[at:end])
-            if (code := None if unit_of(name, "g") else _market_code(name)) is None:  # `kg` is no market
+            code = _market_code(name)
+            if code is None or (not self.own and unit_of(name, "g") and code not in eu_codes()):  # `kg`, not `GR`
                 continue
-            if tokens[at:end] in _NO_MARKETS:
+            if not self.own and name in _NO_MARKETS and end < len(tokens):
                 return end
             if self.market not in (None, code):
                 self.twice += tokens[at:end]

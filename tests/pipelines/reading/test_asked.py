@@ -2,8 +2,10 @@
 
 import json
 
+import pycountry
 import pytest
 
+from pipelines.reading.columns import recognise
 from pipelines.reading.questions import answer_with
 from schemas.vocabularies import VOCABULARIES
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
@@ -228,6 +230,16 @@ def test_units_of_a_year_on_no_market_are_asked_about(header: str) -> None:
         [{"FR/2026/0": 1200}, {"FR/2026/0": 50}],
     )
     assert not read(delimited([["SKU", "Name", "Menge"], *rows[1:]]))[0].source["asked"], "of no year"
+
+
+def test_the_column_of_every_country_is_known_by_its_own_name() -> None:
+    """GR is Greece and a unit, IN India and a small word, KG and MG countries and units."""
+    codes = [country.alpha_2.lower() for country in pycountry.countries]
+    names = [f"annual_volume_{code}{period}" for code in codes for period in ("", "_2025")]
+    assert [name for name in names if (column := recognise(name, 0, "sku")) is None or column.name != name] == []
+    written = {"Jahresmenge GR": "annual_volume_gr", "Absatz IN 2025": "annual_volume_in_2025"}
+    assert {header: column.name for header in written if (column := recognise(header, 0, "sku"))} == written
+    assert recognise("Sales in 2025", 0, "sku") is None
 
 
 @pytest.mark.parametrize("header", ["Volume (ml)", "Volume [cl]", "Absatz KG", "Menge mg", "Verkauf in D"])
