@@ -50,6 +50,7 @@ def open_instance() -> dg.DagsterInstance:
         with connect() as connection:
             _look_once(connection)
     events.has_table = cache(events.has_table)
+    schedules.has_built_index = cache(schedules.has_built_index)
     return instance
 
 
