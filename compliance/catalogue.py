@@ -79,11 +79,8 @@ class Jurisdiction:
 
     def as_dict(self, today: date) -> dict[str, object]:
         """Return the entry as the jurisdiction list publishes it, without authorised representatives."""
-        depth_of_data = {"depth": self.depth(today)}
-        names = [name for name in published.Jurisdiction.model_fields if not name.startswith("authorised_rep")]
-        return {
-            name: depth_of_data[name] if name in depth_of_data else _published(getattr(self, name)) for name in names
-        }
+        depth = self.depth(today)
+        return {name: depth if name == "depth" else _published(getattr(self, name)) for name in _OF_LIST}
 
 
 _COLUMNS: Final = (
@@ -91,6 +88,10 @@ _COLUMNS: Final = (
     *("law_date_seen", "depth", "in_catalogue", "composite_basis", "composite_note"),
 )
 """The columns that a catalogue file must have."""
+_OF_LIST: Final = tuple(
+    name for name in published.Jurisdiction.model_fields if not name.startswith("authorised_representative")
+)
+"""What the jurisdiction list says of each, less what `compliance.representatives` adds."""
 
 
 def _published(value: object) -> object:

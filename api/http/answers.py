@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -82,11 +83,17 @@ def cacheable(
 
     The answer is 304 without a body where the caller's copy is current.
     """
-    tag = f'"{hashlib.sha256(body).hexdigest()}"'
+    tag = _tag_of(body)
     sent = {**(headers or {}), "ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
     if is_current(request, tag):
         return Response(status_code=304, headers=sent)
     return Response(body, headers=sent, media_type=media_type)
+
+
+@lru_cache(maxsize=16)
+def _tag_of(body: bytes) -> str:
+    """Return the entity tag of a body; one that is made once, such as the OpenAPI document, is hashed once."""
+    return f'"{hashlib.sha256(body).hexdigest()}"'
 
 
 _QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*", re.ASCII)
