@@ -171,7 +171,9 @@ def _labels(facts: Facts) -> str:
     coming = [label for label in marks.labels(None, of_marks) if label.label in _LABELS]
     if any(label.answer == "needed" for label in coming):
         return _YES
-    return f"ask.{coming[0].reason}" if coming else "no.labels"
+    if not coming:
+        return "no.labels"
+    return "ask.reuse" if coming[0].field == "reusable" else f"ask.{coming[0].reason}"
 
 
 def file_state(expires_on: str | None, today: date) -> str:
