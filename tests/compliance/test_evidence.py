@@ -151,6 +151,11 @@ def test_a_deciding_exemption_is_asked_with_the_field_that_answers_it():
     assert evidence.why("", "en") == {"reason": None, "field": None}
 
 
+@pytest.mark.parametrize(("need", "exemption"), [("recyclability", "6(11)(e)"), ("recycled", "7(4)(g)")])
+def test_an_exemption_that_no_field_can_decide_is_said(need, exemption):
+    assert all(exemption in (evidence.said(need, lang)["sentence"] or "") for lang in ("en", "fr", "de"))
+
+
 def test_the_days_are_those_of_the_limits():
     limits = {row["code"]: row["applies_from"] for row in rows(RULES / "2026-11-26" / "limits.csv")}
     for need, code in (
