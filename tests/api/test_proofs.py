@@ -234,6 +234,12 @@ def test_the_bundle_has_declaration_documentation_and_every_file_with_its_digest
     of_articles = list(csv.DictReader(io.TextIOWrapper(bundle.open("articles.csv"), "utf-8")))
     assert [(line["article"], line["state"], line["files"]) for line in of_articles[:2]] == [
         ("5", "missing", ""), ("5", "held", "a:b.pdf")]  # fmt: skip
+    of_annex = {line["need"]: line for line in of_articles if line["article"] == "Annex VII"}  # points 2 and 3
+    assert [line["reference"].rpartition(" ")[2] for line in of_annex.values()] == [
+        "2(a)", "2(b)", "2(b)", "2(c)", "2(d)", "2", "2(f)", "3"]  # fmt: skip
+    assert {kind: line["files"] for kind, line in of_annex.items() if line["state"] == "held"} == {
+        "test_report": "a:b.pdf"}  # fmt: skip
+    assert {line["state"] for line in of_annex.values()} == {"held", "missing"}
     page = browser.get(f"/documents/{doc}").text
     assert f"/documents/{doc}/bundle.zip" in page
     assert caller.get(f"/docs/{doc}/bundle").status_code == 404  # the API serves no bytes of files
