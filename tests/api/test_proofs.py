@@ -154,6 +154,15 @@ def test_plastic_parts_decide_article_7(caller, change, state):
     assert bool(need["reason"]) == (state != "later")
 
 
+def test_a_plastic_part_of_exactly_a_twentieth_is_not_exempt(caller):
+    """Article 7(5)(b) exempts *less than* 5 %: 0.35 of 7 g and 1.63 of 32.6 g are 5 %, whatever floats make of it."""
+    for code, plastic, rest, state in (("A", 0.35, 6.65, "later"), ("B", 1.63, 30.97, "later"),
+                                       ("C", 1.62, 30.98, "not_concerned")):  # fmt: skip
+        cap = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": plastic}
+        sku = made(caller, code, components=[GLASS | {"weight_g": rest}, cap])
+        assert states(caller, sku)["7"] == state, code
+
+
 def test_a_portfolio_is_counted_by_article_and_the_file_says_the_same(caller, join):
     jar, other, sold_elsewhere = (made(caller, code, **change) for code, change in (
         ("A", {}), ("=B", {"food_contact": None}), ("C", {"markets": ["GB"]})))  # fmt: skip

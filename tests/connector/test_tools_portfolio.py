@@ -273,6 +273,8 @@ async def test_what_may_be_compostable_or_no_plastic_is_asked_and_never_below(as
                                ("BIO-PE", "bio_based", "HDPE"), ("PULP", "bio_based", "moulded pulp")):  # fmt: skip
         body = _plastic("PP", 9, 0) | {"material_family": family, "polymer_or_grade": text}
         assistant.made(sku_code=code, components=[body], **food)
+    jar = {"component_type": "body", "material_family": "glass", "weight_g": 30.97}  # with its cap 32.6 g, 1.63 are 5 %
+    assistant.made(sku_code="FIVE", components=[jar, _plastic("PP", 1.63, 0, kind="cap")], **food)
     bag = food | {"packaging_format": "tea bag"}
     assistant.made(sku_code="TEA", material="plastic", material_subtype="PP", recycled_content_percent=0, **bag)
     published(assistant)
@@ -280,8 +282,8 @@ async def test_what_may_be_compostable_or_no_plastic_is_asked_and_never_below(as
     states = {item["sku_code"]: (item["state"], item.get("facts_missing", [""])[0][:18]) for item in told["items"]}
     compost, kind = "whether it is comp", "what the bio-based"
     assert states == {
-        "BIO-PE": ("below", ""), "PLA": ("to_decide", compost), "PLA-BIO": ("to_decide", compost),
-        "BIO": ("to_decide", kind), "TEA": ("to_decide", compost)}  # fmt: skip
+        "BIO-PE": ("below", ""), "FIVE": ("below", ""), "PLA": ("to_decide", compost),
+        "PLA-BIO": ("to_decide", compost), "BIO": ("to_decide", kind), "TEA": ("to_decide", compost)}  # fmt: skip
 
 
 async def test_the_longest_answer_on_a_market_is_short_and_says_what_it_left_off(

@@ -13,7 +13,7 @@ import polars as pl
 from compliance.recycled_content import COMPOSTABLE, asked_minimum, of_article_9_1, pet_verdicts
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
-from compliance.weights import judge_shares
+from compliance.weights import PLACES, judge_shares
 from compliance.words import resolve_material
 from schemas.json_values import JsonObject
 from warehouse.figures.reader import CONDITIONS, FACTS, Now, prepare, reader
@@ -193,7 +193,8 @@ def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet)
     `doubt` says what has to be known of a part that may be exempt, or no plastic. A bio-based one is plastic where its
     text names one (Article 3(1)(53)).
     """
-    is_small = pl.col("weight_g") * _SMALL < pl.col("weight_g").sum().over("sku_code")
+    whole = pl.col("weight_g").sum().over("sku_code")
+    is_small = (pl.col("weight_g") * _SMALL).round(PLACES) < whole.round(PLACES)
     of_graph = components.filter(~pl.col("component_type").is_in(_RIDERS) & ~is_small.fill_null(value=False)).select(
         "sku_code",
         pl.format("components[{}].", "position").alias("path"),
