@@ -67,18 +67,7 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         for code, limit in rules.limits.items()
         if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
     }
-    asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).join(
-        _bodies(components, skus), on="sku_code", how="left"
-    )
-    doubts = parts.group_by("sku_code").agg(pl.col("doubt").drop_nulls().sort().first())
-    is_of_9_1 = pl.col("packaging_format").is_in(of_article_9_1(skus["packaging_format"], rules))
-    skus_asked = asked.join(doubts, on="sku_code").select(
-        "sku_code",
-        "name",
-        _asked().replace(_BY_CODE).alias("minimum"),
-        pl.when(is_of_9_1).then(pl.lit(_MAY_COMPOST)).otherwise("doubt").alias("doubt"),
-    )
-    skus_asked = skus_asked.join(pet_verdicts(parts), on="sku_code")
+    skus_asked = _skus_asked(components, skus, parts, rules)
     contact = pl.col("minimum") == "contact"
     of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
     skus_asked = skus_asked.with_columns(
@@ -118,6 +107,22 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         "most",
     )
     return judged, parts
+
+
+def _skus_asked(components: pl.DataFrame, skus: pl.DataFrame, parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the SKUs with plastic: what is asked of each (`minimum`), its `doubt`, and whether it is `pet`."""
+    asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).join(
+        _bodies(components, skus), on="sku_code", how="left"
+    )
+    doubts = parts.group_by("sku_code").agg(pl.col("doubt").drop_nulls().sort().first())
+    is_of_9_1 = pl.col("packaging_format").is_in(of_article_9_1(skus["packaging_format"], rules))
+    told = asked.join(doubts, on="sku_code").select(
+        "sku_code",
+        "name",
+        _asked().replace(_BY_CODE).alias("minimum"),
+        pl.when(is_of_9_1).then(pl.lit(_MAY_COMPOST)).otherwise("doubt").alias("doubt"),
+    )
+    return told.join(pet_verdicts(parts), on="sku_code")
 
 
 def facts_of(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> JsonObject:
