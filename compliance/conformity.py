@@ -81,7 +81,8 @@ def against(record: Sku, rules: RuleSet, *, on: date) -> list[Issue]:
             "regulator_rule",
             Message(
                 "Packaging with heavy metals above {limit} mg/kg does not fulfil Article 5(4) of Regulation (EU) "
-                "2025/40: {breach}.",
+                "2025/40: {breach}. Decisions 2001/171/EC (glass) and 2009/292/EC (plastic crates and pallets) "
+                "derogate on conditions that no field records.",
                 limit=str(rules.limits[_HEAVY_METALS].value),
                 breach=breach("heavy_metals", declaration, rules),
             ),

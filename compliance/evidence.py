@@ -6,6 +6,7 @@ shows it, and one that names no article counts for none. An exemption that the r
 ISO texts.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
@@ -24,6 +25,7 @@ OPEN, NOT_CONCERNED = "open", "not_concerned"
 STATES: Final = (ENDED, "missing", PARTIAL, ENDS, OPEN, "later", HELD, NOT_CONCERNED)
 """States of a need and of an article, the worst first; `later` is what is not held and not asked yet."""
 _YES: Final = ""
+_OF_ANNEX_VII: Final = re.compile(r"Annex VII, point (\d(?:\(\w\))?)")
 _CONTEXTS: Final = (("pharmaceutical", "medicinal"), ("dangerous_goods", "dangerous"))
 _COMPOSTABLE: Final = "compostable_art_9"
 _BY_STATES: Final = ("capsule", "carrier_bag", "pod")
@@ -76,6 +78,13 @@ def types() -> Mapping[str, Row]:
 @cache
 def _answers() -> Mapping[str, Row]:
     return {row["key"]: row for row in rows(FOLDER / "answers.csv")}
+
+
+@cache
+def annex_vii() -> Mapping[str, str]:
+    """Return the point of Annex VII that each type of technical file is of, where it is of no article."""
+    points = {key: _OF_ANNEX_VII.match(row["source"]) for key, row in types().items() if not row["need"]}
+    return {key: point[1] for key, point in points.items() if point}
 
 
 def proving() -> tuple[list[str], list[str]]:
@@ -171,7 +180,9 @@ def _labels(facts: Facts) -> str:
     coming = [label for label in marks.labels(None, of_marks) if label.label in _LABELS]
     if any(label.answer == "needed" for label in coming):
         return _YES
-    return f"ask.{coming[0].reason}" if coming else "no.labels"
+    if not coming:
+        return "no.labels"
+    return "ask.reuse" if coming[0].field == "reusable" else f"ask.{coming[0].reason}"
 
 
 def file_state(expires_on: str | None, today: date) -> str:

@@ -163,8 +163,11 @@ def labels(printed: Printed | None, facts: Facts) -> Iterator[Label]:
         yield Label("material", DEPENDS, "material.deposit", container.field)
     elif is_sent or (level != "transport" and not deposit):
         is_compostable = named is not None and "compostable_art_9" in named.flags
-        yield Label("material", "needed", "material.compostable" if is_compostable else "material.needed")
-    if facts.reusable:
+        kind = "compostable" if is_compostable else "medicinal" if "pharmaceutical" in uses else "needed"
+        yield Label("material", "needed", f"material.{kind}")
+    if facts.reusable is None and (level == "transport" or deposit):  # what is often for re-use
+        yield Label("reusable", DEPENDS, "reusable.depends", "reusable")
+    elif facts.reusable:
         yield Label("reusable", "needed", "reusable.needed")
     if "recycled" in kinds or "recycled_content" in about:
         yield Label("recycled", "needed", "recycled.needed")

@@ -47,7 +47,10 @@ OPEN_ALWAYS: Final = ("post_consumer", "exempt_uses", "part_plant")
 """What no record says, of any SKU."""
 _MAINLY: Final = 50.0
 """Percent; contact-sensitive packaging is of PET where more than this of its plastic is."""
-_CONTACT_USES: Final = ("food", "beverage", "cosmetics")
+_CONTACT_USES: Final = ("food", "beverage", "cosmetics", "takeaway")
+"""Take-away packaging holds drinks or ready food (Article 3(1)(3)); its products are of Article 3(1)(49)."""
+COMPOSTABLE: Final = "BIODEGRADABLE"
+"""The group of materials that may be compostable plastic, which Article 7(4)(e) exempts."""
 _EXEMPT_USES: Final = ("pharmaceutical", "dangerous_goods")
 _SMALL_PARTS: Final = 20
 """A part is exempt where so many of them weigh less than the whole (5 %)."""
@@ -255,9 +258,8 @@ def _gaps(parts: pl.DataFrame, rules: RuleSet) -> Iterator[pl.DataFrame]:
     is_composite = pl.col("group").str.starts_with("C_")
     polymer = pl.concat_list(field_of("polymer_or_grade", "material_subtype"))
     contact = minimum == "contact"
-    texts = [text for text in parts["packaging_format"].unique() if text]
-    of_article_9 = [text for text in texts if (row := resolve_format(text, rules)) and "compostable_art_9" in row.flags]
-    may_compost = (pl.col("group") == "BIODEGRADABLE") | (is_plastic & pl.col("packaging_format").is_in(of_article_9))
+    of_article_9 = pl.col("packaging_format").is_in(of_article_9_1(parts["packaging_format"], rules))
+    may_compost = (pl.col("group") == COMPOSTABLE) | (is_plastic & of_article_9)
     for reason, holds, fields in (
         ("units_missing", pl.col("units").is_null(), _list("volumes")),
         ("weight_missing", pl.col("lacks_any"), pl.col("weight_fields")),
@@ -274,6 +276,12 @@ def _gaps(parts: pl.DataFrame, rules: RuleSet) -> Iterator[pl.DataFrame]:
         yield parts.filter(holds).select(*_PART, pl.lit(reason).alias("reason"), fields.alias("fields"))
     is_open = is_plastic & (pl.col("reason") != "") & (pl.col("reason") != "weight_missing")
     yield parts.filter(is_open).select(*_PART, "reason", pl.col("settles").alias("fields"))
+
+
+def of_article_9_1(formats: pl.Series, rules: RuleSet) -> list[str]:
+    """Return those of the texts that name a format which must be compostable by Article 9(1)."""
+    texts = [text for text in formats.unique() if text]
+    return [text for text in texts if (row := resolve_format(text, rules)) and "compostable_art_9" in row.flags]
 
 
 def _list(*fields: str) -> pl.Expr:

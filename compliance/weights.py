@@ -143,7 +143,7 @@ JUDGED_SCHEMA: Final = pl.Schema(
     {"sku_code": pl.String(), "least": pl.Float64(), "most": pl.Float64(), "verdict": pl.String()}
 )
 """The bounds of a SKU's share in percent, and `meets`, `below` or `undecided`."""
-_PLACES: Final = 9
+PLACES: Final = 9
 """Sums are compared to so many decimals: products of decimal weights are not exact in floats."""
 
 
@@ -166,7 +166,7 @@ def judge_shares(parts: pl.DataFrame) -> pl.DataFrame:
         share = pl.col("share").fill_null(missing)
         of_unweighed = share.filter(unknown)
         columns |= {
-            f"{bound}_over": (pl.col("grams") * (share - pl.col("minimum"))).filter(has_grams).sum().round(_PLACES),
+            f"{bound}_over": (pl.col("grams") * (share - pl.col("minimum"))).filter(has_grams).sum().round(PLACES),
             f"{bound}_mean": (pl.col("grams") * share).filter(has_grams).sum() / weight,
             f"{bound}_unweighed": of_unweighed.min() if bound == "least" else of_unweighed.max(),
         }

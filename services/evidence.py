@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from hashlib import sha256
@@ -18,8 +18,10 @@ from schemas.actors import Actor
 from schemas.fields import COMPONENT_FIELDS
 from schemas.files import EVIDENCE_STATES, EvidencePage, EvidenceRecord
 from schemas.json_values import json_number
+from schemas.messages import Message, translate
 from schemas.normalise import TERRITORIES
 from schemas.refusals import NotThere, require
+from schemas.vocabularies import CONTENTS
 from services.conformity import documents
 from services.filings.files import csv_of
 from services.skus import detail
@@ -230,13 +232,36 @@ def _documentation(conn: Connection, actor: Actor, sku_id: UUID, rulesets: Rules
     ]
     if sku := next(iter(stored.skus(conn, _proving(actor), ids=[sku_id])), None):
         record = _record(sku, stored.every(conn, sku_id), actor)
-        of_articles = [
+        of_articles: list[dict[str, Any]] = [
             {**need, "article": row["article"], "files": [one["filename"] for one in need["files"]]}
             for row in record["articles"]
             for need in row["needs"]
         ]
-        described.append(("articles.csv", csv_of(_OF_ARTICLES, of_articles)))
+        described.append(("articles.csv", csv_of(_OF_ARTICLES, [*of_articles, *_of_annex_vii(record, actor.lang)])))
     return described
+
+
+def _of_annex_vii(record: EvidenceRecord, lang: str) -> Iterator[dict[str, Any]]:
+    """Yield the elements of Annex VII that are of no article, with their files: held while one of them is valid.
+
+    Reports of any kind are test reports of point 2(f).
+    """
+    of_needs = [one for row in record["articles"] for need in row["needs"] for one in need["files"]]
+    for kind, point in rules.annex_vii().items():
+        files = [one for one in record["other_files"] if one["type"] == kind]
+        if rules.types()[kind]["kind"] == "test_report":
+            files += [one for one in of_needs if one["kind"] == "test_report"]
+        states = {one["state"] for one in files}
+        reference = Message("Regulation (EU) 2025/40, Annex VII, point {point}", point=point)
+        yield {
+            "article": "Annex VII",
+            "need": kind,
+            "state": rules.HELD if states - {rules.ENDED} else rules.ENDED if states else "missing",
+            "applies_from": rules.needs()["metals"]["from"],
+            "reference": translate(reference, lang),
+            "sentence": CONTENTS[lang][kind],
+            "files": [one["filename"] for one in files],
+        }
 
 
 def _json(value: object) -> bytes:

@@ -45,12 +45,12 @@ _PLASTIC: Final = f"""CASE
     WHEN material = 'plastic' AND coalesce(components::text LIKE '%%"material_family":"plastic"%%', true) THEN 'yes'
     ELSE (SELECT CASE WHEN count(*) = 0 THEN 'unknown'
             WHEN bool_and(family = 'plastic') AND count(*) <= 20
-                OR count(grams) = count(*) AND max(grams) FILTER (WHERE family = 'plastic') >= 0.05 * sum(grams)
+                OR count(grams) = count(*) AND 20 * max(grams) FILTER (WHERE family = 'plastic') >= sum(grams)
                 THEN 'yes'
             WHEN bool_or(family IS NULL OR family IN ('composite', 'bio_based', 'other')) THEN 'unknown'
             WHEN NOT bool_or(family = 'plastic') THEN 'no'
             WHEN count(grams) = count(*) THEN 'small' ELSE 'unweighed' END
-        FROM json_to_recordset(components) AS part(component_type text, material_family text, weight_g float)
+        FROM json_to_recordset(components) AS part(component_type text, material_family text, weight_g numeric)
             CROSS JOIN LATERAL (SELECT material_family AS family, weight_g AS grams) AS short
         WHERE weight_g IS NOT NULL OR component_type NOT IN ({_RIDERS})) END"""
 """Whether a SKU has a plastic part of 5 %% of its weight (Article 7(5)(b)), as `compliance.evidence.Facts` has it.

@@ -389,7 +389,10 @@ REPORT_COLUMNS: Final = tuple(ReportRow.__annotations__)
 UNPLACED_COLUMNS: Final = (*MISSING_COLUMNS, "tonnes", "reason", "question")
 UNCOUNTED_LIST: Final = (*UNCOUNTED_COLUMNS, "question")
 Form = Literal["full", "simplified", "undecided"]
-"""Point 1 or 2 of Annex IX, part B; undecided below the limit where something is not counted: point 1 is filled in."""
+"""Point 1 or 2 of Annex IX, part B; undecided below the limit while more may come: point 1 is filled in.
+
+More may come where something is not counted, and until the calendar year has ended (Article 44(8)).
+"""
 
 
 class Report(NamedTuple):
@@ -414,7 +417,8 @@ def report(counted: Counted, year: int, reporter: Reporter, as_of: date) -> Repo
     total = sum([*grams.values(), *unplaced["grams"]], Decimal(0))
     form: Form = "full"
     if total < LIMIT_TONNES * 1_000_000:
-        form = "simplified" if counted.uncounted.is_empty() else "undecided"
+        has_ended = as_of.year > year
+        form = "simplified" if has_ended and counted.uncounted.is_empty() else "undecided"
     if form == "simplified":
         lines = simplified_row()
         names = pl.Series([_row_of(codes) for codes in unplaced["category_codes"]], dtype=pl.String)

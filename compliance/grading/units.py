@@ -325,10 +325,14 @@ def outside_article_6(record: Sku, pack_format: Format | None) -> Message | None
         return Message("Transport packaging of dangerous goods is exempt: Article 6(11)(f) of Regulation (EU) 2025/40.")
     if "pharmaceutical" in contexts:
         return Message(
-            "Packaging of medicinal products is exempt: Article 6(11)(a) and (d) of Regulation (EU) 2025/40."
+            "Not graded: Article 6(11)(a) to (d) of Regulation (EU) 2025/40 exempts immediate packaging of medicinal "
+            "products, outer packaging that preserves their quality, and contact-sensitive packaging of medical "
+            "devices. Whether this is such is not recorded."
         )
     if pack_format and "compostable_art_9" in pack_format.flags:
-        return Message("This format must be compostable instead: Article 9(1) of Regulation (EU) 2025/40.")
+        return Message(
+            "This format must be compostable instead, by 12 February 2028: Article 9(1) of Regulation (EU) 2025/40."
+        )
     return None
 
 
@@ -336,8 +340,8 @@ def lightweight_exemption(record: Sku, group: str | None) -> Message | None:
     """Return the sentence that exempts sales packaging of a rare material, or None; evaluated after step 4."""
     if group in _LIGHTWEIGHT_GROUPS and record.get("packaging_level") == "sales":
         return Message(
-            "Lightweight sales packaging of wood, cork, textile, ceramic, rubber or wax is exempt: "
-            "Article 6(11)(g) of Regulation (EU) 2025/40."
+            "Not graded: Article 6(11)(g) of Regulation (EU) 2025/40 exempts sales packaging of lightweight wood, "
+            "cork, textile, rubber, ceramic, porcelain or wax. That it is lightweight is assumed, as no field says it."
         )
     return None
 

@@ -353,8 +353,9 @@ def _value(amount: Amount, own: Sequence[Amount], claim: Claim, fact: Fact) -> A
             if claim.demand == "permit":
                 return False if barred.holds(value) else None
             return barred.holds(value) if claim.demand == "forbid" else None
-    if not amount.operator:
-        return same
+    if not amount.operator:  # 15 microns are no bag of below 15 microns, though they are its limit
+        is_outside = fact.rule == "define" and not line.holds(value) and not claim.of_rule
+        return None if same and is_outside else same
     if not line.operator:
         return None
     return _region(amount, barred, claim, fact, same=same)

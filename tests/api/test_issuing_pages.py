@@ -162,6 +162,11 @@ def test_the_page_lists_what_is_open_and_issues_all_the_same(stopped, browser, p
     )
 
 
+def test_the_page_says_that_the_member_state_decides_the_languages(stopped, browser):
+    draft = stopped.post(f"/skus/{stopped.made()['id']}/doc-drafts", {}).json()["data"]["id"]
+    assert "which languages it asks for (Article 39(2))" in words(browser.get(f"/review/{draft}"))
+
+
 def test_the_page_of_a_draft_that_a_correction_outdated_asks_for_a_new_one(stopped, browser):
     heavy = {"heavy_metals": {"status": "above_limit"}}
     made = stopped.made(material="glass", weight_grams=300, substances=heavy)

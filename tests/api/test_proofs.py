@@ -154,6 +154,15 @@ def test_plastic_parts_decide_article_7(caller, change, state):
     assert bool(need["reason"]) == (state != "later")
 
 
+def test_a_plastic_part_of_exactly_a_twentieth_is_not_exempt(caller):
+    """Article 7(5)(b) exempts *less than* 5 %: 0.35 of 7 g and 1.63 of 32.6 g are 5 %, whatever floats make of it."""
+    for code, plastic, rest, state in (("A", 0.35, 6.65, "later"), ("B", 1.63, 30.97, "later"),
+                                       ("C", 1.62, 30.98, "not_concerned")):  # fmt: skip
+        cap = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": plastic}
+        sku = made(caller, code, components=[GLASS | {"weight_g": rest}, cap])
+        assert states(caller, sku)["7"] == state, code
+
+
 def test_a_portfolio_is_counted_by_article_and_the_file_says_the_same(caller, join):
     jar, other, sold_elsewhere = (made(caller, code, **change) for code, change in (
         ("A", {}), ("=B", {"food_contact": None}), ("C", {"markets": ["GB"]})))  # fmt: skip
@@ -234,6 +243,12 @@ def test_the_bundle_has_declaration_documentation_and_every_file_with_its_digest
     of_articles = list(csv.DictReader(io.TextIOWrapper(bundle.open("articles.csv"), "utf-8")))
     assert [(line["article"], line["state"], line["files"]) for line in of_articles[:2]] == [
         ("5", "missing", ""), ("5", "held", "a:b.pdf")]  # fmt: skip
+    of_annex = {line["need"]: line for line in of_articles if line["article"] == "Annex VII"}  # points 2 and 3
+    assert [line["reference"].rpartition(" ")[2] for line in of_annex.values()] == [
+        "2(a)", "2(b)", "2(b)", "2(c)", "2(d)", "2", "2(f)", "3"]  # fmt: skip
+    assert {kind: line["files"] for kind, line in of_annex.items() if line["state"] == "held"} == {
+        "test_report": "a:b.pdf"}  # fmt: skip
+    assert {line["state"] for line in of_annex.values()} == {"held", "missing"}
     page = browser.get(f"/documents/{doc}").text
     assert f"/documents/{doc}/bundle.zip" in page
     assert caller.get(f"/docs/{doc}/bundle").status_code == 404  # the API serves no bytes of files

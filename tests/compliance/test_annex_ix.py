@@ -82,6 +82,12 @@ def test_below_ten_tonnes_the_simplified_form_from_ten_the_whole_table():
     ten = [sku("TEN", "bottle", [("body", "glass", "glass", 1_000)], 10_000)]
     less = [sku("TEN", "bottle", [("body", "glass", "glass", 1_000)], 9_999)]
     assert report(counted(less), 2025, Reporter(), AFTER).form == "simplified"
+    for day, form in (
+        (date(2025, 12, 31), "undecided"),
+        (date(2026, 1, 1), "simplified"),
+    ):  # less in *one calendar year*
+        assert report(counted(less), 2025, Reporter(), day).form == form
+    assert report(counted(ten), 2025, Reporter(), date(2025, 6, 30)).form == "full"
     whole = report(counted(ten), 2025, Reporter(), AFTER)
     of_table = [row for row in whole.rows if row["no"]]
     assert (whole.form, [row["no"] for row in of_table]) == ("full", list(categories()))

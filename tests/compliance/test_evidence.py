@@ -38,6 +38,12 @@ PACKS = {
         {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "not_concerned", 10: "later",
          11: "missing", 12: "later"},  # 6(11)(g) is of sales packaging; 11(3); 12(2)
     ),
+    "a pallet of wood of which nobody says that it is for re-use": (
+        Facts(food_contact=False, packaging_level="transport", packaging_format="pallet", use_contexts=("industrial",),
+              material="wood", plastic="no"),
+        {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "not_concerned", 10: "later",
+         11: "open", 12: "open"},  # 12(2) asks a label of reusable transport packaging
+    ),
     "a tea bag of paper": (
         JAR._replace(packaging_format="tea bag", use_contexts=("beverage",), material="paper"),
         {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "later", 10: "later",
@@ -72,6 +78,7 @@ REASONS = {
                            "reuse": "no.reuse"},
     "a PET bottle, of whose deposit nothing is said": {"labels": "ask.material.deposit"},
     "a pallet box of wood, in a pool": {"pfas": "no.food", "recycled": "no.plastic"},
+    "a pallet of wood of which nobody says that it is for re-use": {"reuse": "ask.reuse", "labels": "ask.reuse"},
     "a capsule of aluminium": {"compostability": "ask.states"},
     "a blister of tablets": {"recyclability": "ask.medicinal", "recycled": "ask.recycled_medicinal"},
     "a box of thin wood with a plastic window of 2 %": {"recyclability": "ask.lightweight", "recycled": "no.small"},
@@ -142,6 +149,11 @@ def test_a_deciding_exemption_is_asked_with_the_field_that_answers_it():
     assert {need.reason for need in compostable if need.state == "open"} == {"ask.compostable"}  # 7(4)(e)
     assert evidence.why("ask.food", "en")["field"] == "food_contact"
     assert evidence.why("", "en") == {"reason": None, "field": None}
+
+
+@pytest.mark.parametrize(("need", "exemption"), [("recyclability", "6(11)(e)"), ("recycled", "7(4)(g)")])
+def test_an_exemption_that_no_field_can_decide_is_said(need, exemption):
+    assert all(exemption in (evidence.said(need, lang)["sentence"] or "") for lang in ("en", "fr", "de"))
 
 
 def test_the_days_are_those_of_the_limits():

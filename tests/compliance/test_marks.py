@@ -114,6 +114,8 @@ LABELS = [
     ("a jar", printed(), SALES, {"material": "needed"}),
     ("nothing recorded as printed", None, SALES, {"material": "needed"}),
     ("transport packaging", printed(), SALES._replace(packaging_level="transport"), {}),
+    ("transport packaging of which nobody says it", printed(),  # 12(2) asks a label of reusable transport packaging too
+     SALES._replace(packaging_level="transport", reusable=None), {"reusable": "depends"}),
     ("of e-commerce", printed(), SALES._replace(packaging_level="e_commerce"), {"material": "needed"}),
     ("of e-commerce, with deposit", printed("Pfand"), SALES._replace(packaging_level="e_commerce",
      reuse_deposit_system=True), {"material": "needed"}),
@@ -150,6 +152,8 @@ def test_a_missing_fact_is_named():
     assert label.field == "reuse_deposit_system"
     [label] = labels(None, SALES._replace(packaging_format="tea bag"))  # 12(1) of packaging of Article 9(1)
     assert label.reason == "material.compostable"
+    [label] = labels(None, SALES._replace(use_contexts=("pharmaceutical",)))
+    assert (label.answer, said(label.reason, "en")["reference"][-7:]) == ("needed", " 12(11)")  # spared without space
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,7 @@ def test_a_bottle_whose_cap_says_nothing_by_hand():
     [small] = told["excluded"]
     assert (small["reason"], small["tonnes"], small["skus"]) == ("small_part", Decimal("0.7"), 1)
     assert small["reference"].endswith("Article 7(5)(b)")
+    assert any("three litres" in each["sentence"] for each in told["open"])  # 3(1)(54): no field has the volume
     assert (told["unplaced"], told["tonnes"]) == ([], Decimal("27.5"))
     assert "post-consumer" in told["open"][0]["sentence"]
 
@@ -106,6 +107,7 @@ def test_plants_types_and_points_are_apart_and_weighted_by_weight():
         sku("C", "tray", [heavy], food_contact=False),
         sku("D", "tray", [heavy], food_contact=True, manufacturing_site_id="GENT"),
         sku("E", "tray", [("body", "plastic", "PET", 20.0, None, 35)], food_contact=True),
+        sku("F", "cup", [("body", "plastic", "PS", 5.0, None, 11)], use_contexts=["takeaway"]),  # 3(1)(3) and (49)
     ]
     found = {
         (row["site_name"], row["category_no"], row["point"]): row["least_percent"] for row in reported(skus)["lines"]
@@ -116,6 +118,7 @@ def test_plants_types_and_points_are_apart_and_weighted_by_weight():
         ("Lyon", "12", "b"): 10,
         ("Lyon", "12", "d"): 40,
         ("Lyon", "8", "a"): 35,
+        ("Lyon", "15", "b"): 11,
     }
 
 
@@ -293,7 +296,7 @@ def point_of(each, pack, plastics, body):
             return None
         if body in PLASTIC:
             return "sup_bottle"
-    elif not (each["food_contact"] or uses & {"food", "beverage", "cosmetics"}):
+    elif not (each["food_contact"] or uses & {"food", "beverage", "cosmetics", "takeaway"}):
         return "rest"
     certain = [member for member, state, _ in plastics if state == "plastic"]
     pet = sum((weight(member) for member in certain if group_of(member) == "PET"), Fraction(0))

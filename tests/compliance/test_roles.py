@@ -121,6 +121,22 @@ def test_duties_follow_from_the_roles():
     assert {"care", "hold_back", "trace"} == held("DE", TRADER | {"seat": "DE", "supplier_country": "DE"}).keys()
 
 
+def test_duties_say_to_whom_for_how_long_and_where_an_article_leaves_no_choice():
+    table = {row["key"]: row for row in rows(roles.FOLDER / "duties.csv")}
+    trace = table["trace"]  # 22(2) sets a time for whom one was supplied by (22(1)(a)), none for whom one supplied
+    assert trace["article"] == "22(1), 22(2)"
+    assert trace["en"].index("who supplied it, for 5 years") < trace["en"].index("for which no period is set")
+    for key in ("identify", "address", "importer_address"):  # 15(5), 15(6), 18(3): a document is what is left
+        where_not = {"en": "not", "fr": "n’est pas possible", "de": "nicht"} if key != "identify" else {
+            "en": "does not allow", "fr": "ne le permet pas", "de": "nicht zulassen"}  # fmt: skip
+        for lang, words_of in where_not.items():
+            assert words_of in table[key][lang].partition(";" if lang != "fr" else " ;")[2], (key, lang)
+    importer = decide("DE", TRADER | {"seat": "DE", "supplier_country": "CN"})
+    held = {row["duty"] for row in duties(importer, DAY, has_declaration=None, lang="en")}
+    assert "importer_correct" in held  # 18(2), second subparagraph, and 18(6)
+    assert "19(5)" in table["hold_back"]["article"]
+
+
 def test_every_text_is_in_every_language_and_each_row_has_its_article():
     for name in ("reasons", "questions", "duties"):
         for row in rows(roles.FOLDER / f"{name}.csv"):

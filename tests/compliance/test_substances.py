@@ -4,6 +4,8 @@ from datetime import date
 
 import pytest
 
+from compliance.conformity import against
+from compliance.grading.trace import explain
 from compliance.readiness import findings
 from compliance.ruleset import load
 from compliance.statements import facts
@@ -127,3 +129,23 @@ def test_the_limit_of_heavy_metals_is_the_one_before_under_both_rule_sets():
     assert before.applies_from == date(2001, 6, 30)
     for rules in (load("2026-11-21"), RULES):
         assert implied_status("heavy_metals", 100.1, "mg_per_kg", None, rules) == ABOVE
+
+
+def test_what_the_record_cannot_decide_is_said_where_a_sentence_rests_on_it():
+    """Article 70(3) keeps two derogations from 5(4); 6(11) exempts some packs of medicines and wood."""
+    bottle = {"sku_code": "A", "name": "Bottle", "material": "glass", "weight_grams": 300, "packaging_level": "sales",
+              "heavy_metals": {"status": ABOVE, "value": 150, "unit": "mg_per_kg"}}  # fmt: skip
+    [fact] = against(bottle, RULES, on=date(2026, 11, 28))
+    assert "2001/171/EC (glass)" in str(fact.message)
+    blocking = next(found for found in findings() if found.key == "heavy_metals")
+    assert "2001/171/EC (glass)" in blocking.sentence
+    for record, conditions in (
+        (
+            {"material": "plastic", "use_contexts": ["pharmaceutical"]},
+            ("outer packaging that preserves", "medical dev"),
+        ),
+        ({"material": "wood", "packaging_format": "box"}, ("porcelain", "is assumed")),
+        ({"material": "paper", "packaging_format": "tea bag"}, ("12 February 2028",)),
+    ):
+        reason = explain(bottle | record, RULES)["reason"]
+        assert all(part in reason for part in conditions), reason

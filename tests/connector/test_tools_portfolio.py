@@ -266,6 +266,26 @@ async def test_the_cap_of_a_glass_bottle_is_no_plastic_bottle(assistant: Assista
     }
 
 
+async def test_what_may_be_compostable_or_no_plastic_is_asked_and_never_below(assistant: Assistant):
+    """Article 7(4)(e) exempts compostable plastic; bio-based plastics are plastics (Article 3(1)(53))."""
+    food = {"food_contact": True, "use_contexts": ["food"], "packaging_format": "tray"}
+    for code, family, text in (("PLA", "plastic", "PLA"), ("PLA-BIO", "bio_based", "PLA"), ("BIO", "bio_based", None),
+                               ("BIO-PE", "bio_based", "HDPE"), ("PULP", "bio_based", "moulded pulp")):  # fmt: skip
+        body = _plastic("PP", 9, 0) | {"material_family": family, "polymer_or_grade": text}
+        assistant.made(sku_code=code, components=[body], **food)
+    jar = {"component_type": "body", "material_family": "glass", "weight_g": 30.97}  # with its cap 32.6 g, 1.63 are 5 %
+    assistant.made(sku_code="FIVE", components=[jar, _plastic("PP", 1.63, 0, kind="cap")], **food)
+    bag = food | {"packaging_format": "tea bag"}
+    assistant.made(sku_code="TEA", material="plastic", material_subtype="PP", recycled_content_percent=0, **bag)
+    published(assistant)
+    told = (await assistant.call("check_items_against_rule", rule="recycled_content_2030")).told["answer"]
+    states = {item["sku_code"]: (item["state"], item.get("facts_missing", [""])[0][:18]) for item in told["items"]}
+    compost, kind = "whether it is comp", "what the bio-based"
+    assert states == {
+        "BIO-PE": ("below", ""), "FIVE": ("below", ""), "PLA": ("to_decide", compost),
+        "PLA-BIO": ("to_decide", compost), "BIO": ("to_decide", kind), "TEA": ("to_decide", compost)}  # fmt: skip
+
+
 async def test_the_longest_answer_on_a_market_is_short_and_says_what_it_left_off(
     assistant: Assistant, monkeypatch: pytest.MonkeyPatch
 ):

@@ -10,23 +10,26 @@ from typing import Any, Final, NamedTuple  # Any: rows of frames, as polars yiel
 
 import polars as pl
 
-from compliance.recycled_content import asked_minimum, pet_verdicts
+from compliance.recycled_content import COMPOSTABLE, asked_minimum, of_article_9_1, pet_verdicts
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
-from compliance.weights import judge_shares
+from compliance.weights import PLACES, judge_shares
 from compliance.words import resolve_material
 from schemas.json_values import JsonObject
 from warehouse.figures.reader import CONDITIONS, FACTS, Now, prepare, reader
 from warehouse.figures.snapshots import Snapshot
 
 RECYCLED_STATES: Final = ("below", "undecided", "to_decide", "meets")
-"""The states, the gravest first. `to_decide`: an exemption may apply, or contact and use are not recorded."""
+"""The states, the gravest first. `to_decide`: an exemption may apply, or contact, use or material are not recorded."""
 _RIDERS: Final = (*WEIGHTLESS, "coating")
 _PET_CONTACT: Final = "rc_pet_contact_2030"
 _OTHER_CONTACT: Final = "rc_other_contact_2030"
 _BY_CODE: Final = {"sup_bottle": "rc_sup_bottle_2030", "rest": "rc_rest_2030"}
 _BODY_OPEN: Final = "body"
 """What is asked of a beverage bottle of which nobody knows whether it is of plastic."""
+_MAY_COMPOST: Final = "whether it is compostable plastic packaging, which Article 7(4)(e) exempts"
+_MAY_BE_PLASTIC: Final = "what the bio-based material is, and so whether it is plastic (Article 3(1)(52))"
+_BIO_BASED: Final = "bio_based"
 _NEITHER: Final = ("composite", "bio_based", "other")
 """Materials of a body that may be plastic, or not."""
 _SMALL: Final = 20
@@ -64,11 +67,7 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         for code, limit in rules.limits.items()
         if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
     }
-    asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).join(
-        _bodies(components, skus), on="sku_code", how="left"
-    )
-    skus_asked = asked.select("sku_code", "name", _asked().replace(_BY_CODE).alias("minimum"))
-    skus_asked = skus_asked.join(pet_verdicts(parts), on="sku_code")
+    skus_asked = _skus_asked(components, skus, parts, rules)
     contact = pl.col("minimum") == "contact"
     of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
     skus_asked = skus_asked.with_columns(
@@ -95,18 +94,35 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         )
     agreed = pl.when(pl.col("first_verdict") == pl.col("second_verdict")).then("first_verdict")
     is_one = pl.col("first") == pl.col("second")
-    to_decide = pl.col("minimum").is_in(["exemption", "unknown", _BODY_OPEN])
+    to_decide = pl.col("minimum").is_in(["exemption", "unknown", _BODY_OPEN]) | pl.col("doubt").is_not_null()
     judged = with_percents.select(
         "sku_code",
         "name",
         pl.when(to_decide).then(pl.lit("to_decide")).otherwise(agreed.fill_null("undecided")).alias("state"),
         pl.col("minimum").alias("asked"),
+        "doubt",
         pl.when(is_one & ~to_decide).then("first").alias("minimum"),
         pl.when(is_one & ~to_decide).then("first_percent").alias("percent"),
         "least",
         "most",
     )
     return judged, parts
+
+
+def _skus_asked(components: pl.DataFrame, skus: pl.DataFrame, parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the SKUs with plastic: what is asked of each (`minimum`), its `doubt`, and whether it is `pet`."""
+    asked = asked_minimum(skus.join(parts, on="sku_code", how="semi"), rules).join(
+        _bodies(components, skus), on="sku_code", how="left"
+    )
+    doubts = parts.group_by("sku_code").agg(pl.col("doubt").drop_nulls().sort().first())
+    is_of_9_1 = pl.col("packaging_format").is_in(of_article_9_1(skus["packaging_format"], rules))
+    told = asked.join(doubts, on="sku_code").select(
+        "sku_code",
+        "name",
+        _asked().replace(_BY_CODE).alias("minimum"),
+        pl.when(is_of_9_1).then(pl.lit(_MAY_COMPOST)).otherwise("doubt").alias("doubt"),
+    )
+    return told.join(pet_verdicts(parts), on="sku_code")
 
 
 def facts_of(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> JsonObject:
@@ -127,6 +143,8 @@ def _missing(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iter
         yield from ("food_contact", "use_contexts")
     if row["asked"] == _BODY_OPEN:
         yield "the material of the body: a bottle of glass or metal is no plastic bottle"
+    if row["doubt"]:
+        yield row["doubt"]
     if row["asked"] == "exemption":
         yield "whether an exemption of Article 7(4) applies"
     if row["state"] != "undecided":
@@ -175,33 +193,46 @@ def _asked() -> pl.Expr:
 
 
 def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Return the plastic parts without riders, and without those below 5 % of the weight; a SKU may be its own part."""
-    is_small = pl.col("weight_g") * _SMALL < pl.col("weight_g").sum().over("sku_code")
-    plastic = components.filter(
-        (pl.col("material_family") == "plastic")
-        & ~pl.col("component_type").is_in(_RIDERS)
-        & ~is_small.fill_null(value=False)
-    ).select(
+    """Return the plastic parts without riders, and without those below 5 % of the weight; a SKU may be its own part.
+
+    `doubt` says what has to be known of a part that may be exempt, or no plastic. A bio-based one is plastic where its
+    text names one (Article 3(1)(53)).
+    """
+    whole = pl.col("weight_g").sum().over("sku_code")
+    is_small = (pl.col("weight_g") * _SMALL).round(PLACES) < whole.round(PLACES)
+    of_graph = components.filter(~pl.col("component_type").is_in(_RIDERS) & ~is_small.fill_null(value=False)).select(
         "sku_code",
         pl.format("components[{}].", "position").alias("path"),
+        pl.col("material_family").alias("family"),
         pl.col("weight_g").alias("grams"),
         pl.col("recycled_content_percent").alias("share"),
         pl.col("polymer_or_grade").alias("text"),
     )
-    own = skus.filter(pl.col("material") == "plastic").join(components, on="sku_code", how="anti")
-    itself = own.select(
+    itself = skus.join(components, on="sku_code", how="anti").select(
         "sku_code",
         pl.lit("").alias("path"),
+        pl.col("material").alias("family"),
         pl.col("weight_grams").alias("grams"),
         pl.col("recycled_content_percent").alias("share"),
         pl.col("material_subtype").alias("text"),
     )
-    every = pl.concat([plastic, itself])
-    codes = {text: resolve_material(text, rules) for text in every["text"].unique() if text}
-    is_pet = {text: 100.0 if code == "PET" else 0.0 for text, code in codes.items()}
-    return every.with_columns(
-        pl.col("text").replace_strict(is_pet, default=None, return_dtype=pl.Float64).alias("pet")
-    ).drop("text")
+    every = pl.concat([of_graph, itself]).filter(pl.col("family").is_in(["plastic", _BIO_BASED]))
+    named = [(text, resolve_material(text, rules)) for text in every["text"].unique() if text]
+    known = {text: rules.materials[code] for text, code in named if code and rules.materials[code].specified}
+    families, groups = ({text: getattr(of, name) for text, of in known.items()} for name in ("family", "group"))
+    is_pet = {text: 100.0 if code == "PET" else 0.0 for text, code in named}
+    kind = pl.col("text").replace_strict(families, default=None, return_dtype=pl.String)
+    group = pl.col("text").replace_strict(groups, default=None, return_dtype=pl.String)
+    is_bio_based = pl.col("family") == _BIO_BASED
+    return every.filter(~is_bio_based | kind.is_null() | (kind == "plastic")).select(
+        *("sku_code", "path", "grams", "share"),
+        pl.col("text").replace_strict(is_pet, default=None, return_dtype=pl.Float64).alias("pet"),
+        pl.when(group == COMPOSTABLE)
+        .then(pl.lit(_MAY_COMPOST))
+        .when(is_bio_based & kind.is_null())
+        .then(pl.lit(_MAY_BE_PLASTIC))
+        .alias("doubt"),
+    )
 
 
 _BPA: Final = """
