@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn  # Any: typer's own signature
 
 import structlog
 import typer
+from pydantic import ValidationError
+from typer.core import TyperGroup
 
 from api.operate.options import Refusal
 from schemas.texts import control_in
@@ -53,10 +55,30 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
 """Each command's subject, whose `commands` have it, or its module, and its function, group or groups by name."""
 
 
+class _Group(TyperGroup):
+    """The program; a value that cannot be read is refused in the sentence that the API has for it, too."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as fault:
+            if isinstance(fault.__cause__, ValidationError):
+                inputs = import_module("schemas.skus.inputs")  # only here: it takes long
+                [issue, *_] = inputs.issues_of(fault.__cause__)
+                fault.message = issue.message
+            raise
+
+
 def build_program(names: Iterable[str]) -> typer.Typer:
     """Return the program with these commands; other commands' modules are not imported, as that takes long."""
     app = typer.Typer(
-        name="pcds", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True
+        name="pcds",
+        cls=_Group,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        no_args_is_help=True,
     )
     app.callback(help=__doc__)(_options)
     for name in names:

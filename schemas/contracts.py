@@ -133,14 +133,17 @@ _MADE: Final[dict[str, pa.Check]] = {
 """What holds of a column in every table that we make, by its name: tables of ours use a name for one meaning."""
 
 
-def made(columns: Mapping[str, Any], *, key: Sequence[str], needed: Collection[str] = ()) -> pa.DataFrameSchema:
+def made(
+    columns: Mapping[str, Any], *, key: Sequence[str], needed: Collection[str] = (), coded: Collection[str] = ()
+) -> pa.DataFrameSchema:
     """Return the contract of a table that we make: its columns with types; each `key` once, and never empty.
 
-    `needed` are further columns that are never empty.
+    `needed` are further columns that are never empty, `coded` those with a code of the vocabulary of their name.
     """
+    of_codes = {name: pa.Check.isin(VOCABULARIES[name]) for name in coded}
     return pa.DataFrameSchema(
         {
-            name: pa.Column(dtype, _MADE.get(name), nullable=name not in {*key, *needed})
+            name: pa.Column(dtype, of_codes.get(name, _MADE.get(name)), nullable=name not in {*key, *needed})
             for name, dtype in columns.items()
         },
         unique=list(key),

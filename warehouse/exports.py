@@ -20,6 +20,7 @@ from sqlalchemy import JSON, BigInteger, Column, DateTime, Index, Integer, Table
 
 from schemas.exports import Export
 from schemas.fields import COMPONENT_FIELDS, Kind
+from schemas.messages import templates
 from schemas.vocabularies import SUBSTANCES
 from warehouse import enquiries, pages
 from warehouse.audit.visible import AS_OF
@@ -46,6 +47,8 @@ INSERT INTO exports (id, company_id, format, source, status, skus_total, skus_do
     client_name, created_at)
 SELECT %(id)s, %(company_id)s, %(format)s, %(source)s, 'queued', coalesce(max(skus), 0), 0, %(object_key)s, 0,
     %(client_id)s, %(client_name)s, %(at)s FROM company_counters"""
+_TEMPLATES: Final = "templates"
+"""Member of a stored failure beside the members of its issue."""
 _OPEN: Final = "SELECT count(*) FROM exports WHERE status IN ('queued', 'processing')"
 _EXPIRED: Final = "SELECT id, object_key FROM exports WHERE expires_at <= %s ORDER BY expires_at LIMIT %s"
 _REMOVE: Final = "DELETE FROM exports WHERE id = ANY(%s)"
@@ -221,7 +224,14 @@ def complete(connection: Connection, export_id: UUID, run_id: UUID, now: datetim
 def fail(connection: Connection, export_id: UUID, run_id: UUID, now: datetime, issue: Mapping[str, object]) -> None:
     """End an export that has no file, for a reason. Raises `ClaimLost`."""
     nothing = dict.fromkeys(("as_of", "rows", "size_bytes", "sha256", "skus"))
-    _end(connection, export_id, run_id, now, {"status": "failed", "failure": Json(dict(issue)), **nothing})
+    failure = {**issue, _TEMPLATES: templates(issue)}
+    _end(connection, export_id, run_id, now, {"status": "failed", "failure": Json(failure), **nothing})
+
+
+def templates_of(export: Mapping[str, Any]) -> Mapping[str, str]:
+    """Take what is stored beside the message of a failure out of the record, and return it (`schemas.messages`)."""
+    taken: Mapping[str, str] = (export["failure"] or {}).pop(_TEMPLATES, {})
+    return taken
 
 
 def _end(connection: Connection, export_id: UUID, run_id: UUID, now: datetime, row: Mapping[str, object]) -> None:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from api.http import stored_files
-from api.http.answers import is_current, json_of, revalidated
+from api.http.answers import accepted_language, in_language, is_current, json_of, revalidated
 from api.http.auth import Presented, Reader, Writer, read_page, read_record
 from api.http.errors import RateLimited
 from api.http.parameters import DryRun, ImportStatus, Limit, Offset, RecordId
@@ -87,7 +87,9 @@ async def list_exports(
 ) -> Response:
     """The exports that are kept, newest first."""
     listing = exports.page(limit, offset, now=service_of(request).clock.now(), status=status)
-    return json_of(await read_page(request, presented, listing))
+    page = await read_page(request, presented, listing)
+    templates = dict(chain.from_iterable(exports.templates_of(export).items() for export in page["data"]))
+    return in_language(json_of(page), accepted_language(request), templates)
 
 
 @router.get(
@@ -98,7 +100,8 @@ async def get_export(request: Request, presented: Presented, export_id: RecordId
     """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
     parameters = {"id": export_id, "now": service_of(request).clock.now()}
     export = require(await read_record(request, presented, exports.ONE, parameters))
-    return revalidated(request, json_of({"data": export}))
+    templates = exports.templates_of(export)
+    return revalidated(request, in_language(json_of({"data": export}), accepted_language(request), templates))
 
 
 @router.get(

@@ -109,15 +109,15 @@ def _parsed(body: bytes) -> Json:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        if not body.strip():
+            raise unreadable(Message("The body is empty; send JSON.")) from None
         _check_utf8(body)
         where = Message("line {line}, column {column}", line=error.lineno, column=error.colno)
         if "infinity" in error.msg:  # valid JSON, which no double holds
             raise unreadable(
                 Message("The number at {where} is larger than any that a field holds.", where=where)
             ) from None
-        raise unreadable(
-            Message("The body is no valid JSON (RFC 8259) at {where}: {why}.", where=where, why=error.msg)
-        ) from None
+        raise unreadable(Message("The body is no valid JSON (RFC 8259) at {where}.", where=where)) from None
     try:
         # Its limit is 254 levels: a value below it can be quoted in a refusal without recursing too deep.
         whole = orjson.dumps(value)

@@ -25,7 +25,7 @@ COUNTED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable of prometheus-client: a folder in which all API processes of a machine count (`api.http.metrics`)."""
 _PYTHON: Final = (sys.executable, "-m")
 _NAME_BYTES: Final = 400
-_QUIET: Final = ("--log-level", "warning")
+_QUIET: Final = ("--log-level", "warning", "--log-format", "json")
 
 
 class Program(NamedTuple):

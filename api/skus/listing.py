@@ -45,7 +45,7 @@ from schemas.normalise import Unfit
 from schemas.pages import Page
 from schemas.refusals import Refused
 from schemas.skus.answers import SkuListResponse
-from schemas.skus.inputs import validator
+from schemas.skus.inputs import uuid_text, validator
 from schemas.skus.types import ExportedSku, SkuListItem
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import market_named
@@ -70,10 +70,7 @@ def _words(value: str) -> tuple[str, ...]:
 
 
 def _id(value: str) -> UUID:
-    try:
-        return UUID(value)
-    except ValueError:
-        raise Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.quote(value))) from None
+    return UUID(uuid_text(value))
 
 
 _code = partial(normalise.text, min_length=1, max_length=MOST_CHARACTERS, is_code=True)

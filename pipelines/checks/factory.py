@@ -101,7 +101,7 @@ def checks_of(asset: str, *checks: Check, by_company: bool = True) -> dg.AssetCh
     def look(
         context: dg.AssetCheckExecutionContext, postgres: Postgres, portfolios: Portfolios, rule_sets: RuleSets
     ) -> Iterator[dg.AssetCheckResult]:
-        company_id = company_of(postgres, context.partition_key) if by_company else None
+        company_id = company_of(postgres, context) if by_company else None
         chosen = {key.name for key in context.selected_asset_check_keys}
         stored = Stored(postgres, portfolios, rule_sets, company_id)
         yield from results_of(asset, [check for check in checks if check.name in chosen], stored)

@@ -23,7 +23,8 @@ from warehouse.figures.source import COMPONENTS, VOLUMES
 from warehouse.figures.stored import StoredFigures
 
 _SKU_COLUMNS: Final = ["sku_code", "material", "weight_grams", "recyclability_grade", "ruleset_version", "archived"]
-_COMPONENT_COLUMNS: Final = ["sku_code", "position", "material_family", "weight_g"]
+_COMPONENT_COLUMNS: Final = ["sku_code", "position", "component_type", "material_family", "weight_g"]
+_CODED: Final = {"material", "component_type", "material_family"}
 VERDICTS: Final = contracts.made(
     figures.OBLIGATION_SCHEMA, key=["market", "year", "obligation", "material"], needed=["verdict"]
 )
@@ -56,7 +57,7 @@ def _tables(stored: Stored) -> Frames:
     ):
         types, files = {name: schema[name] for name in checked}, snapshot.files(table)
         frame = pl.read_parquet(files, columns=checked) if files else pl.DataFrame(schema=types)
-        frames[table] = (contracts.made(types, key=key), frame)
+        frames[table] = (contracts.made(types, key=key, coded=_CODED & types.keys()), frame)
     return frames
 
 

@@ -47,7 +47,7 @@ PUBLICATION_GROUP: Final = "publication"
 )
 def ledger(context: dg.AssetExecutionContext, postgres: Postgres) -> dg.ObserveResult:
     """Look at a company's last entry before the snapshot is made from it, so that Dagster knows which one it holds."""
-    with postgres.company(company_of(postgres, context.partition_key)) as conn:
+    with postgres.company(company_of(postgres, context)) as conn:
         return dg.ObserveResult(asset_key="ledger", data_version=dg.DataVersion(str(counters(conn).links)))
 
 

@@ -217,7 +217,7 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
     sentence in the run's log, and makes nothing.
     """
     resources: Resources = context.resources
-    company_id = company_of(resources.postgres, context.partition_key)
+    company_id = company_of(resources.postgres, context)
     import_id = config.import_id or context.run.tags.get(tags.IMPORT)
     wanted = import_id or report.next_waiting(resources.postgres, company_id, resources.clock.now())
     if wanted is None:

@@ -216,7 +216,8 @@ def _rule_set_requests(instance: dg.DagsterInstance, version: str) -> list[dg.Ru
     """Return the run that tells Dagster the version of the rules; None where its latest materialisation has it."""
     latest = instance.get_latest_materialization_event(rule_set.key)
     reported = None if latest is None else latest.asset_materialization
-    if reported is not None and reported.metadata[VERSION].value == version:
+    told = None if reported is None else reported.metadata.get(VERSION)  # one that a person reports by hand has none
+    if told is not None and told.value == version:
         return None
     before = "none" if latest is None else f"{latest.timestamp:.0f}"
     return due.requests_of_job(instance, read_rule_set.name, f"{version}/{before}", run_config())

@@ -8,14 +8,17 @@ and the definitions'.
 Where Dagster has no public name for a part, the one is taken that its own program takes.
 """
 
-from contextlib import suppress
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from dagster._core.workspace.load_target import WorkspaceFileTarget
-from dagster._daemon.controller import daemon_controller_from_instance
+import dagster as dg
+from dagster._core.workspace.load_target import WorkspaceFileTarget, WorkspaceLoadTarget
+from dagster._daemon.controller import DagsterDaemonController, daemon_controller_from_instance
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.engine.instance import open_instance
-from warehouse.operate import dagster_home
+from warehouse.operate import dagster_home, logs
 from warehouse.operate.settings import Settings
 
 
@@ -24,13 +27,24 @@ def main() -> None:
 
     The environment is the supervisor's (`warehouse.operate.dagster_home`).
     """
-    target = WorkspaceFileTarget([str(dagster_home.workspace(Settings.load()))])
-    with (
-        capture_interrupts(),
-        open_instance() as instance,
-        daemon_controller_from_instance(instance, target, log_level="warning") as daemon,
-    ):
+    settings = Settings.load()
+    target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
+    with capture_interrupts(), open_instance() as instance, controller(instance, target, settings) as daemon:
         daemon.check_daemon_loop()
+
+
+@contextmanager
+def controller(
+    instance: dg.DagsterInstance, target: WorkspaceLoadTarget, settings: Settings
+) -> Iterator[DagsterDaemonController]:
+    """Return Dagster's daemon, whose faults stand in the service's log: a sensor that fails has no other place.
+
+    Dagster's own handler writes to standard output, which nobody reads.
+    """
+    with daemon_controller_from_instance(instance, target, log_level="warning") as daemon:
+        logs.configure(settings)
+        logging.getLogger("dagster").handlers.clear()
+        yield daemon
 
 
 if __name__ == "__main__":

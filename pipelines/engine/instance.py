@@ -9,12 +9,15 @@ the tables when it starts, and looks once for what they have. The resources of r
 import logging
 import os
 from functools import cache
+from time import monotonic
 from typing import Any, Final  # Any: Dagster names no type for a storage on SQL
 
 import dagster as dg
 from dagster_postgres import DagsterPostgresStorage
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, event, exc
 from sqlalchemy.dialects.postgresql.base import PGInspector
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from warehouse.operate import dagster_home
 from warehouse.operate.database import Database
@@ -24,6 +27,8 @@ _STATEMENT_MILLISECONDS: Final = 15_000
 _RECYCLE_SECONDS: Final = 3_600
 _MORE_CONNECTIONS: Final = 20
 """Connections that a process may open beside the one that each of its three storages keeps; they end after use."""
+_RESTED_SECONDS: Final = 1.0
+_RESTS_SINCE: Final = "rests_since"
 
 
 def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstance:
@@ -49,9 +54,31 @@ def open_instance() -> dg.DagsterInstance:
     for connect in (runs.connect, events.index_connection, schedules.connect):
         with connect() as connection:
             _look_once(connection)
+            _ping_rested(connection.engine)
     events.has_table = cache(events.has_table)
     schedules.has_built_index = cache(schedules.has_built_index)
     return instance
+
+
+def _ping_rested(engine: Engine) -> None:
+    """Have an engine look whether a connection that has rested is there still, before it is used.
+
+    Otherwise each process's first queries after Postgres has restarted fail: runs, ticks of sensors, launches. One that
+    was used just now is taken as it is, since a run asks dozens of short questions.
+    """
+
+    def note(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+        record.info[_RESTS_SINCE] = monotonic()
+
+    def look(connection: DBAPIConnection, record: ConnectionPoolEntry, _: object) -> None:
+        if monotonic() - record.info.get(_RESTS_SINCE, monotonic()) > _RESTED_SECONDS:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise exc.InvalidatePoolError from error  # the pool connects anew, all that it keeps
+
+    event.listen(engine, "checkin", note)
+    event.listen(engine, "checkout", look)
 
 
 def _look_once(connection: Connection) -> None:

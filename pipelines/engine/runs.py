@@ -1,7 +1,8 @@
 """Finds out about a run: its company and partition, who asked for it, whether a person ended it."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final  # Any: Dagster's own signature
+from typing import Any, ClassVar, Final, TypeAlias  # Any: Dagster's own signature
 from uuid import UUID
 
 import dagster as dg
@@ -27,6 +28,11 @@ class _Companies(dg.DynamicPartitionsDefinition):
             self._known.add(partition_key)
         return is_there
 
+    def get_partition_keys_in_range(self, partition_key_range: dg.PartitionKeyRange) -> Sequence[str]:
+        """Return the partitions of a range; one alone is returned unseen: `company_of` refuses it with a sentence."""
+        first, last = partition_key_range
+        return [first] if first == last else super().get_partition_keys_in_range(partition_key_range)
+
 
 company_partitions: Final = _Companies(name="companies")
 
@@ -39,12 +45,21 @@ def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> 
     return slug
 
 
-def company_of(pool: Pool, slug: str) -> UUID:
-    """Return the company of a partition. Raises `dagster.Failure` where no company has the name."""
+Context: TypeAlias = dg.AssetExecutionContext | dg.AssetCheckExecutionContext | dg.OpExecutionContext
+
+
+def company_of(pool: Pool, context: Context) -> UUID:
+    """Return the company of a run's partition. Raises `dagster.Failure` where it has none, or no company has the name.
+
+    Whoever launches a run by hand may leave its partition out, or write one that is none.
+    """
+    if not context.has_partition_key:
+        raise dg.Failure("This run is of no company; launch it again and choose a partition.", allow_retries=False)
     with pool.system() as conn:
-        company_id = queries.company(conn, slug)
+        company_id = queries.company(conn, context.partition_key)
     if company_id is None:
-        raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
+        sentence = f"There is no company {context.partition_key}; choose a partition that Dagster lists."
+        raise dg.Failure(sentence, allow_retries=False)
     return company_id
 
 
@@ -52,7 +67,7 @@ def company_of_run(
     context: dg.AssetExecutionContext | dg.OpExecutionContext, pool: Pool
 ) -> tuple[UUID, dict[str, str]]:
     """Return the company of a run, and what the run shows of it; a run that the UI started gets its tags too."""
-    company_id = company_of(pool, context.partition_key)
+    company_id = company_of(pool, context)
     name = name_of(pool, company_id)
     if tags.COMPANY_NAME not in context.run.tags:
         context.instance.add_run_tags(context.run.run_id, tags.of_company(company_id, name))

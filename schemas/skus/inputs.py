@@ -75,7 +75,11 @@ def uuid_text(value: str) -> str:
     try:
         return str(UUID(value))
     except ValueError:
-        raise normalise.Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.quote(value))) from None
+        raise normalise.Unfit("invalid_format", _no_uuid(value)) from None
+
+
+def _no_uuid(value: object) -> Message:
+    return Message("{value} is no UUID.", value=normalise.quote(value))
 
 
 def _ppm(value: object) -> object:
@@ -320,6 +324,7 @@ _CODES: Final = {
     "string_too_long": "too_long",
     "string_too_short": "too_short",
     "string_pattern_mismatch": "invalid_format",
+    "uuid_parsing": "invalid_format",
 }
 """Pydantic's error types that are neither a code of this service nor about a type."""
 
@@ -397,6 +402,8 @@ def _of_library(detail: Any) -> Message:
             return normalise.too_long(detail["input"], about["max_length"])
         case "string_too_short" if about["min_length"] == 1:
             return normalise.too_short(about["min_length"])
+        case "uuid_parsing":
+            return _no_uuid(detail["input"])
         case "string_pattern_mismatch":
             return Message("Send a text of the form {pattern}.", pattern=about["pattern"])
         case "greater_than_equal":

@@ -98,6 +98,13 @@ def test_where_a_body_cannot_be_read_is_said_in_the_callers_language(caller, nam
     assert said in fault["message"]
 
 
+@pytest.mark.parametrize(("body", "said"), [(b"", "ist leer"), (b"\n", "ist leer"), (b"{1}", "bei Zeile 1, Spalte 2.")])
+def test_a_body_that_is_no_json_is_refused_without_its_parsers_words(caller, body, said):
+    answer = caller.request("POST", "/skus", content=body, headers={"accept-language": "de"})
+    [fault] = answer.json()["details"]
+    assert fault["message"].endswith(f"{said}; senden Sie JSON." if "leer" in said else said)
+
+
 def test_a_nul_in_a_parameter_is_refused(caller):
     assert caller.get("/skus?sku_code=%00").status_code == 400
     assert caller.get("/skus?sku_code=%ed%a0%80").status_code == 400, "half a pair is no UTF-8"

@@ -69,6 +69,19 @@ def test_a_key_is_issued_where_the_plan_has_keys_shown_once_and_revoked(pcds, co
     assert pcds.json("key", "revoke", issued["client_id"]) == first
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("regrade", "--company", "abc"), "'--company': “abc” is no UUID."),
+        (("key", "revoke", "abc"), "'CLIENT_ID': “abc” is no UUID."),
+        (("window", "open", "--key", NOBODY, "--per-minute", "many"), "'--per-minute': Send a whole number."),
+        (("window", "open", "--key", NOBODY, "--per-minute", "1"), "greater than or equal to 121."),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_refused_in_the_apis_sentence(pcds, arguments, sentence):
+    assert pcds.refused(2, *arguments).endswith(f"{sentence}\n")
+
+
 def test_a_key_is_rolled_with_its_name_scopes_and_window(pcds, company):
     issue = ("key", "issue", "--company", company, "--allow-any-plan", "--name", "ERP", "--scopes", "read")
     old = pcds.json(*issue)

@@ -7,7 +7,10 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.writing.write import StorageFull
 from tests.api.portfolios import BODY, exported
+
+GERMAN = {"Accept-Language": "de"}
 
 
 def good(answer):
@@ -68,3 +71,23 @@ def test_exports_are_of_their_company_alone(caller, other):
     for path in (export, f"{export}/file", f"/exports/{uuid4()}"):
         assert other.get(path).status_code == 404
     assert good(other.get("/exports"))["data"] == []
+
+
+def test_why_there_is_no_file_is_said_in_the_callers_language(caller, monkeypatch):
+    """By the two reads, whether the sentence has numbers in it or not."""
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageFull(limit=10, held=5, new=7)
+
+    monkeypatch.setattr("pipelines.writing.write.admit", full)
+    failed = {
+        asked(caller, format="csv"): "speichert 10 Byte an",
+        asked(caller, format="csv", source="snapshot"): "Momentaufnahme",
+    }
+    assert exported(caller)["failed"] == 2
+    said = {each["id"]: each["failure"] for each in good(caller.get("/exports", headers=GERMAN))["data"]}
+    for export, words in failed.items():
+        assert words in said[export]["message"]
+        assert said[export].keys() == {"field", "code", "message"}
+        assert good(caller.get(f"/exports/{export}", headers=GERMAN))["data"]["failure"] == said[export]
+    assert "The plan stores 10 bytes" in str(good(caller.get("/exports")))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import dagster as dg
 import polars as pl
+import psycopg
 import pytest
 
 from pipelines import figures as figures_pipelines
@@ -94,6 +95,29 @@ def test_what_breaks_is_told_by_company_and_stops_what_is_made_from_it(
     assert looked_at(other, "portfolio_snapshot")["portfolio_snapshot:contract"]
     assert not looked_at(desk, "portfolio_snapshot")["portfolio_snapshot:contract"]
     assert verdicts(desk, "portfolio_snapshot") == {ours: "FAILED", theirs: "SUCCEEDED"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "volumes = '{\"FR/2026/0\":-5}'",
+        "volumes = '{\"FR/20260/0\":5}'",
+        "volumes = '{\"FR/2026/7\":5}'",
+        "volumes = '{\"fr /2026/0\":5}'",
+        "material = 'unobtainium'",
+        """components = '[{"component_type": "body", "material_family": "unobtainium"}]'""",
+        """components = '[{"component_type": "skirt", "material_family": "paper"}]'""",
+    ],
+)
+def test_rows_that_no_write_of_ours_leaves_are_found(desk: Desk, wrong: str) -> None:
+    """A hand in Postgres, or a fault of ours: nothing of it may be left out of the snapshot unsaid."""
+    desk.run(desk.send(FILE))
+    with psycopg.connect(desk.database.owner_url) as owner:
+        changed = owner.execute(f"UPDATE skus SET {wrong} WHERE company_id = %s AND sku_code = 'R1'", [desk.company])
+        assert changed.rowcount == 1
+    publish_company(desk.resources, desk.instance, desk.company, raise_on_error=False)
+    [verdict] = verdicts(desk, "portfolio_snapshot").values()
+    assert (verdict, stored.current(desk.data_dir, desk.company)) == ("FAILED", None)
 
 
 @pytest.mark.parametrize("wrong", ["figures", "verdicts"])

@@ -3,6 +3,7 @@
 import io
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from uuid import uuid4
 
@@ -65,6 +66,23 @@ def test_dagster_looks_once_for_the_tables_of_its_storage(
             assert ask(instance) == 0
     finally:
         sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", note)
+
+
+def test_connections_of_before_postgres_restarted_are_made_anew(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process's first queries afterwards failed: a run, a tick of a sensor, the launch of an import."""
+    for variable in dagster_home.environment(settings, database):
+        monkeypatch.setenv(variable, "")
+    end_all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = user"
+    with shared_instance(settings, database) as instance:
+        for rested_after, is_answered in ((60.0, False), (-1.0, True)):
+            monkeypatch.setattr("pipelines.engine.instance._RESTED_SECONDS", rested_after)
+            instance.get_runs_count()
+            with dagster_transaction(database.dagster_url) as conn:
+                conn.execute(f"{end_all} AND datname = current_database()")
+            with nullcontext() if is_answered else pytest.raises(sqlalchemy.exc.OperationalError):
+                assert instance.get_runs_count() >= 0
 
 
 def test_a_check_that_fails_for_one_company_is_a_number_for_alerts(

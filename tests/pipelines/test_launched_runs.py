@@ -8,7 +8,7 @@ import pytest
 from pipelines.definitions import defs
 from pipelines.engine import steps
 from pipelines.engine.jobs import import_config
-from pipelines.engine.runs import partition_of
+from pipelines.engine.runs import company_partitions, partition_of
 from pipelines.imports import report
 from tests.pipelines.conftest import Desk
 from warehouse.imports import claims
@@ -19,6 +19,24 @@ FILE = "sku_code,name\nL1,Bottle\nL2,Jar"
 def failure(result: dg.ExecuteInProcessResult) -> str:
     (event,) = [event for event in result.all_events if event.event_type == dg.DagsterEventType.STEP_FAILURE]
     return str(event.step_failure_data.error)
+
+
+OF_COMPANIES = sorted(
+    job.name for job in defs.resolve_all_job_defs() if job.partitions_def is company_partitions and job.name[0] != "_"
+)
+
+
+@pytest.mark.parametrize("job", OF_COMPANIES)
+def test_a_run_launched_by_hand_without_a_company_says_so(desk: Desk, job: str) -> None:
+    """As on Dagster's page of a job, where nobody has chosen a partition, or with a tag that somebody has written."""
+    for tag, sentence in (
+        ({}, "This run is of no company"),
+        ({"dagster/partition": "nobody"}, "There is no company nobody"),
+    ):
+        run = defs.resolve_job_def(job).execute_in_process(
+            instance=desk.instance, resources=desk.resources.as_definitions(), tags=tag, raise_on_error=False
+        )
+        assert sentence in failure(run)
 
 
 def test_the_run_of_a_dead_process_is_closed_by_its_successor(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,11 @@ import psycopg
 import pytest
 import structlog
 import yaml
+from dagster._core.workspace.load_target import EmptyWorkspaceTarget
+from dagster._utils.log import configure_loggers
 
 from pipelines.definitions import defs
+from pipelines.engine import daemon
 from warehouse.operate import logs
 from warehouse.operate.settings import Settings
 
@@ -35,7 +39,7 @@ def spoken() -> None:
 @contextmanager
 def as_a_worker() -> Iterator[None]:
     """Logging as a process of the service has it."""
-    loggers = [logging.getLogger(name) for name in ("", *logs.TAKEN_UP)]
+    loggers = [logging.getLogger(name) for name in ("", "dagster", *logs.TAKEN_UP)]
     before, configured = [([*each.handlers], each.level) for each in loggers], structlog.get_config()
     logs.configure(Settings.load(log_level="info"))
     try:
@@ -103,3 +107,23 @@ def test_a_line_that_dagster_cannot_store_stops_nothing(capfd: pytest.CaptureFix
         logging.getLogger("pipelines").addHandler(taken)
         OURS.warning("told", by="a thread")
     assert [line["by"] for line in lines(capfd, "told")] == ["a thread"]
+
+
+def test_what_the_daemon_complains_of_is_in_the_services_log(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], instance: dg.DagsterInstance
+) -> None:
+    """A sensor that fails at each tick fails in no run: without a line nobody hears of it."""
+
+    @contextmanager
+    def started(*_: object, log_level: str) -> Iterator[None]:
+        configure_loggers(handler="default", formatter="colored", log_level=log_level.upper())  # as Dagster's own does
+        yield
+
+    monkeypatch.setattr(daemon, "daemon_controller_from_instance", started)
+    monkeypatch.setattr("warnings.showwarning", warnings.showwarning)  # put back: Dagster sets its own
+    with as_a_worker(), daemon.controller(instance, EmptyWorkspaceTarget(), Settings.load(log_level="info")):
+        logging.getLogger("dagster.daemon.SensorDaemon").error("postgresql://u:hunter2@h/db is away")
+        logging.getLogger("dagster.daemon.SensorDaemon").info("unheard")
+    err = capfd.readouterr().err.splitlines()
+    [line] = [json.loads(each) for each in err if "SensorDaemon" in each]
+    assert (line["level"], line["event"]) == ("error", "postgresql://u:[hidden]@h/db is away")

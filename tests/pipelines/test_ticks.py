@@ -34,6 +34,13 @@ def test_a_tick_that_finds_nothing_says_so(desk: Desk, sensor: dg.SensorDefiniti
     assert "No" in str(looked.skip_reason)
 
 
+def test_a_version_that_a_person_reports_by_hand_is_told_again(desk: Desk) -> None:
+    """Dagster's page of an asset has a button for that; what it reports has no metadata."""
+    desk.instance.report_runless_asset_event(dg.AssetMaterialization("rule_set"))
+    asked = tick(overdue_work, desk.instance, desk.resources).run_requests or ()
+    assert [request.job_name for request in asked] == ["read_rule_set"]
+
+
 def test_without_a_mail_server_a_tick_says_that_nothing_is_mailed(desk: Desk) -> None:
     assert desk.resources.settings.smtp_url is None
     assert "PCDS_SMTP_URL" in str(tick(due_companies, desk.instance, desk.resources).skip_reason)

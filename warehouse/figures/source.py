@@ -267,8 +267,8 @@ _LINE: Final = pl.List(
         }
     )
 )
-_VOLUME: Final = r'"([A-Z0-9-]+)/(\d{4})/([012])": ?(\d+)'
-"""One member of the stored object: market, year, half, units."""
+_VOLUME: Final = r'"([^"/]*)/(-?\d+)/(-?\d+)": ?(-?\d+)'
+"""One member of the stored object: market, year, half, units; what cannot be is read too, for the checks to find."""
 _OF_SKU: Final = ("sku_code", "position", "archived")
 """The columns of a component that are not its own."""
 _LISTS: Final = ("markets", "use_contexts")
