@@ -27,7 +27,7 @@ _STATEMENT_MILLISECONDS: Final = 15_000
 _RECYCLE_SECONDS: Final = 3_600
 _MORE_CONNECTIONS: Final = 20
 """Connections that a process may open beside the one that each of its three storages keeps; they end after use."""
-_RESTED_SECONDS: Final = 1.0
+_RESTED_SECONDS: Final = 2.0
 _RESTS_SINCE: Final = "rests_since"
 
 
