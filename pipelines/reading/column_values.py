@@ -2,9 +2,8 @@
 
 `Material` over numbers is SAP's number of the article; `No.` beside a barcode is the article's number, where its
 values differ from line to line and are no running count. `Recycled` over yes and no is no share. Columns that no field
-is read from say what the weights are of: a quantity, a period, a nation (`judge.py` decides what they do). Where no
-header and no value tells the code or the name, a refusal suggests the column that fits best. A form of one product,
-where each line has a label and the answer beside it, is refused: read as a table it would make SKUs of its labels.
+is read from say what the weights are of: a quantity, a period, a nation (`judge.py`). Where nothing tells the code or
+the name, a refusal suggests the column that fits best. A form of one product (labels, answers beside them) is refused.
 
 Beside weights of known materials a column written like them (`Poids verre (g)`, `Poids liège (g)`), or between bare
 names of materials, is read as a part without a material, so that each line which gives it is a fault: without it a
@@ -22,7 +21,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import pinned, served
-from pipelines.reading.columns import is_bare_material, is_of_selling, market_of, recognise, substitute_column
+from pipelines.reading.columns import is_bare_material, recognise, substitute_column
 from pipelines.reading.grammar import tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
@@ -37,6 +36,7 @@ from pipelines.reading.grid import (
     letter,
     refuse,
 )
+from pipelines.reading.placed import is_of_selling, market_of
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of

@@ -65,6 +65,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
+from pipelines.reading.periods import whole_years
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -397,7 +398,9 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
     doubtful += open_parts(columns, doubtful, searched)
-    columns = with_component_prefix(columns) if table == "sku" else columns
+    if table == "sku":
+        columns += whole_years([*columns, *doubtful, *ticks], searched, of_rows=False)
+        columns = with_component_prefix(columns)
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)

@@ -22,6 +22,7 @@ from pipelines.reading.grammar import mentions, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
+from pipelines.reading.periods import years_asked
 from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
@@ -443,6 +444,9 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
             questions.append(about_material(at, header, sheet.columns, sheet.name))
     units = _units_of_no_market(kept)
     questions += [_about_market(column, sheet) for column in units]
+    periods = years_asked(kept.ignored, kept.columns, sheet.name)
+    questions += [about for _, about in periods]
+    units += [column for parts, _ in periods for column in parts]
     asked = {*sheet.possible_materials, *(column.position for column in units)}
     return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
 

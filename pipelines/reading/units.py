@@ -7,8 +7,7 @@ to every weight whose header names no unit. Where the unit stays open the column
 is stored in a unit that the header only seems to name. `units.csv` lists the factors.
 
 Quantities of lines are units placed on the market that each line names, in its year. Cartons, kilograms or thousands
-are none, and neither are the units of a month, a quarter or a day: read as they stand they would be the units of a
-year. They are asked about.
+are none, and neither are the units of a month or a day: they would be those of a year. They are asked about.
 """
 
 import re
@@ -44,6 +43,7 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.periods import whole_years
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
@@ -481,6 +481,7 @@ def split_units_of_lines(
     codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
     free = header.free([column.position for column in columns]).items()
     units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
+    units += whole_years([*columns, *units], header, of_rows=True)
     repeated = codes.n_unique() < len(codes) or by_name.keys() <= {*_BESIDE_UNITS, _UNIT}
     if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
         return without, []
@@ -509,8 +510,8 @@ def with_year_of_titles(columns: list[Column], titles: Iterable[str], mapped: Sh
     def dated(column: Column) -> Column:
         if column.field != VOLUME or column.year is not None or column.mapped:
             return column
-        half = f"_h{column.half}" if column.half else ""
-        return replace(column, year=year, name=f"{column.name.removesuffix(half)}_{year}{half}", exact=False)
+        part = f"_h{column.half}" if column.half else f"_{column.part}" if column.part else ""
+        return replace(column, year=year, name=f"{column.name.removesuffix(part)}_{year}{part}", exact=False)
 
     taken = {column.name for column in columns}
     return [own if own is column or own.name not in taken else column for column in columns for own in [dated(column)]]
