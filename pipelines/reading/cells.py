@@ -41,8 +41,8 @@ from pipelines.reading.grid import (
     letter,
     longest_cell,
 )
-from pipelines.reading.periods import add_up
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.side_by_side import add_up
 from pipelines.reading.units import complete_weights
 from pipelines.reading.values import EMPTY_LIST, MATERIALS, cell_errors, is_null_word, read_values, unescaped
 from pipelines.reading.words import facts_of_text, family_of_detail, part_type, read_material, unit_by_factor

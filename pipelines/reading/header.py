@@ -22,12 +22,12 @@ from pipelines.reading.column_values import (
     are_codes,
     find_possible_materials,
     form_refusal,
+    is_count,
     issue_of_several,
     issues_of_missing,
     unknown_weights,
     watched_columns,
     with_code,
-    with_ticked_markets,
     without_article_numbers,
 )
 from pipelines.reading.columns import (
@@ -65,7 +65,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
-from pipelines.reading.periods import whole_years
+from pipelines.reading.side_by_side import whole_years, with_ticked_markets, with_year_of_titles
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -77,7 +77,6 @@ from pipelines.reading.units import (
     with_units_beside,
     with_units_in_doubt,
     with_units_of_mapping,
-    with_year_of_titles,
 )
 from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of, part_type
@@ -394,6 +393,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         )
         raise
     columns, ticks = with_ticked_markets(columns, searched, mapped.reads)
+    searched = searched.without(ticks)
     opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
@@ -494,7 +494,7 @@ def _changes_held(
     """
     says_so = any(column.field == NAME for column in mapped.off)
     telling = (VOLUME, *BESIDE["printed"], *BESIDE["roles"])
-    is_of_held = any(column.field in telling for column in columns) and not any(issue.answer for issue in issues)
+    is_of_held = any(column.field in telling for column in columns) and not any(issue.could_be for issue in issues)
     return missing == [NAME.name] and (says_so or is_of_held)
 
 
@@ -527,7 +527,7 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     """
     by_name: dict[str, list[Column]] = {}
     for at, cell in header.free([column.position for column in columns if column.name != "description"]).items():
-        if (column := substitute_column(cell)) is not None:
+        if (column := substitute_column(cell)) is not None and not is_count(column, at, header):
             by_name.setdefault(column.name, []).append(replace(column, position=at))
     ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
     settled = {column.name for column in ours} | {c.name for c in columns if c.name not in _SHARED_WITH_PRODUCT}

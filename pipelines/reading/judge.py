@@ -22,9 +22,10 @@ from pipelines.reading.grammar import mentions, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
-from pipelines.reading.periods import years_asked
+from pipelines.reading.part_columns import parts_asked
 from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.side_by_side import years_asked
 from pipelines.reading.units import choice_for, name_in_mapping
 from pipelines.reading.values import MATERIALS, read_values
 from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
@@ -442,12 +443,16 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     for at, header in sheet.ignored:
         if at in sheet.possible_materials:
             questions.append(about_material(at, header, sheet.columns, sheet.name))
+    asked_parts = parts_asked(kept.ignored, kept.columns, sheet.name)
+    parts = [] if asked_parts is None else asked_parts[0]
+    questions += [] if asked_parts is None else [asked_parts[1]]
+    kept = replace(kept, columns=tuple(c for c in kept.columns if c.position not in {part.position for part in parts}))
     units = _units_of_no_market(kept)
     questions += [_about_market(column, sheet) for column in units]
     periods = years_asked(kept.ignored, kept.columns, sheet.name)
     questions += [about for _, about in periods]
     units += [column for parts, _ in periods for column in parts]
-    asked = {*sheet.possible_materials, *(column.position for column in units)}
+    asked = {*sheet.possible_materials, *(column.position for column in (*units, *parts))}
     return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
 
 

@@ -26,7 +26,6 @@ from pipelines.reading.grammar import (
     mentions,
     names_bundle,
     names_quantity,
-    tokens_of,
     unit_in,
     word_roles,
 )
@@ -43,15 +42,15 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.periods import whole_years
 from pipelines.reading.questions import question, with_answer
+from pipelines.reading.side_by_side import whole_years
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold, words
+from schemas.words import code_of, fold
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -103,6 +102,13 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
             name=column.name,
             text=quote(text),
             mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
+        )
+    elif column.field == VOLUME and text == column.header:
+        message = Message(
+            "{header} is a market, and nothing says what the numbers below it count; they are not read. If they are "
+            "units of a year, say so: mapping={mapping}.",
+            header=quote(column.header),
+            mapping={"columns": {column.name: place}},
         )
     else:
         message = Message(
@@ -490,37 +496,6 @@ def split_units_of_lines(
         if said := _other_than_units_of_a_year(cell, header.under(at), is_unit=_names_units(at, cell, columns)):
             raise ReadingRefused([_issue_of_other_units(units[0], cell, said)])
     return columns, units
-
-
-_YEAR_IN_TITLE: Final = re.compile(r"(?<![\d./-])20\d\d(?![\d/-]|\.\d)")
-"""A year that is no part of a date, of the number of a law or of a span of years."""
-_OF_YEAR: Final = ("sale", "count", "packaging")
-
-
-def with_year_of_titles(columns: list[Column], titles: Iterable[str], mapped: SheetMapping) -> list[Column]:
-    """Return units placed whose header names no year as of that of the titles: `Absatz 2025`, or `2025` alone.
-
-    So it is where titles and the sheet's name say one year, and neither a column nor the mapping says another.
-    """
-    said = {year for title in titles for year in _YEAR_IN_TITLE.findall(title) if _is_of_year(title, year)}
-    if len(said) != 1 or any(c.field.name == "volume_year" for c in (*columns, *mapped.constants)):
-        return columns
-    year = int(said.pop())
-
-    def dated(column: Column) -> Column:
-        if column.field != VOLUME or column.year is not None or column.mapped:
-            return column
-        part = f"_h{column.half}" if column.half else f"_{column.part}" if column.part else ""
-        return replace(column, year=year, name=f"{column.name.removesuffix(part)}_{year}{part}", exact=False)
-
-    taken = {column.name for column in columns}
-    return [own if own is column or own.name not in taken else column for column in columns for own in [dated(column)]]
-
-
-def _is_of_year(title: str, year: str) -> bool:
-    """Return whether a title says that its table is of a year, and not that it was made or holds then."""
-    of_year = any(words("header_part").get(token) == "year" for token in tokens_of(title))
-    return title.strip() == year or of_year or any(mentions(title, role) for role in _OF_YEAR)
 
 
 def with_units_in_doubt(

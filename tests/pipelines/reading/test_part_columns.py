@@ -89,3 +89,32 @@ def test_shares_beside_own_weights_or_none_at_all_weigh_nothing() -> None:
     upload, typed = read(delimited([[*SHARES[:2], *SHARES[3:]], ["A-1", "Juice", "PET", 90, "HDPE", 10]]))
     assert all("weight_g" not in part for part in json.loads(typed.values["components"][0]))
     assert [entry["column"] for entry in upload.source["ignored"]] == ["D", "F"]
+
+
+BESIDE = ["SKU", "Name", "Packaging material", "Packaging weight (g)", "Cap material", "Cap weight (g)"]
+
+
+def test_a_part_beside_a_packaging_leaves_open_whether_that_is_the_body_or_the_whole() -> None:
+    data = delimited([BESIDE, ["A-1", "Juice", "PET", 20, "HDPE", 2], ["A-2", "Juice", "PET", 20, "", ""]])
+    upload, typed = read(data)
+    [about] = upload.source["asked"]
+    assert (about["kind"], about["could_be"], upload.source["ignored"]) == ("column", ["components"], [])
+    assert not {"weight_grams", "material", "components"} & set(typed.values.columns)
+    graphs = [json.loads(text) for text in read(data, about["answer"])[1].values["components"]]
+    assert [[(part["component_type"], part["weight_g"]) for part in parts] for parts in graphs] == [
+        [("body", 20), ("cap", 2)],
+        [("body", 20)],
+    ]
+
+
+def test_a_mapping_may_say_that_the_weight_of_the_packaging_is_the_whole() -> None:
+    mapping = {"columns": {"material": "C", "weight_grams": "D"}}
+    upload, typed = read(delimited([BESIDE, ["A-1", "Juice", "PET", 22, "HDPE", 2]]), mapping)
+    assert (typed.values["weight_grams"].to_list(), upload.source["asked"]) == ([22], [])
+
+
+def test_parts_made_by_hand_with_ids_and_positions_are_no_export() -> None:
+    head = ["id", "sku_code", "position", "component_type", "material_family", "weight_g"]
+    parts = [head, ["1", "A-1", 1, "body", "glass", 300], ["2", "A-1", 2, "cap", "metal", 3]]
+    typed = read(workbook({"SKUs": [["sku_code", "name"], ["A-1", "Wine"]], "Components": parts}))[1]
+    assert [part["weight_g"] for part in json.loads(typed.values["components"][0])] == [300, 3]
