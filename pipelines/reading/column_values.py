@@ -11,7 +11,7 @@ SKU's total would be too small. A single unknown word beside bare names may mean
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -22,7 +22,7 @@ import polars as pl
 
 from compliance.catalogue import pinned, served
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import unit_in, word_roles
+from pipelines.reading.grammar import tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     WEIGHT_HELPERS,
@@ -115,6 +115,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     another one, or the kind of packaging of each line, a part's description says no more. Counts are no names.
     """
     columns = [column for column in columns if not is_count(column, column.position, header)]
+    columns += _formats([*columns, *chosen], header)
     parts = [column for column in columns if column.field.name == "component_type"]
     numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
     free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
@@ -134,6 +135,29 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
         return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
     return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
+
+
+def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the column of a word for packaging alone over words for its kind: `Verpackung` over `Flasche`, `Dose`.
+
+    A word that is a material's too (`Karton`) or a number (`12er Karton`) leaves open what the column says.
+    """
+    field = fields_of("sku")["packaging_format"]
+    if any(column.field.name in (field.name, "component_type") for column in columns):
+        return []
+
+    def names_kind(cell: str) -> bool:
+        return names_part(cell) and family_of_detail(cell) is None and not any(map(str.isdigit, cell))
+
+    free = header.free([column.position for column in columns]).items()
+    named = [(at, cell) for at, cell in free if word_roles(cell) == {"packaging"} and len(tokens_of(cell)) == 1]
+    found = [Column(field.name, field, "sku", at, cell) for at, cell in named if _all(names_kind, header.under(at))]
+    return found if len(found) == 1 else []
+
+
+def _all(says: Callable[[str], bool], cells: pl.Series) -> bool:
+    """Return whether there are cells and each says something."""
+    return bool(len(cells)) and all(map(says, cells.unique()))
 
 
 def with_code(columns: list[Column], header: Searched) -> list[Column]:

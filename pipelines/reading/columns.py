@@ -362,6 +362,11 @@ def units_of_part(header: str, position: int) -> Column | None:
     return None
 
 
+def column_of_label(label: str) -> Column | None:
+    """Return the column of a header below its title, units too that no market is named of: `Absatz 2025` over `Q1`."""
+    return recognise(label, 0, "sku") or units_of_rows(label, 0) or units_of_part(label, 0)
+
+
 def _units(header: str, position: int, *, of_rows: bool, in_parts: bool) -> Column | None:
     listed = headers("placed").keys() | {key for key, name in headers("sku").items() if name == VOLUME.name}
     for main, notes in divided(header) if len(header) < LONGEST_HEADER else ():

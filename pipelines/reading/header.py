@@ -32,6 +32,7 @@ from pipelines.reading.column_values import (
 )
 from pipelines.reading.columns import (
     column_for,
+    column_of_label,
     is_bare_material,
     open_column,
     recognise,
@@ -313,7 +314,7 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
     """
     if cell is None or label is None or title is None or label == cell:
         return cell
-    alone, together, roles = recognise(cell, 0, "sku"), recognise(label, 0, "sku"), word_roles(title)
+    alone, together, roles = recognise(cell, 0, "sku"), column_of_label(label), word_roles(title)
     if alone is not None and alone.name in ("sku_code", "name") and "somebody" in roles and "thing" not in roles:
         return label
     if together is not None and (alone is None or together.group is not None):

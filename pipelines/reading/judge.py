@@ -18,7 +18,7 @@ from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
 from pipelines.reading.column_values import about_material, is_of_lines, is_served, quantity_of
 from pipelines.reading.columns import field_column, units_of_rows
-from pipelines.reading.grammar import mentions, tokens_of, word_roles
+from pipelines.reading.grammar import measures_in, mentions, names_bundle, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
@@ -402,6 +402,7 @@ _FIELDS_OF_PACKAGING: Final = frozenset(
     }
 )
 """Fields that a table of products without their packaging does not have."""
+_NO_WEIGHTS: Final = frozenset({"unit", "unit_name", "share", "recycled", "sale", "somebody", "parcel", "count"})
 _FIELDS_ASKED: Final = ("weight_grams", "material", "material_subtype")
 _LINES_SUMMED: Final = 1_000
 """Lines whose parts are added up."""
@@ -447,12 +448,14 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     parts = [] if asked_parts is None else asked_parts[0]
     questions += [] if asked_parts is None else [asked_parts[1]]
     kept = replace(kept, columns=tuple(c for c in kept.columns if c.position not in {part.position for part in parts}))
+    weights = _weights_unread(sheet)
+    questions += [_about_weight(column, sheet) for column in weights]
     units = _units_of_no_market(kept)
     questions += [_about_market(column, sheet) for column in units]
     periods = years_asked(kept.ignored, kept.columns, sheet.name)
     questions += [about for _, about in periods]
     units += [column for parts, _ in periods for column in parts]
-    asked = {*sheet.possible_materials, *(column.position for column in (*units, *parts))}
+    asked = {*sheet.possible_materials, *(column.position for column in (*units, *parts, *weights))}
     return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
 
 
@@ -471,6 +474,40 @@ def _weights_of_cases(sheet: Sheet) -> list[Column]:
     }
     of_paper = len(weights) == 1 and dict(weights[0].fixed)["material_family"] == "paper" and not weights[0].mapped
     return weights if of_paper and counted.intersection(tokens_of(weights[0].header)) else []
+
+
+def _weights_unread(sheet: Sheet) -> list[Column]:
+    """Return the ignored columns of weights that the packaging, or the part of each line, may have, where none is read.
+
+    They are the packaging's by a word: `Pkg weight net (g)`, or of parts: `Gewicht netto` in a bill of materials.
+    """
+    if any(column.field.name in WEIGHTS for column in sheet.columns):
+        return []
+    of_parts = any(column.name == "component_type" for column in sheet.columns)
+    field = field_column("component_weight_g" if of_parts else "weight_grams", "component" if of_parts else "sku")
+    return [
+        replace(field, name=f"component_{field.name}" if of_parts else field.name, position=at, header=header)
+        for at, header in sheet.ignored
+        if field is not None and _may_weigh(header, of_parts=of_parts)
+        if any(map(str.isdigit, "".join(sheet.samples.get(at, ()))))
+    ]
+
+
+def _may_weigh(header: str, *, of_parts: bool) -> bool:
+    roles = word_roles(header)
+    named = "weight" in roles and (of_parts or "packaging" in roles) and not roles & _NO_WEIGHTS
+    is_of_sold = level_of(header) in (None, "sales") and not names_bundle(header)
+    return named and is_of_sold and all(measure.state != "other" for measure in measures_in(header))
+
+
+def _about_weight(column: Column, sheet: Sheet) -> Asked:
+    message = Message(
+        "{header} may be the weight of the packaging or of its parts, and no other column is; it is not read. If it "
+        "is, say so: mapping={mapping}.",
+        header=quote(column.header),
+        mapping={"columns": {column.name: letter(column.position)}},
+    )
+    return sheet.ask("column", column, message, could_be=[column.name])
 
 
 def _units_of_no_market(sheet: Sheet) -> list[Column]:

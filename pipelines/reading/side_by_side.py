@@ -16,11 +16,11 @@ import polars as pl
 
 from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import Searched, has_numbers, is_served
-from pipelines.reading.columns import units_of_part
+from pipelines.reading.columns import units_of_part, units_of_rows
 from pipelines.reading.grammar import mentions, tokens_of
 from pipelines.reading.grid import VOLUME, Column, fields_of, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.placed import is_of_selling, market_of
+from pipelines.reading.placed import YEAR, is_of_selling, market_of
 from pipelines.reading.questions import question
 from schemas.imports.types import Asked
 from schemas.json_values import JsonObject
@@ -64,24 +64,43 @@ def years_asked(
     ignored: Iterable[tuple[int, str]], columns: Sequence[Column], sheet: str | None
 ) -> list[tuple[list[Column], Asked]]:
     """Return the ignored columns of parts of each year that is not read, with the question about them."""
+    ignored = list(ignored)
     found = [column for at, header in ignored if (column := units_of_part(header, at)) is not None]
     has_market = any(column.name == "markets" for column in columns)
-    return [
+    bare = [] if any(column.field == VOLUME for column in columns) else _bare_years(ignored)
+    of_years = [(bare, _about(bare, sheet, is_whole=None, has_market=has_market))] if len(bare) >= _FEWEST else []
+    return of_years + [
         (parts, _about(parts, sheet, is_whole=_is_whole(parts), has_market=has_market))
         for parts in _by_year(found, columns).values()
         if len(parts) >= _FEWEST
     ]
 
 
-def _about(parts: Sequence[Column], sheet: str | None, *, is_whole: bool, has_market: bool) -> Asked:
+def _bare_years(ignored: Iterable[tuple[int, str]]) -> list[Column]:
+    """Return the units of years whose headers are years alone: `2024 | 2025`."""
+    years = (
+        (at, units_of_rows(f"{VOLUME.name}_{text.strip()}", at)) for at, text in ignored if YEAR.fullmatch(text.strip())
+    )
+    return [column for _, column in years if column is not None]
+
+
+def _about(parts: Sequence[Column], sheet: str | None, *, is_whole: bool | None, has_market: bool) -> Asked:
     """Return the question about the parts of a year; its answer names all of them, and a market where nothing does."""
     answer: JsonObject = {"columns": {column.name: letter(column.position) for column in parts}}
     could_be = ["add_up"]
     if parts[0].market is None and not has_market:
         could_be = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
         answer["constants"] = {"markets": could_be[0]}
-    headers = ", ".join(quote(column.header) for column in parts)
-    if is_whole:
+    headers = ", ".join(quote(column.header.removeprefix(f"{VOLUME.name}_")) for column in parts)
+    if is_whole is None:
+        could_be = could_be if len(could_be) > 1 else [VOLUME.name]
+        message = Message(
+            "{headers} may be the units of each year that were placed on a market; they are not read. If they are, say "
+            "so: mapping={mapping}.",
+            headers=headers,
+            mapping=answer,
+        )
+    elif is_whole:
         message = Message(
             "{headers} may be the units of a year that were placed on a market; they are not read. If they are, they "
             "are added up: mapping={mapping}.",
