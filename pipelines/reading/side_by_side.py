@@ -26,7 +26,7 @@ from schemas.imports.types import Asked
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold, words
+from schemas.words import code_of, fold, headers, words
 
 _TICK: Final = r"^\s*[01]\s*$"
 _FIGURE: Final = r"[2-9]|\d."
@@ -67,8 +67,12 @@ def years_asked(
     ignored = list(ignored)
     found = [column for at, header in ignored if (column := units_of_part(header, at)) is not None]
     has_market = any(column.name == "markets" for column in columns)
-    bare = [] if any(column.field == VOLUME for column in columns) else _bare_years(ignored)
-    of_years = [(bare, _about(bare, sheet, is_whole=None, has_market=has_market))] if len(bare) >= _FEWEST else []
+    bare = _bare_years(ignored)
+    bare = bare if len(bare) >= _FEWEST else []
+    if has_market and not any(column.name == "component_type" for column in columns):
+        bare += [c for at, text in ignored if (c := units_of_rows(text, at)) is not None and names_year(c)]
+    is_open = bare and not any(column.field == VOLUME for column in columns)
+    of_years = [(bare, _about(bare, sheet, is_whole=None, has_market=has_market))] if is_open else []
     return of_years + [
         (parts, _about(parts, sheet, is_whole=_is_whole(parts), has_market=has_market))
         for parts in _by_year(found, columns).values()
@@ -84,6 +88,11 @@ def _bare_years(ignored: Iterable[tuple[int, str]]) -> list[Column]:
     return [column for _, column in years if column is not None]
 
 
+def names_year(column: Column) -> bool:
+    """Return whether units are of a year by their header: `Menge 2025`, `Jahresmenge`."""
+    return column.year is not None or headers("sku").get(fold(column.header)) == VOLUME.name
+
+
 def _about(parts: Sequence[Column], sheet: str | None, *, is_whole: bool | None, has_market: bool) -> Asked:
     """Return the question about the parts of a year; its answer names all of them, and a market where nothing does."""
     answer: JsonObject = {"columns": {column.name: letter(column.position) for column in parts}}
@@ -91,30 +100,30 @@ def _about(parts: Sequence[Column], sheet: str | None, *, is_whole: bool | None,
     if parts[0].market is None and not has_market:
         could_be = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
         answer["constants"] = {"markets": could_be[0]}
-    headers = ", ".join(quote(column.header.removeprefix(f"{VOLUME.name}_")) for column in parts)
+    listed = ", ".join(quote(column.header.removeprefix(f"{VOLUME.name}_")) for column in parts)
     if is_whole is None:
         could_be = could_be if len(could_be) > 1 else [VOLUME.name]
         message = Message(
             "{headers} may be the units of each year that were placed on a market; they are not read. If they are, say "
             "so: mapping={mapping}.",
-            headers=headers,
+            headers=listed,
             mapping=answer,
         )
     elif is_whole:
         message = Message(
             "{headers} may be the units of a year that were placed on a market; they are not read. If they are, they "
             "are added up: mapping={mapping}.",
-            headers=headers,
+            headers=listed,
             mapping=answer,
         )
     else:
         message = Message(
             "{headers} may be units, and are not all quarters or months of a year; they are not read. If no others "
             "were placed on the market in that year, they are added up: mapping={mapping}.",
-            headers=headers,
+            headers=listed,
             mapping=answer,
         )
-    return question("column", message, could_be=could_be, sheet=sheet, text=headers)
+    return question("column", message, could_be=could_be, sheet=sheet, text=listed)
 
 
 def add_up(columns: Iterable[Column], values: dict[str, pl.Series], presence: dict[str, pl.Series]) -> None:

@@ -77,3 +77,37 @@ def test_a_word_for_packaging_over_its_kinds_is_their_format(header: str) -> Non
     for other in ("Karton", "12er Karton", "ja"):
         columns = read(delimited([*table, ["A-3", "Tee", other, 5]]))[0].source["columns"]
         assert "packaging_format" not in {column["field"] for column in columns}
+
+
+ROWS: Table = [
+    ["Artikelnummer", "Bezeichnung", "Verpackungsmaterial", "Verpackungsgewicht (g)", "Land", "Menge 2025"],
+    ["4711-1", "Saft", "PET", 12, "DE", "1.000"],
+    ["4711-1", "Saft", "PET", 12, "FR", "500"],
+    ["4711-2", "Wein", "Glas", 200, "DE", "10"],
+]
+
+
+@pytest.mark.parametrize("units", [["1.000", "500", "10"], ["1000", "500", "10"], ["1000", "1000", "1000"]])
+def test_a_quantity_beside_weights_that_agree_divides_none_and_is_asked_about(units: list[str]) -> None:
+    table = [ROWS[0], *([*row[:5], number] for row, number in zip(ROWS[1:], units, strict=True))]
+    upload, typed = read(delimited(table, ";"))
+    assert typed.values.select("weight_grams", "markets").rows() == [(12, "{DE,FR}"), (200, "{DE}")]
+    [about] = upload.source["asked"]
+    assert (about["kind"], about["text"]) == ("column", "“Menge 2025”")
+    answer = {**about["answer"], "decimal": ","}
+    first, last = (json.loads(text) for text in read(delimited(table, ";"), answer)[1].values["volumes"])
+    wanted = [int(number.replace(".", "")) for number in units]
+    assert (first, last) == ({"DE/2025/0": wanted[0], "FR/2025/0": wanted[1]}, {"DE/2025/0": wanted[2]})
+
+
+def test_totals_of_nations_are_still_divided() -> None:
+    weights = [12_000, 6000, 2000]
+    table = [ROWS[0], *([*row[:3], grams, row[4], row[5]] for row, grams in zip(ROWS[1:], weights, strict=True))]
+    table[1][5] = "1000"
+    assert read(delimited(table, ";"))[1].values["weight_grams"].to_list() == [12, 200]
+
+
+def test_units_of_a_further_year_are_not_left_out_as_the_same_part() -> None:
+    head = ["SKU", "Name", "Packaging weight (g)", "Units DE", "Year"]
+    _, typed = read(delimited([head, ["E-1", "Saft", 10, 3000, 2025], ["E-1", "Saft", 10, 2000, 2024]]))
+    assert typed.errors.select("line", "code").rows() == [(3, "duplicate_sku_code")]
