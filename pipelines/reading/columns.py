@@ -191,7 +191,8 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
         yield column, measures
     of_parts = headers("part")
     for key, start, end in _runs(main):
-        if (name := of_parts.get(key)) is not None:  # it counts beside a type
+        name = of_parts.get(key) if (start, end) == (0, len(main)) or key not in _beginnings() else None
+        if name is not None:  # it counts beside a type
             yield Column(name, fields_of("component")[name], "component", 0, header), (*main[:start], *main[end:])
 
 
@@ -208,6 +209,12 @@ def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
                 run = main[start : start + size]
                 if "/" not in (run[0], run[-1]):
                     yield key_of(run) if signs else " ".join(run), start, start + size
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    """Return the first words of the SKU's terms: `Part` is a part alone, and a share in `Part de matière recyclée`."""
+    return frozenset(term.split()[0] for term in headers("sku"))
 
 
 @cache

@@ -395,7 +395,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         raise
     columns, ticks = with_ticked_markets(columns, searched, mapped.reads)
     searched = searched.without(ticks)
-    opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *doubtful, *unread], table), mapped)
+    opened = with_units_of_mapping(open_columns(searched, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
     doubtful += open_parts(columns, doubtful, searched)
@@ -461,7 +461,7 @@ def _needed_columns(
     columns += own_units(units, columns) or _best_of_each_field(units, header, issues)
     if table == "sku":
         columns = _with_substitutes(columns, header, mapped=mapped.columns)
-    doubtful = {c.name: c for c in open_columns(header.cells, [*columns, *mapped.constants], table)}
+    doubtful = {c.name: c for c in open_columns(header, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
     columns = with_part_columns(with_units_beside(columns, header), header)
     if table == "sku":

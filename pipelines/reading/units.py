@@ -67,16 +67,21 @@ _UNITS: Final = {
 _KG: Final = 1000
 _TONNES: Final = Decimal(1_000_000)
 _FIGURES: Final = frozenset({"measure", "sale", "count", "share"})
+_OF_WORDS: Final = ("markets", "code", "codes")
 _NUMBER: Final = r"^\s*[+-]?\d[\d.,'\s]*$"
 
 
-def open_columns(cells: Sequence[str | None], columns: Sequence[Column], table: Table) -> list[Column]:
-    """Return the columns of headers that were not wholly understood, of fields that no other column gives."""
+def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> list[Column]:
+    """Return the columns of headers that were not wholly understood, of fields that no other column gives.
+
+    One of countries or words with a unit is none: `Plastic placed on market DE 2025 (kg)`.
+    """
     names, taken = {column.name for column in columns}, {column.position for column in columns}
     opened = [
         column
-        for at, cell in enumerate(cells)
+        for at, cell in enumerate(header.cells)
         if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
+        if not (column.field.kind in _OF_WORDS and any(m.unit not in ("", PIECES) for m in measures_in(cell)))
     ]
     has_parts = table == "component" or "component_type" in names
     of_table = [column for column in opened if column.table == "sku" or column.group is not None or has_parts]

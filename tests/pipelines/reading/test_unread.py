@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipelines.reading.questions import answer_with
-from tests.pipelines.reading.writing import Table, delimited, read
+from tests.pipelines.reading.writing import Table, delimited, read, values
 
 BOM: Table = [
     ["Material", "Materialkurztext", "Komponente", "Komponententext", "Werkstoff", "Gewicht netto"],
@@ -111,3 +111,32 @@ def test_units_of_a_further_year_are_not_left_out_as_the_same_part() -> None:
     head = ["SKU", "Name", "Packaging weight (g)", "Units DE", "Year"]
     _, typed = read(delimited([head, ["E-1", "Saft", 10, 3000, 2025], ["E-1", "Saft", 10, 2000, 2024]]))
     assert typed.errors.select("line", "code").rows() == [(3, "duplicate_sku_code")]
+
+
+@pytest.mark.parametrize("header", ["Part", "Teil", "Pièce", "Parte", "Część"])
+def test_a_column_of_parts_says_what_each_line_is(header: str) -> None:
+    head = ["SKU", "Name", header, "Material", "Weight (g)"]
+    lines = [["Y-1", "Yoghurt", "Cup", "PS", 4.5], ["Y-1", "Yoghurt", "Lid", "Alu", 0.4]]
+    [graph] = read(delimited([head, *lines]))[1].values["components"]
+    assert [part["component_type"] for part in json.loads(graph)] == ["body", "cap"]
+
+
+def test_numbers_are_not_asked_about_as_countries() -> None:
+    header = "Plastic packaging placed on market DE 2025 (kg)"
+    source = read(delimited([["SKU", "Name", header, "Units placed DE 2025"], ["A-1", "Saft", 120, 10_000]]))[0].source
+    assert ([entry["header"] for entry in source["ignored"]], source["asked"]) == ([header], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("70% paper 30% PE", None),
+        ("paper 70 % PE 30 %", None),
+        ("PE 70 % PP 30 %", "plastic"),
+        ("70% PET 30% rPET", "plastic"),
+    ],
+)
+def test_shares_without_a_sign_between_are_of_one_material_each(text: str, family: str | None) -> None:
+    table = [["SKU", "Name", "Packaging material"], ["A-1", "Saft", text], ["A-2", "Saft", "glass"]]
+    rows = {row["sku_code"]: row["material"] for row in values(delimited(table))}
+    assert rows == ({"A-1": family, "A-2": "glass"} if family else {"A-2": "glass"})
