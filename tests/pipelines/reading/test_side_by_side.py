@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from api.imports.columns_pages import chosen_answers, open_questions
 from pipelines.reading.questions import answer_with
 from tests.pipelines.reading.writing import Table, delimited, faults, read, workbook
 
@@ -77,6 +78,16 @@ def test_other_parts_of_a_year_are_asked_about_at_once_and_the_answer_counts_the
     total = sum(number for number in units if isinstance(number, int))
     market = choice if len(choice) == 2 else "DE"
     assert volumes(table, answer_with(about, choice)) == [{f"{market}/2025/0": total}]
+
+
+def test_pages_ask_in_words_and_send_the_whole_answer() -> None:
+    table = [["SKU", "Name", *(f"Absatz DE {quarter}" for quarter in QUARTERS[:3])], ["A-1", "Saft", 10, 20, 30]]
+    source = read(delimited(table))[0].source
+    for lang in ("en", "fr", "de"):
+        [question] = open_questions(source, lang, beside_columns=True)
+        [(choice, words)] = question.choices
+        assert words != choice
+        assert chosen_answers(source, {question.input: choice}) == source["asked"][0]["answer"]
 
 
 def test_a_fault_in_a_part_rejects_its_row() -> None:
