@@ -348,11 +348,10 @@ def _word(question: Asked, choice: str, lang: str) -> str:
     kind, of_parts = question["kind"], "components" in question["answer"]
     if kind == "column":
         field = field_column(choice, "component" if of_parts else "sku")
-        if field is None:
-            return choice
-        if family := dict(field.fixed).get("material_family"):  # the weight of the parts of a material
+        if field is not None and (family := dict(field.fixed).get("material_family")):  # the weight of its parts
             return word("material_family", family, lang)
-        return name_of_field("component" if of_parts else "sku", choice, lang)
+        if field is not None:
+            return name_of_field("component" if of_parts else "sku", choice, lang)
     values = _piece(question).get("values") if kind == "value" else None
     if isinstance(values, Mapping) and len(values) == 1:
         column = field_column(next(iter(values)), "component" if of_parts else "sku")

@@ -42,6 +42,7 @@ from pipelines.reading.grid import (
     longest_cell,
 )
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.side_by_side import add_up
 from pipelines.reading.units import complete_weights
 from pipelines.reading.values import EMPTY_LIST, MATERIALS, cell_errors, is_null_word, read_values, unescaped
 from pipelines.reading.words import facts_of_text, family_of_detail, part_type, read_material, unit_by_factor
@@ -113,6 +114,7 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
         typed.values[column.name], typed.presence[column.name] = typed_column.values.alias(column.name), presence
         if typed_column.faults.height:
             typed = typed.with_faults(column.name, typed_column.faults)
+    add_up(sheet.columns, typed.values, typed.presence)
     if not any(column.field in PART_HELPERS for column in sheet.columns):
         return typed
     weights, faults = complete_weights(sheet.columns, sheet.table, typed.values)

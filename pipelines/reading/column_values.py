@@ -2,9 +2,8 @@
 
 `Material` over numbers is SAP's number of the article; `No.` beside a barcode is the article's number, where its
 values differ from line to line and are no running count. `Recycled` over yes and no is no share. Columns that no field
-is read from say what the weights are of: a quantity, a period, a nation (`judge.py` decides what they do). Where no
-header and no value tells the code or the name, a refusal suggests the column that fits best. A form of one product,
-where each line has a label and the answer beside it, is refused: read as a table it would make SKUs of its labels.
+is read from say what the weights are of: a quantity, a period, a nation (`judge.py`). Where nothing tells the code or
+the name, a refusal suggests the column that fits best. A form of one product (labels, answers beside them) is refused.
 
 Beside weights of known materials a column written like them (`Poids verre (g)`, `Poids liège (g)`), or between bare
 names of materials, is read as a part without a material, so that each line which gives it is a fault: without it a
@@ -22,7 +21,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import pinned, served
-from pipelines.reading.columns import is_bare_material, is_of_selling, market_of, recognise, substitute_column
+from pipelines.reading.columns import is_bare_material, recognise, substitute_column
 from pipelines.reading.grammar import tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
@@ -40,7 +39,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import read_values
 from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
-from schemas.fields import SKU_CODE
+from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -89,6 +88,11 @@ class Searched(NamedTuple):
         """Return the cells given below the header in a column."""
         return self.grid.under(at, self.at, lines)
 
+    def without(self, columns: Sequence[Column]) -> "Searched":
+        """Return the header without the labels of columns that are settled."""
+        settled = {column.position for column in columns}
+        return self._replace(cells=[None if at in settled else cell for at, cell in enumerate(self.cells)])
+
     def above(self) -> list[str]:
         """Return the cells above the header that may be titles."""
         rows = map(self.grid.row, range(self.at))
@@ -108,8 +112,10 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
 
     A kind of material beside it (`Materialart`: VERP) is none of the packaging where none of its cells is a material.
     Of several columns that are words for a part, one over numbers (`Component`: 500001) numbers the part; beside
-    another one, or the kind of packaging of each line, a part's description says no more.
+    another one, or the kind of packaging of each line, a part's description says no more. Counts are no names.
     """
+    columns = [column for column in columns if not is_count(column, column.position, header)]
+    columns += _formats([*columns, *chosen], header)
     parts = [column for column in columns if column.field.name == "component_type"]
     numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
     free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
@@ -129,6 +135,29 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
         return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
     return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
+
+
+def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the column of a word for packaging alone over words for its kind: `Verpackung` over `Flasche`, `Dose`.
+
+    A word that is a material's too (`Karton`) or a number (`12er Karton`) leaves open what the column says.
+    """
+    field = fields_of("sku")["packaging_format"]
+    if any(column.field.name in (field.name, "component_type") for column in columns):
+        return []
+
+    def names_kind(cell: str) -> bool:
+        return names_part(cell) and family_of_detail(cell) is None and not any(map(str.isdigit, cell))
+
+    free = header.free([column.position for column in columns]).items()
+    named = [(at, cell) for at, cell in free if word_roles(cell) == {"packaging"} and len(tokens_of(cell)) == 1]
+    found = [Column(field.name, field, "sku", at, cell) for at, cell in named if _all(names_kind, header.under(at))]
+    return found if len(found) == 1 else []
+
+
+def _all(says: Callable[[str], bool], cells: pl.Series) -> bool:
+    """Return whether there are cells and each says something."""
+    return bool(len(cells)) and all(map(says, cells.unique()))
 
 
 def with_code(columns: list[Column], header: Searched) -> list[Column]:
@@ -199,62 +228,19 @@ def quantity_of(header: str) -> str | None:
     return "per" if "per" in roles and None not in roles else "count"
 
 
+def is_count(column: Column, at: int, header: Searched) -> bool:
+    """Return whether a word for a name is one for a count, over numbers: `Nombre` is Spanish and French."""
+    return (
+        column.field == NAME and not column.exact and quantity_of(column.header) is not None and has_numbers(header, at)
+    )
+
+
 def is_of_lines(cells: pl.Series) -> bool:
     """Return whether cells are periods or nations, by which lines of one part differ."""
     nations = code_lists("markets")["uk_nations"]
     return bool(len(cells)) and (
         bool(cells.str.contains(PERIOD).all()) or all(fold(cell) in nations for cell in cells.unique())
     )
-
-
-def with_ticked_markets(
-    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
-) -> tuple[list[Column], tuple[Column, ...]]:
-    """Return the columns with that of the markets in which ticks say that an item is sold, and the columns of ticks.
-
-    `DE | FR | AT` stand over `x` and empty cells. Each is of a market, or of several at once (`EU`) as its header names
-    them; two at least name markets of the catalogue. A table with a column of markets has none, nor do ticks under a
-    title that says something else, such as `Registered`.
-    """
-    field = fields_of("sku")["markets"]
-    ticks: list[Column] = []
-    for at, cell in header.free([column.position for column in columns]).items() if header.table == "sku" else ():
-        market = cell if words("market_group").get(fold(cell)) else market_of(cell)
-        if market is not None and _are_ticks(header.under(at)):
-            ticks.append(Column(field.name, field, "sku", at, cell, market=market))
-    is_given = any(column.field == field for column in columns) or not all(map(reads, ticks))
-    first, last = (ticks[0].position, ticks[-1].position) if ticks else (0, 0)
-    start = max((column.position + 1 for column in columns if column.position < first), default=0)
-    titles = header.grid.row(header.at - 1)[start : last + 1] if header.at > 0 else []
-    is_given |= not all(is_of_selling(tokens_of(title)) for title in titles if title is not None)
-    if is_given or sum(is_served(str(column.market)) for column in ticks) < 2:
-        return columns, ()
-    return [*columns, replace(ticks[0], market=None)], tuple(ticks)
-
-
-def _meaning_of_tick(cell: str) -> str | None:
-    return code_of(cell, "truth") or code_of(cell, "no_answer")
-
-
-def _are_ticks(cells: pl.Series) -> bool:
-    """Return whether most cells are ticks, yes or no, one a tick at least; figures are none."""
-    said = [None if any(map(str.isdigit, cell)) else _meaning_of_tick(cell) for cell in cells]
-    return "true" in said and 2 * said.count(None) <= len(said)
-
-
-def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
-    """Return the cells with the markets that are ticked in each line; what is no tick is a market that is not known."""
-    listed = []
-    for column in ticks:
-        texts = body[f"c{column.position}"]
-        distinct = texts.drop_nulls().unique()
-        kinds = [_meaning_of_tick(text) or text for text in distinct]
-        own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
-        meant = [own.get(kind, kind) for kind in kinds]
-        named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
-        listed.append(named.alias(f"c{column.position}"))
-    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None).alias("markets")
-    return cells.with_columns(pl.DataFrame(listed).select(together).to_series()) if listed else cells
 
 
 @cache
@@ -351,6 +337,18 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None, columns: 
         where = Message(" of the components sheet {title}", title=quote(header.sheet))
     elif header.sheet is not None:
         where = Message(" of the sheet {title}", title=quote(header.sheet))
+    of_held = name == NAME.name and any(column.field == SKU_CODE for column in columns)
+    if likely is None and of_held and header.table == "sku":
+        message = Message(
+            "No column{sheet} is recognised as name. Line {line} looks most like the header and holds: {some}. Add "
+            "one; or if its items are stored already, say that it has none: mapping={mapping}.",
+            sheet=where,
+            line=header.line,
+            some=some,
+            mapping={"columns": {name: None}},
+        )
+        message, answer = with_answer(message, of_components=False)
+        return Issue("missing_column", message, name, kind="column", answer=answer)
     if likely is None:
         message = Message(
             "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "

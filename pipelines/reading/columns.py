@@ -14,7 +14,6 @@ from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
 from compliance import ruleset
-from compliance.catalogue import eu_codes, is_iso_3166
 from compliance.words import resolve_material
 from pipelines.reading.grammar import (
     MOST_KEPT,
@@ -27,7 +26,6 @@ from pipelines.reading.grammar import (
     joined,
     key_of,
     longest_by_first_word,
-    measure_at,
     measures_in,
     roles_of_word,
     sense_of,
@@ -37,27 +35,18 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, VOLUME_HALF, WEIGHTS, Column, Table, fields_of
-from pipelines.reading.words import SALES, family_of_detail, level_at, runs, unit_of
+from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, market_code
+from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
-from schemas.issues import Issue
-from schemas.messages import Message
-from schemas.normalise import Unfit, place
-from schemas.refusals import Refused
 from schemas.words import code_of, fold, headers, words
 
 Notes: TypeAlias = Sequence[tuple[str, ...]]
 
-_LONGEST_MARKET = 5
 _OWN_VOLUME: Final = re.compile(r"(?i:annual_volume_[a-z]{2}(?:_\w+)?)|(?=.*[a-z]).*\bIN\b.*")  # or India in capitals
-_NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
 _CAPACITY: Final = re.compile(r"\b[mcd]l\b")  # of what a packaging holds: `Volume (ml)` is not of Mali
-_OF_SELLING: Final = frozenset({"market", "country", "sale", "nothing"})
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
-_YEAR = re.compile(r"20\d\d|2100")
-_HALF = re.compile(r"(?:h|s|hj)([12])|([12])(?:h|s|hj)")
-_ORDINAL = re.compile(r"([12])(?:st|nd|er|eme|e|o|a|ere)?")
 _ABBREVIATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
@@ -202,7 +191,8 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
         yield column, measures
     of_parts = headers("part")
     for key, start, end in _runs(main):
-        if (name := of_parts.get(key)) is not None:  # it counts beside a type
+        name = of_parts.get(key) if (start, end) == (0, len(main)) or key not in _beginnings() else None
+        if name is not None:  # it counts beside a type
             yield Column(name, fields_of("component")[name], "component", 0, header), (*main[:start], *main[end:])
 
 
@@ -219,6 +209,12 @@ def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
                 run = main[start : start + size]
                 if "/" not in (run[0], run[-1]):
                     yield key_of(run) if signs else " ".join(run), start, start + size
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    """Return the first words of the SKU's terms: `Part` is a part alone, and a share in `Part de matière recyclée`."""
+    return frozenset(term.split()[0] for term in headers("sku"))
 
 
 @cache
@@ -288,7 +284,9 @@ def field_column(name: str, table: Table) -> Column | None:
 
     A component's field may have `component_` before it, which distinguishes it from one of the SKU.
     """
-    own = recognise(name, 0, table) or (units_of_rows(name, 0) if table == "sku" else None)
+    own = recognise(name, 0, table)
+    if own is None and table == "sku":
+        own = units_of_rows(name, 0) or units_of_part(name, 0)
     if own is not None and fold(name) in (fold(own.name), fold(f"component_{own.name}")):
         return own
     bare = name.removeprefix("component_")
@@ -302,8 +300,9 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
     if column is None:
         return None
     column = replace(column, position=position, header=header, exact=False, mapped=True)
-    if column.field == VOLUME and column.market is None and (of_rows := units_of_rows(header, position)) is not None:
-        return replace(of_rows, name=column.name, mapped=True, exact=False)
+    of_rows = column.field == VOLUME and not (column.market or column.part)
+    if of_rows and (units := units_of_rows(header, position)) is not None:
+        return replace(units, name=column.name, mapped=True, exact=False)
     if own is not None and own.name == column.name:
         return replace(column, factor=own.factor, per=own.per, has_unit=own.has_unit)
     if column.field.unit is None:
@@ -323,54 +322,72 @@ def _component_headers() -> dict[str, str]:
     return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
-def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False) -> Column | None:
+def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, in_parts: bool = False) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`.
 
-    With `of_rows` that of units whose market stands in each row.
+    With `of_rows` that of units whose market stands in each row; with `in_parts` that of a quarter or a month alone.
     """
     field = VOLUME
-    volume = _Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None)
+    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None)
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
     if (
         _CAPACITY.search(header)
         or (volume.market is None) != of_rows
+        or bool(volume.part) != in_parts
         or said.other
         or (volume.half and volume.market not in ("GB", None))
     ):
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
     parts = [field.name, *market, *([str(volume.year)] if volume.year else [])]
-    own = "_".join([*parts, *([f"h{volume.half}"] if volume.half else [])])
+    own = "_".join([*parts, *([f"h{volume.half}"] if volume.half else []), *([volume.part] if volume.part else [])])
     column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
     unknown = " ".join((*volume.twice, *said.unknown)) or None
-    return replace(column, market=volume.market, year=volume.year, half=volume.half, open=unknown)
+    placed = replace(column, market=volume.market, year=volume.year, half=volume.half, part=volume.part)
+    return replace(placed, open=unknown)
 
 
 def units_of_rows(header: str, position: int) -> Column | None:
     """Return the column of units of the market that each row names: `Menge`, `Absatz 2026`; None for other headers."""
+    return _units(header, position, of_rows=True, in_parts=False)
+
+
+def units_of_part(header: str, position: int) -> Column | None:
+    """Return the column of units of a quarter or a month: `Absatz DE Q1 2025`, `Sales Jan 2025`.
+
+    It is open where nothing says that it counts units: `Q1 2025`, unless it names a market and a year.
+    """
+    ways = [divided(header)[-1]] if len(header) < LONGEST_HEADER and divided(header) else []
+    for of_rows in (True, False):
+        if (column := _units(header, position, of_rows=of_rows, in_parts=True)) is not None:
+            return column
+        for main, notes in ways:
+            column = _volume(main, notes, header, of_rows=of_rows, in_parts=True)
+            if column is not None and column.open is None:
+                return replace(column, position=position, open=None if column.market and column.year else header)
+    return None
+
+
+def column_of_label(label: str) -> Column | None:
+    """Return the column of a header below its title, units too that no market is named of: `Absatz 2025` over `Q1`."""
+    return recognise(label, 0, "sku") or units_of_rows(label, 0) or units_of_part(label, 0)
+
+
+def _units(header: str, position: int, *, of_rows: bool, in_parts: bool) -> Column | None:
     listed = headers("placed").keys() | {key for key, name in headers("sku").items() if name == VOLUME.name}
     for main, notes in divided(header) if len(header) < LONGEST_HEADER else ():
         for key, start, end in _runs(main):
-            column = _volume((*main[:start], *main[end:]), notes, header, of_rows=True) if key in listed else None
+            around = (*main[:start], *main[end:])
+            column = _volume(around, notes, header, of_rows=of_rows, in_parts=in_parts) if key in listed else None
             if column is not None and column.open is None:
                 return replace(column, position=position)
     return None
 
 
-def period_of(text: str) -> tuple[int | None, int]:
-    """Return the year and the half that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`. Raise `Refused`."""
-    said = _Placed()
-    left = tuple(said.left_of(tokens_of(text)))
-    if left in ((), ("0",), ("1",), ("2",)) and said.market is None and not said.twice and not (left and said.half):
-        return said.year, said.half or int(left[0] if left else 0)
-    message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
-    raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])
-
-
 def _market_in_year(header: str, table: Table) -> Column | None:
     """Return the column of units placed whose header is a market and a year alone: `DE 2026`, `UK 2026 H1`."""
-    if table != "sku" or not any(_YEAR.fullmatch(token) for token in tokens_of(header)):
+    if table != "sku" or not any(YEAR.fullmatch(token) for token in tokens_of(header)):
         return None
     columns = (_volume(main, notes, header) for main, notes in divided(header))
     return next((column for column in columns if column is not None and column.year and column.open is None), None)
@@ -378,93 +395,9 @@ def _market_in_year(header: str, table: Table) -> Column | None:
 
 def bare_market(header: str, position: int) -> Column | None:
     """Return the units placed that a market's name alone would be, open about what it counts: `DE`, `France`."""
-    named = len(header.split()) <= _LONGEST_MARKET and _market_code(fold(header)) is not None
+    named = len(header.split()) <= LONGEST_MARKET and market_code(fold(header)) is not None
     column = recognise(f"{VOLUME.name} {header}", position, "sku") if named else None
     return None if column is None or column.market is None else replace(column, header=header, open=header)
-
-
-def market_of(header: str) -> str | None:
-    """Return the market that a header names, alone or beside words of selling: `DE`, `Sold in France`."""
-    placed = _Placed()
-    left = placed.left_of(tokens_of(header)) if len(header) < LONGEST_HEADER else ("",)
-    said = placed.twice or placed.year or placed.half or not is_of_selling(left)
-    return None if said or family_of_detail(header) else placed.market
-
-
-def is_of_selling(tokens: Tokens) -> bool:
-    """Return whether words say no more than that something is sold."""
-    return all(
-        token in words("selling") or ((roles := roles_of_word(token)) is not None and roles <= _OF_SELLING)
-        for token in tokens
-    )
-
-
-class _Placed:
-    """The market, the year and the half that the words of a volume's header name; `twice` is what is named again."""
-
-    def __init__(self, *, own: bool = False) -> None:
-        self.own = own  # the header is the field's own name, which any market has, or India's code
-        self.market: str | None = None
-        self.year: int | None = None
-        self.half = 0
-        self.twice: list[str] = []
-
-    def left_of(self, tokens: Tokens) -> Tokens:
-        """Take what is named out of the words, and return the others."""
-        left: list[str] = []
-        at = 0
-        while at < len(tokens):
-            measure = measure_at(tokens, at)
-            counts = measure is not None and (self.market is not None or measure.end > at + 1)
-            end = None if counts else self._market_at(tokens, at) or self._period_at(tokens, at)
-            if end is None:
-                end = at + 1 if measure is None else measure.end
-                left += tokens[at:end]
-            at = end
-        return left
-
-    def _market_at(self, tokens: Tokens, at: int) -> int | None:
-        for end in range(min(len(tokens), at + _LONGEST_MARKET), at, -1):
-            name = " ".join(tokens[at:end])
-            code = _market_code(name)
-            if code is None or (not self.own and unit_of(name, "g") and code not in eu_codes()):  # `kg`, not `GR`
-                continue
-            if not self.own and name in _NO_MARKETS and end < len(tokens):
-                return end
-            if self.market not in (None, code):
-                self.twice += tokens[at:end]
-            self.market = self.market or code
-            return end
-        return None
-
-    def _period_at(self, tokens: Tokens, at: int) -> int | None:
-        word, after = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
-        if _YEAR.fullmatch(word):
-            self.twice += [word] if self.year not in (None, int(word)) else []
-            self.year = self.year or int(word)
-            return at + 1
-        half = _HALF.fullmatch(word)
-        number, end = (half[1] or half[2], at + 1) if half is not None else (None, at + 2)
-        for noun, ordinal in ((word, after), (after, word)):
-            if number is None and words("header_part").get(noun) == "half" and (match := _ORDINAL.fullmatch(ordinal)):
-                number = match[1]
-        if number is None:
-            return None
-        self.twice += tokens[at:end] if self.half not in (0, int(number)) else []
-        self.half = self.half or int(number)
-        return end
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def _market_code(name: str) -> str | None:
-    """Return the code of a market that is named by code or by a country's name; a region only where ISO has it."""
-    if (code := words("market").get(name)) is not None:
-        return code
-    try:
-        code = place(name)
-    except Unfit:
-        return None
-    return code if "-" not in code or is_iso_3166(code) else None
 
 
 _WEIGHT = "weight_g"

@@ -277,7 +277,8 @@ class Column:
     `mapped` is true where the caller's mapping names the column; `constant` is the mapping's cell for every line, where
     the file does not have the column. `names` are those of the company's records that the column may refer to.
     `per` is the part of the factor that holds in any unit, 0.001 for `per 1000`; `has_unit` is true where the header
-    names a unit. `open` is what was not understood of its header: such a column is asked about and not read.
+    names a unit. `open` is what was not understood of its header: such a column is asked about and not read. `part` is
+    the quarter or the month of its units, `q1` or `m12`: those of a year are added up.
     """
 
     name: str
@@ -290,6 +291,7 @@ class Column:
     market: str | None = None
     year: int | None = None
     half: int = 0
+    part: str = ""
     group: str | None = None
     fixed: tuple[tuple[str, str], ...] = ()
     mapped: bool = False

@@ -22,16 +22,17 @@ from pipelines.reading.column_values import (
     are_codes,
     find_possible_materials,
     form_refusal,
+    is_count,
     issue_of_several,
     issues_of_missing,
     unknown_weights,
     watched_columns,
     with_code,
-    with_ticked_markets,
     without_article_numbers,
 )
 from pipelines.reading.columns import (
     column_for,
+    column_of_label,
     is_bare_material,
     open_column,
     recognise,
@@ -65,6 +66,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
+from pipelines.reading.side_by_side import whole_years, with_ticked_markets, with_year_of_titles
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -76,7 +78,6 @@ from pipelines.reading.units import (
     with_units_beside,
     with_units_in_doubt,
     with_units_of_mapping,
-    with_year_of_titles,
 )
 from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of, part_type
@@ -313,7 +314,7 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
     """
     if cell is None or label is None or title is None or label == cell:
         return cell
-    alone, together, roles = recognise(cell, 0, "sku"), recognise(label, 0, "sku"), word_roles(title)
+    alone, together, roles = recognise(cell, 0, "sku"), column_of_label(label), word_roles(title)
     if alone is not None and alone.name in ("sku_code", "name") and "somebody" in roles and "thing" not in roles:
         return label
     if together is not None and (alone is None or together.group is not None):
@@ -393,11 +394,14 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         )
         raise
     columns, ticks = with_ticked_markets(columns, searched, mapped.reads)
-    opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *doubtful, *unread], table), mapped)
+    searched = searched.without(ticks)
+    opened = with_units_of_mapping(open_columns(searched, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
     doubtful += open_parts(columns, doubtful, searched)
-    columns = with_component_prefix(columns) if table == "sku" else columns
+    if table == "sku":
+        columns += whole_years([*columns, *doubtful, *ticks], searched, of_rows=False)
+        columns = with_component_prefix(columns)
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
@@ -457,7 +461,7 @@ def _needed_columns(
     columns += own_units(units, columns) or _best_of_each_field(units, header, issues)
     if table == "sku":
         columns = _with_substitutes(columns, header, mapped=mapped.columns)
-    doubtful = {c.name: c for c in open_columns(header.cells, [*columns, *mapped.constants], table)}
+    doubtful = {c.name: c for c in open_columns(header, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
     columns = with_part_columns(with_units_beside(columns, header), header)
     if table == "sku":
@@ -491,7 +495,7 @@ def _changes_held(
     """
     says_so = any(column.field == NAME for column in mapped.off)
     telling = (VOLUME, *BESIDE["printed"], *BESIDE["roles"])
-    is_of_held = any(column.field in telling for column in columns) and not any(issue.answer for issue in issues)
+    is_of_held = any(column.field in telling for column in columns) and not any(issue.could_be for issue in issues)
     return missing == [NAME.name] and (says_so or is_of_held)
 
 
@@ -524,7 +528,7 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     """
     by_name: dict[str, list[Column]] = {}
     for at, cell in header.free([column.position for column in columns if column.name != "description"]).items():
-        if (column := substitute_column(cell)) is not None:
+        if (column := substitute_column(cell)) is not None and not is_count(column, at, header):
             by_name.setdefault(column.name, []).append(replace(column, position=at))
     ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
     settled = {column.name for column in ours} | {c.name for c in columns if c.name not in _SHARED_WITH_PRODUCT}

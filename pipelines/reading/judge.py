@@ -14,10 +14,8 @@ from typing import Final
 import polars as pl
 import pycountry
 
-from compliance.catalogue import pinned, served
 from compliance.weights import is_likely
-from pipelines.reading.column_values import about_material, is_of_lines, is_served, quantity_of
-from pipelines.reading.columns import field_column, units_of_rows
+from pipelines.reading.column_values import is_of_lines, is_served, quantity_of
 from pipelines.reading.grammar import mentions, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
@@ -25,12 +23,13 @@ from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
+from pipelines.reading.unread import with_unread_asked
 from pipelines.reading.values import MATERIALS, read_values
 from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, code_of, fold, headers
+from schemas.words import code_lists, code_of, fold
 
 _TOP: Final = 200
 _PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
@@ -244,8 +243,12 @@ def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Ser
     single = grams / numbers
     repeated = _repeated(sheet, weight)
     totals = _differ(sheet, repeated)
-    if totals and _agree(single, repeated):
+    same_single = _agree(single, repeated, surely=True) and bool((single.drop_nulls() >= _LEAST_G).all())
+    same_whole = _agree(grams, repeated)
+    if totals and same_single and not same_whole:
         return _applied(sheet, column, weight, "divide")
+    if totals and same_whole and not same_single:  # the weight of one in each line: the quantity is of something else
+        return _one_line_a_part(sheet, None, weight)
     if totals:
         raise refused(_about_quantity(sheet, column, weight, "divide"))
     heavy = int((~is_likely(grams)).sum()) * 2 > grams.len() - grams.null_count()
@@ -307,11 +310,12 @@ def _periods(sheet: Sheet, quantity: Column | None = None) -> list[pl.Series]:
     ]
 
 
-def _agree(single: pl.Series, repeated: pl.Series) -> bool:
-    """Return whether every line of a part gives the same weight of one."""
+def _agree(single: pl.Series, repeated: pl.Series, *, surely: bool = False) -> bool:
+    """Return whether every line of a part gives the same weight of one; `surely` where some part gives two."""
     spread = pl.DataFrame({"part": repeated, "each": single}).drop_nulls("part").group_by("part")
-    limits = spread.agg(low=pl.col("each").min(), high=pl.col("each").max())
-    return bool(((limits["high"] - limits["low"]) <= _SAME * limits["high"]).fill_null(value=False).all())
+    limits = spread.agg(low=pl.col("each").min(), high=pl.col("each").max(), known=pl.col("each").count())
+    close = (limits["high"] - limits["low"]) <= _SAME * limits["high"]
+    return bool(close.fill_null(value=False).all()) and (not surely or bool((limits["known"] > 1).any()))
 
 
 def _applied(sheet: Sheet, column: Column, weight: Column, use: str) -> Sheet:
@@ -332,8 +336,10 @@ def _applied(sheet: Sheet, column: Column, weight: Column, use: str) -> Sheet:
 def _one_line_a_part(sheet: Sheet, helper: Column | None, weight: Column) -> Sheet:
     """Return the sheet with the first line of each part, and the markets of all; another weight is a fault of its SKU.
 
-    `helper` is the quantity that the weights are divided by.
+    `helper` is the quantity that the weights are divided by. Lines with units of their own stay: units are not dropped.
     """
+    if any(column.field == VOLUME for column in sheet.columns):
+        return sheet
     without = replace(sheet, columns=tuple(column for column in sheet.columns if column is not helper))
     single = _numbers(sheet.table[weight.name], weight, sheet)
     if helper is not None:
@@ -438,13 +444,8 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
             mapping={"columns": {column.name: letter(column.position)}},
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))
-    for at, header in sheet.ignored:
-        if at in sheet.possible_materials:
-            questions.append(about_material(at, header, sheet.columns, sheet.name))
-    units = _units_of_no_market(kept)
-    questions += [_about_market(column, sheet) for column in units]
-    asked = {*sheet.possible_materials, *(column.position for column in units)}
-    return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+    kept, of_unread = with_unread_asked(kept, of_whole=sheet)
+    return kept, [*questions, *of_unread]
 
 
 def _weights_of_cases(sheet: Sheet) -> list[Column]:
@@ -462,29 +463,6 @@ def _weights_of_cases(sheet: Sheet) -> list[Column]:
     }
     of_paper = len(weights) == 1 and dict(weights[0].fixed)["material_family"] == "paper" and not weights[0].mapped
     return weights if of_paper and counted.intersection(tokens_of(weights[0].header)) else []
-
-
-def _units_of_no_market(sheet: Sheet) -> list[Column]:
-    """Return the ignored columns of units of a year for which neither header nor line says a market: `Menge 2025`."""
-    if any(column.field == VOLUME or column.name in ("markets", "component_type") for column in sheet.columns):
-        return []
-    found = (units_of_rows(header, at) for at, header in sheet.ignored)
-    listed = headers("sku")
-    return [c for c in found if c is not None and (c.year or listed.get(fold(c.header)) == VOLUME.name)]
-
-
-def _about_market(column: Column, sheet: Sheet) -> Asked:
-    period = column.name.removeprefix(VOLUME.name)
-    served_countries = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
-    names = [f"{VOLUME.name}_{code.lower()}{period}" for code in served_countries]
-    could_be = [name for name in names if field_column(name, "sku") is not None]  # halves are not of every market
-    message = Message(
-        "{header} may be units placed on a market, and nothing says on which; it is not read. Say it: "
-        "mapping={mapping}, or write the market into the header.",
-        header=quote(column.header),
-        mapping={"columns": {could_be[0]: letter(column.position)}},
-    )
-    return sheet.ask("column", column, message, could_be=could_be)
 
 
 def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:

@@ -26,6 +26,7 @@ from pipelines.reading.grid import (
     VOLUME_HALF,
     VOLUME_YEAR,
     WEIGHT_HELPERS,
+    WEIGHTS,
     Column,
     LineFault,
     fields_of,
@@ -286,6 +287,7 @@ def _split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
 
     Each group without a column of units has the sheet's one; the SKU's own weight keeps it too.
     """
+    sheet, faults = _with_weights_of_shares(sheet)
     shared = next((column for column in sheet.columns if is_shared(column)), None)
     copies = unit_per_group(sheet.columns)
     if shared is not None:
@@ -296,7 +298,51 @@ def _split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
     suppliers = [column for column in sheet.columns if _is_of_parts(column)]
     parts = [_key(sheet.columns), *(c for c in sheet.columns if c.group is not None), *suppliers]
     codes = sheet.table["sku_code"].str.strip_chars()
-    return sheet.select(own), _of_parts(sheet.select(parts, codes.is_not_null() & codes.is_first_distinct()))
+    lines = sheet.select(parts, codes.is_not_null() & codes.is_first_distinct())
+    return sheet.select(own), _of_parts(lines, faults)
+
+
+_SHARE: Final = "weight_share_percent"
+_ROUNDED: Final = 0.5
+"""Percent by which a share that is written without decimals may be off."""
+
+
+def _with_weights_of_shares(sheet: Sheet) -> tuple[Sheet, tuple[LineFault, ...]]:
+    """Give parts that have shares the weight of their SKU, of which `complete_weights` takes the share; or no shares.
+
+    `Material 1 | Anteil 1 (%)` beside a weight of the packaging. Where a part has a weight of its own, or the SKU none,
+    a share weighs nothing and is ignored. The shares of a line must be of all its parts and 100 % together.
+    """
+    shares = {c.group: c for c in sheet.columns if c.group is not None and c.field.name == _SHARE}
+    total = next((c for c in sheet.columns if c.group is None and c.name == "weight_grams"), None)
+    if not shares or any(column.position in sheet.in_question for column in shares.values()):
+        return sheet, ()
+    if total is None or any(c.group is not None and c.field.name in WEIGHTS for c in sheet.columns):
+        return sheet.without([column.name for column in shares.values()]), ()
+    field = fields_of("component")["weight_g"]
+    of_parts = {
+        share.name: replace(
+            total, name=f"component_{group}_weight_g", field=field, table="component", group=group, exact=False
+        )
+        for group, share in shares.items()
+    }
+    sheet = sheet.with_copies((total.name, weight) for weight in of_parts.values())
+    given = pl.DataFrame([sheet.read(share).alias(share.name) for share in shares.values()])
+    cells = [pl.when(given[name].is_not_null()).then(pl.col(of.name)) for name, of in of_parts.items()]
+    sums, counts = given.sum_horizontal(), given.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+    there = [  # parts that a line has, those without a share too
+        sheet.table.select(pl.any_horizontal(pl.col(names).is_not_null())).to_series()
+        for group in {c.group for c in sheet.columns if c.group is not None}
+        if (names := [c.name for c in sheet.columns if c.group == group and c.field.name == "material_family"])
+    ]
+    parts = pl.DataFrame([part.alias(str(at)) for at, part in enumerate(there)]).sum_horizontal()
+    wrong = (counts > 0) & (((sums - 100).abs() > counts * _ROUNDED) | (counts != parts))
+    message = Message("The shares of the parts must be 100 % together, each part with its own; correct them.")
+    faults = tuple(
+        LineFault(line, "out_of_range", message, f"{given_sum:g} %", code)
+        for line, code, given_sum in sheet.table.select("line", "sku_code", sum=sums).filter(wrong).iter_rows()
+    )
+    return replace(sheet, table=sheet.table.with_columns(cells)), faults
 
 
 def _key(columns: Sequence[Column]) -> Column:

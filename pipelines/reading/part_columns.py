@@ -4,7 +4,7 @@ They are components where every part of the table is understood: one body is amo
 none of them is read, and each is asked about: a graph without a part would be lighter than the packaging.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -12,13 +12,18 @@ from typing import Final
 from pipelines.reading.column_values import Searched
 from pipelines.reading.columns import COMPONENT_FIELDS, part_headers, with_sense
 from pipelines.reading.grammar import MOST_KEPT, composed_field, divided, key_of, names_bundle, without_measures
-from pipelines.reading.grid import LONGEST_HEADER, Column, fields_of, invalid_mapping
+from pipelines.reading.grid import LONGEST_HEADER, Column, fields_of, invalid_mapping, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.words import part_type
+from pipelines.reading.questions import question
+from pipelines.reading.words import SALES, level_of, part_type
+from schemas.imports.types import Asked
 from schemas.messages import Message
+from schemas.normalise import quote
 
 _MATERIAL: Final = "material_family"
 _TYPE: Final = "component_type"
+_OF_WHOLE: Final = ("material", "weight_grams")
+"""Fields of a whole packaging that its body has as well."""
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -83,6 +88,41 @@ def open_parts(columns: Sequence[Column], doubtful: Sequence[Column], header: Se
         for column in _found(columns, header)
         if column.position not in taken and (name := of_sku.get(column.name)) is not None and name not in names
     ]
+
+
+def parts_asked(
+    ignored: Iterable[tuple[int, str]], columns: Sequence[Column], sheet: str | None
+) -> tuple[list[Column], Asked] | None:
+    """Return the columns that are not read where parts stand beside a packaging, and the question about them.
+
+    Of `Packaging material`, `Packaging weight` beside `Cap material`, `Cap weight` the first two may be of the body or
+    of the whole, so that neither is read. None where the mapping names one of them, or nothing is ignored.
+    """
+    of_sku = {column.field.name: column for column in columns if column.table == "sku" and column.constant is None}
+    whole = {COMPONENT_FIELDS[name]: column for name, column in of_sku.items() if name in _OF_WHOLE}
+    of_sold = ((at, text) for at, text in ignored if level_of(text) in (None, SALES))
+    found = [replace(column, position=at) for at, text in of_sold if (column := part_column(text)) is not None]
+    parts = [column for column in found if column.fixed and column.field.name in (_MATERIAL, "weight_g")]
+    if not parts or len(whole) < len(_OF_WHOLE) or any(c.mapped or c.table == "component" for c in columns):
+        return None
+    kinds = {str(column.group): dict(column.fixed)[_TYPE] for column in parts}
+    numbers = {group: at for at, group in enumerate(kinds, 2)}
+    named = {f"component_1_{name}": letter(column.position) for name, column in whole.items()}
+    for column in parts:
+        named.setdefault(f"component_{numbers[str(column.group)]}_{column.field.name}", letter(column.position))
+    types = {f"component_{numbers[group]}_{_TYPE}": kind for group, kind in kinds.items()}
+    total = whole["weight_g"]
+    headers = ", ".join(quote(column.header) for column in parts)
+    message = Message(
+        "{headers} are of parts, and {whole} may be of the packaging without them or with them; none of them is read. "
+        "If it is without them, say so: mapping={mapping}. If it is with them: mapping={other}.",
+        headers=headers,
+        whole=quote(total.header),
+        mapping={"columns": named, "constants": types},
+        other={"columns": {of_sku[name].name: letter(of_sku[name].position) for name in _OF_WHOLE}},
+    )
+    held = [*whole.values(), *parts]
+    return held, question("column", message, could_be=["components"], sheet=sheet, text=headers)
 
 
 def check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:

@@ -16,7 +16,6 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.cells import TypedSheet, type_sheet
-from pipelines.reading.columns import period_of
 from pipelines.reading.grid import (
     ARTICLE,
     BESIDE,
@@ -35,6 +34,7 @@ from pipelines.reading.grid import (
     faults_where,
     letter,
 )
+from pipelines.reading.placed import period_of
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types

@@ -7,8 +7,7 @@ to every weight whose header names no unit. Where the unit stays open the column
 is stored in a unit that the header only seems to name. `units.csv` lists the factors.
 
 Quantities of lines are units placed on the market that each line names, in its year. Cartons, kilograms or thousands
-are none, and neither are the units of a month, a quarter or a day: read as they stand they would be the units of a
-year. They are asked about.
+are none, and neither are the units of a month or a day: they would be those of a year. They are asked about.
 """
 
 import re
@@ -27,7 +26,6 @@ from pipelines.reading.grammar import (
     mentions,
     names_bundle,
     names_quantity,
-    tokens_of,
     unit_in,
     word_roles,
 )
@@ -45,13 +43,14 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question, with_answer
+from pipelines.reading.side_by_side import whole_years
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold, words
+from schemas.words import code_of, fold
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -68,16 +67,21 @@ _UNITS: Final = {
 _KG: Final = 1000
 _TONNES: Final = Decimal(1_000_000)
 _FIGURES: Final = frozenset({"measure", "sale", "count", "share"})
+_OF_WORDS: Final = ("markets", "code", "codes")
 _NUMBER: Final = r"^\s*[+-]?\d[\d.,'\s]*$"
 
 
-def open_columns(cells: Sequence[str | None], columns: Sequence[Column], table: Table) -> list[Column]:
-    """Return the columns of headers that were not wholly understood, of fields that no other column gives."""
+def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> list[Column]:
+    """Return the columns of headers that were not wholly understood, of fields that no other column gives.
+
+    One of countries or words with a unit is none: `Plastic placed on market DE 2025 (kg)`.
+    """
     names, taken = {column.name for column in columns}, {column.position for column in columns}
     opened = [
         column
-        for at, cell in enumerate(cells)
+        for at, cell in enumerate(header.cells)
         if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
+        if not (column.field.kind in _OF_WORDS and any(m.unit not in ("", PIECES) for m in measures_in(cell)))
     ]
     has_parts = table == "component" or "component_type" in names
     of_table = [column for column in opened if column.table == "sku" or column.group is not None or has_parts]
@@ -103,6 +107,13 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
             name=column.name,
             text=quote(text),
             mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
+        )
+    elif column.field == VOLUME and text == column.header:
+        message = Message(
+            "{header} is a market, and nothing says what the numbers below it count; they are not read. If they are "
+            "units of a year, say so: mapping={mapping}.",
+            header=quote(column.header),
+            mapping={"columns": {column.name: place}},
         )
     else:
         message = Message(
@@ -481,6 +492,7 @@ def split_units_of_lines(
     codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
     free = header.free([column.position for column in columns]).items()
     units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
+    units += whole_years([*columns, *units], header, of_rows=True)
     repeated = codes.n_unique() < len(codes) or by_name.keys() <= {*_BESIDE_UNITS, _UNIT}
     if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
         return without, []
@@ -489,37 +501,6 @@ def split_units_of_lines(
         if said := _other_than_units_of_a_year(cell, header.under(at), is_unit=_names_units(at, cell, columns)):
             raise ReadingRefused([_issue_of_other_units(units[0], cell, said)])
     return columns, units
-
-
-_YEAR_IN_TITLE: Final = re.compile(r"(?<![\d./-])20\d\d(?![\d/-]|\.\d)")
-"""A year that is no part of a date, of the number of a law or of a span of years."""
-_OF_YEAR: Final = ("sale", "count", "packaging")
-
-
-def with_year_of_titles(columns: list[Column], titles: Iterable[str], mapped: SheetMapping) -> list[Column]:
-    """Return units placed whose header names no year as of that of the titles: `Absatz 2025`, or `2025` alone.
-
-    So it is where titles and the sheet's name say one year, and neither a column nor the mapping says another.
-    """
-    said = {year for title in titles for year in _YEAR_IN_TITLE.findall(title) if _is_of_year(title, year)}
-    if len(said) != 1 or any(c.field.name == "volume_year" for c in (*columns, *mapped.constants)):
-        return columns
-    year = int(said.pop())
-
-    def dated(column: Column) -> Column:
-        if column.field != VOLUME or column.year is not None or column.mapped:
-            return column
-        half = f"_h{column.half}" if column.half else ""
-        return replace(column, year=year, name=f"{column.name.removesuffix(half)}_{year}{half}", exact=False)
-
-    taken = {column.name for column in columns}
-    return [own if own is column or own.name not in taken else column for column in columns for own in [dated(column)]]
-
-
-def _is_of_year(title: str, year: str) -> bool:
-    """Return whether a title says that its table is of a year, and not that it was made or holds then."""
-    of_year = any(words("header_part").get(token) == "year" for token in tokens_of(title))
-    return title.strip() == year or of_year or any(mentions(title, role) for role in _OF_YEAR)
 
 
 def with_units_in_doubt(

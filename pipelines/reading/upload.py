@@ -5,6 +5,7 @@ Typing does not belong here: see `rows.py`.
 
 import io
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -58,7 +59,7 @@ from pipelines.reading.text import decode, detect_delimiter, detect_format, read
 from pipelines.reading.units import choice_for
 from pipelines.reading.workbook.book import SheetPart
 from pipelines.reading.workbook.cells import Workbook
-from schemas.fields import COMPONENT_FIELDS
+from schemas.fields import COMPONENT_FIELDS, SKU_CODE
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
 from schemas.json_values import JsonObject
 from schemas.messages import Message, from_json, to_json
@@ -149,7 +150,8 @@ def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: Check
     grids: list[Grid] = []
     merged = _MergedCells(header.columns, mapped.of_table(table).quantity, table)
     for part, own in chosen:
-        body = merged.read(book, part, book.body(part, header.needed), own.last_line)
+        ids = (Column(_ID_HEADER, SKU_CODE, table, at, text) for at, text in header.ignored if text == _ID_HEADER)
+        body = merged.read(book, part, book.body(part, (*header.needed, *ids)), own.last_line)
         grids.append(body.below(own.last_line) if grids else body)
     sheets = tuple(ReadSheet(part.name, own.line) for part, own in chosen) if len(chosen) > 1 else ()
     grid = one_below_another(grids)
@@ -505,17 +507,20 @@ def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     return upload
 
 
+_ID_HEADER: Final = "id"
+_ID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _OF_SNAPSHOT: Final = {"sku_code", "import_id", "markets_in_effect"}
 """Headers of the SKUs of a snapshot's export."""
 _OF_EXPORT: Final = {"sku_code", "id", "position", "component_type"}
-"""Headers of the components of every export."""
+"""Headers of the components of every export, where each has an id of ours; a table made by hand has none."""
 
 
 def _check_export(sheet: Sheet) -> None:
     """Refuse a table that the service exported and that lacks fields: an import would clear those of the parts."""
     headers = {*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)}
+    ids = [text for at, header in sheet.ignored if header == _ID_HEADER for text in sheet.samples.get(at, ())]
     lacking = [field.name for field in COMPONENT_FIELDS if field.kind != "substances" and field.name not in headers]
-    if headers >= _OF_SNAPSHOT or (headers >= _OF_EXPORT and lacking):
+    if headers >= _OF_SNAPSHOT or (headers >= _OF_EXPORT and lacking and any(map(_ID.fullmatch, ids))):
         message = Message(
             "This is an export that lacks fields of the records, as one of a snapshot does: importing it would clear "
             "what it does not have. Export the records (source: records), and import that file with all its columns."

@@ -192,7 +192,7 @@ def part_types(texts: pl.Series, answered: Mapping[str, str | None] | None = Non
 _LANGUAGE_PREFIX: Final = re.compile(r"^\s*[a-z]{2}:(?:(?P<code>[a-z]{1,5})-\d{1,2}-\S+$)?", re.IGNORECASE)
 """A language, and behind it the recycling code with its number and its name: `en:pet-1-polyethylene-terephthalate`."""
 _SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
-_SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)")
+_SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)|\s(?=\d++(?:[.,]\d++)?+\s*+%)")
 """Separators of materials that each have a share: `carton 80 % / PE 20 %`."""
 _SEPARATOR: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
 
@@ -235,7 +235,7 @@ def read_material(text: str, vocabulary: str) -> MaterialWords | None:
     if (own := code_of(text, vocabulary)) is not None:
         return MaterialWords(own, text if _names_more(text, own) else None)
     if len(_SHARE.findall(text)) > 1:
-        sides = _SHARE_SEPARATOR.split(text)
+        sides = [side for side in _SHARE_SEPARATOR.split(text) if _SHARE.sub("", side).strip()]
         family = _only([_family_by_ruleset(side) or code_of(_SHARE.sub("", side), vocabulary) for side in sides])
         return None if family is None else MaterialWords(family, text)
     rules = ruleset.load()

@@ -59,3 +59,19 @@ def test_a_column_of_markets_and_the_mapping_come_before_ticks() -> None:
     assert read(delimited([[*HEAD, "DE", "FR", "AT", "markets"], *own]))[1].values["markets"].to_list() == ["{IT}"] * 3
     off = read(delimited([[*HEAD, "DE", "FR", "AT"], *TICKS]), {"columns": {"markets": None}})[1]
     assert "markets" not in off.values.columns
+
+
+@pytest.mark.parametrize("no", ["0", ""])
+def test_ones_and_zeros_alone_are_ticks(no: str) -> None:
+    lines = [["A-1", "Bottle", "plastic", "1", no, "1"], ["A-2", "Can", "metal", no, "1", no]]
+    upload, typed = read(delimited([[*HEAD, "DE", "FR", "AT"], *lines]))
+    assert typed.values["markets"].to_list() == ["{DE,AT}", "{FR}"]
+    assert (upload.source["ignored"], upload.source["asked"]) == ([], [])
+
+
+def test_beside_other_figures_of_a_market_ones_are_asked_about() -> None:
+    lines = [["A-1", "Bottle", "plastic", "1", "0", "1"], ["A-2", "Can", "metal", "500", "1", "1"]]
+    upload, typed = read(delimited([[*HEAD, "DE", "FR", "AT"], *lines]))
+    assert "markets" not in typed.values.columns
+    assert [about["column"] for about in upload.source["asked"]] == ["D", "E", "F"]
+    assert all("nothing says what the numbers below it count" in about["message"] for about in upload.source["asked"])

@@ -102,3 +102,21 @@ def test_a_table_with_unknown_headers_is_no_form() -> None:
     cells = ["Referenz", "Bezeichnung", "Gewicht", "Material", "EAN", "Verpackungsart"]
     table = [head, *([f"x {at}", cell, "3", "y"] for at, cell in enumerate(cells))]
     assert all("form" not in message for _, _, message in refusals(workbook({"L": table})))
+
+
+def test_codes_without_names_are_settled_by_saying_that_there_are_none() -> None:
+    table = [["SKU", "Material", "Packaging weight (g)"], ["A-1", "PET", "20"], ["A-2", "glass", "200"]]
+    with pytest.raises(ReadingRefused) as refused:
+        read(delimited(table))
+    [issue] = refused.value.issues
+    assert (issue.code, issue.kind, issue.answer) == ("missing_column", "column", {"columns": {"name": None}})
+    assert [row["weight_grams"] for row in values(delimited(table), issue.answer)] == [20, 200]
+
+
+def test_a_word_for_a_name_and_a_count_is_no_name_over_numbers() -> None:
+    french = [["Référence", "Désignation", "Nombre", "Poids emballage (g)"], ["A-1", "Jus", "3", "20"]]
+    assert [row["name"] for row in values(delimited(french))] == ["Jus"]
+    with pytest.raises(ReadingRefused):
+        read(delimited([[cell for at, cell in enumerate(row) if at != 1] for row in french]))
+    spanish = [["Código", "Nombre", "Peso del envase (g)"], ["A-1", "Zumo 3", "20"]]
+    assert [row["name"] for row in values(delimited(spanish))] == ["Zumo 3"]

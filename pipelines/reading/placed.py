@@ -1,0 +1,146 @@
+"""Finds the market, the year and the part of a year that words name: `Absatz DE 2026`, `2. Halbjahr`, `Q1 2025`.
+
+What is counted, and the rest of a header, is `columns.py`'s.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from compliance.catalogue import eu_codes, is_iso_3166
+from pipelines.reading.grammar import MOST_KEPT, Tokens, measure_at, roles_of_word, tokens_of
+from pipelines.reading.grid import LONGEST_HEADER, VOLUME_HALF
+from pipelines.reading.words import family_of_detail, unit_of
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.normalise import Unfit, place
+from schemas.refusals import Refused
+from schemas.words import words
+
+LONGEST_MARKET: Final = 5
+_NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
+_OF_SELLING: Final = frozenset({"market", "country", "sale", "nothing"})
+YEAR: Final = re.compile(r"20\d\d|2100")
+_HALF: Final = re.compile(r"(?:h|s|hj)([12])|([12])(?:h|s|hj)")
+_ORDINAL: Final = re.compile(r"([1-4])(?:st|nd|rd|th|er|eme|e|o|a|ere)?")
+_PART: Final = re.compile(r"q[1-4]|m(?:0[1-9]|1[0-2])")
+_THIRD: Final = 3
+_MONTH: Final = re.compile(r"0[1-9]|1[0-2]")
+
+
+def market_of(header: str) -> str | None:
+    """Return the market that a header names, alone or beside words of selling: `DE`, `Sold in France`."""
+    placed = Placed()
+    left = placed.left_of(tokens_of(header)) if len(header) < LONGEST_HEADER else ("",)
+    said = placed.twice or placed.year or placed.half or placed.part or not is_of_selling(left)
+    return None if said or family_of_detail(header) else placed.market
+
+
+def is_of_selling(tokens: Tokens) -> bool:
+    """Return whether words say no more than that something is sold."""
+    return all(
+        token in words("selling") or ((roles := roles_of_word(token)) is not None and roles <= _OF_SELLING)
+        for token in tokens
+    )
+
+
+class Placed:
+    """The market, the year and the half that the words of a volume's header name; `twice` is what is named again.
+
+    `part` is a quarter or a month instead: `q1`, `m12`.
+    """
+
+    def __init__(self, *, own: bool = False) -> None:
+        self.own = own  # the header is the field's own name, which any market has, or India's code
+        self.market: str | None = None
+        self.year: int | None = None
+        self.half = 0
+        self.part = ""
+        self.twice: list[str] = []
+
+    def left_of(self, tokens: Tokens) -> Tokens:
+        """Take what is named out of the words, and return the others."""
+        left: list[str] = []
+        at = 0
+        while at < len(tokens):
+            measure = measure_at(tokens, at)
+            counts = measure is not None and (self.market is not None or measure.end > at + 1)
+            end = None if counts else self._market_at(tokens, at) or self._period_at(tokens, at)
+            if end is None:
+                end = at + 1 if measure is None else measure.end
+                left += tokens[at:end]
+            at = end
+        return left
+
+    def _market_at(self, tokens: Tokens, at: int) -> int | None:
+        for end in range(min(len(tokens), at + LONGEST_MARKET), at, -1):
+            name = " ".join(tokens[at:end])
+            code = market_code(name)
+            if code is None or (not self.own and unit_of(name, "g") and code not in eu_codes()):  # `kg`, not `GR`
+                continue
+            if not self.own and name in _NO_MARKETS and end < len(tokens):
+                return end
+            if self.market not in (None, code):
+                self.twice += tokens[at:end]
+            self.market = self.market or code
+            return end
+        return None
+
+    def _period_at(self, tokens: Tokens, at: int) -> int | None:
+        word, after = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
+        if YEAR.fullmatch(word):
+            self.twice += [word] if self.year not in (None, int(word)) else []
+            self.year = self.year or int(word)
+            return at + 1
+        if (part := self._part_at(tokens, at)) is not None:
+            self.twice += [word] if self.part not in ("", part[0]) else []
+            self.part = self.part or part[0]
+            return at + part[1]
+        half = _HALF.fullmatch(word)
+        number, end = (half[1] or half[2], at + 1) if half is not None else (None, at + 2)
+        for noun, ordinal in ((word, after), (after, word)):
+            match = _ORDINAL.fullmatch(ordinal) if words("header_part").get(noun) == "half" else None
+            if number is None and match is not None and int(match[1]) < _THIRD:
+                number = match[1]
+        if number is None:
+            return None
+        self.twice += tokens[at:end] if self.half not in (0, int(number)) else []
+        self.half = self.half or int(number)
+        return end
+
+    def _part_at(self, tokens: Tokens, at: int) -> tuple[str, int] | None:
+        """Return the quarter or the month that begins at a word, and of how many words it is."""
+        before, word, after = ("", *tokens, "")[at : at + 3]
+        code = words("part_of_year").get(word) or (word if _PART.fullmatch(word) else None)
+        if code not in (None, "quarter"):
+            return str(code), 1
+        for noun, ordinal in ((word, after), (after, word)):
+            match = _ORDINAL.fullmatch(ordinal) if words("part_of_year").get(noun) == "quarter" else None
+            if match is not None:
+                return f"q{match[1]}", 2
+        if YEAR.fullmatch(before) and _MONTH.fullmatch(word):  # `2025-01`, and a day of a workbook: `2025-01-01`
+            return f"m{word}", 1 + (after == "01")
+        return None
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def market_code(name: str) -> str | None:
+    """Return the code of a market that is named by code or by a country's name; a region only where ISO has it."""
+    if (code := words("market").get(name)) is not None:
+        return code
+    try:
+        code = place(name)
+    except Unfit:
+        return None
+    return code if "-" not in code or is_iso_3166(code) else None
+
+
+def period_of(text: str) -> tuple[int | None, int]:
+    """Return the year and the half that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`. Raise `Refused`."""
+    said = Placed()
+    left = tuple(said.left_of(tokens_of(text)))
+    other = said.market is not None or said.twice or said.part or (left and said.half)
+    if left in ((), ("0",), ("1",), ("2",)) and not other:
+        return said.year, said.half or int(left[0] if left else 0)
+    message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
+    raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])

@@ -1,0 +1,108 @@
+"""Asks about columns that no field was read from, though they may be data of the packaging.
+
+They may be a weight of one more material, a weight where none is read, parts beside their packaging, or units of which
+nothing says the market or that they are a year's. `judge.py` doubts what is read.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from compliance.catalogue import pinned, served
+from pipelines.reading.column_values import about_material
+from pipelines.reading.columns import field_column, units_of_rows
+from pipelines.reading.grammar import measures_in, names_bundle, word_roles
+from pipelines.reading.grid import VOLUME, WEIGHTS, Column, letter
+from pipelines.reading.part_columns import parts_asked
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.side_by_side import names_year, years_asked
+from pipelines.reading.words import level_of
+from schemas.imports.types import Asked
+from schemas.messages import Message
+from schemas.normalise import quote
+
+_NO_WEIGHTS: Final = frozenset({"unit", "unit_name", "share", "recycled", "sale", "somebody", "parcel", "count"})
+
+
+def with_unread_asked(kept: Sheet, *, of_whole: Sheet) -> tuple[Sheet, list[Asked]]:
+    """Return a sheet without the columns that questions hold back, and the questions about columns that are not read.
+
+    `kept` has the columns of the sheet `of_whole` that are not doubted.
+    """
+    sheet = of_whole
+    questions = [
+        about_material(at, header, sheet.columns, sheet.name)
+        for at, header in sheet.ignored
+        if at in sheet.possible_materials
+    ]
+    asked = set(sheet.possible_materials)
+    if (about_parts := parts_asked(kept.ignored, kept.columns, sheet.name)) is not None:
+        parts, about = about_parts
+        questions.append(about)
+        asked |= {part.position for part in parts}
+        kept = replace(kept, columns=tuple(column for column in kept.columns if column.position not in asked))
+    for weight in _weights_unread(sheet):
+        questions.append(_about_weight(weight, sheet))
+        asked.add(weight.position)
+    for units in _units_of_no_market(kept):
+        questions.append(_about_market(units, sheet))
+        asked.add(units.position)
+    for years, about in years_asked(kept.ignored, kept.columns, sheet.name):
+        questions.append(about)
+        asked |= {column.position for column in years}
+    return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+
+
+def _weights_unread(sheet: Sheet) -> list[Column]:
+    """Return the ignored columns of weights that the packaging, or the part of each line, may have, where none is read.
+
+    They are the packaging's by a word: `Pkg weight net (g)`, or of parts: `Gewicht netto` in a bill of materials.
+    """
+    if any(column.field.name in WEIGHTS for column in sheet.columns):
+        return []
+    of_parts = any(column.name == "component_type" for column in sheet.columns)
+    field = field_column("component_weight_g" if of_parts else "weight_grams", "component" if of_parts else "sku")
+    return [
+        replace(field, name=f"component_{field.name}" if of_parts else field.name, position=at, header=header)
+        for at, header in sheet.ignored
+        if field is not None and _may_weigh(header, of_parts=of_parts)
+        if any(map(str.isdigit, "".join(sheet.samples.get(at, ()))))
+    ]
+
+
+def _may_weigh(header: str, *, of_parts: bool) -> bool:
+    roles = word_roles(header)
+    named = "weight" in roles and (of_parts or "packaging" in roles) and not roles & _NO_WEIGHTS
+    is_of_sold = level_of(header) in (None, "sales") and not names_bundle(header)
+    return named and is_of_sold and all(measure.state != "other" for measure in measures_in(header))
+
+
+def _about_weight(column: Column, sheet: Sheet) -> Asked:
+    message = Message(
+        "{header} may be the weight of the packaging or of its parts, and no other column is; it is not read. If it "
+        "is, say so: mapping={mapping}.",
+        header=quote(column.header),
+        mapping={"columns": {column.name: letter(column.position)}},
+    )
+    return sheet.ask("column", column, message, could_be=[column.name])
+
+
+def _units_of_no_market(sheet: Sheet) -> list[Column]:
+    """Return the ignored columns of units of a year for which neither header nor line says a market: `Menge 2025`."""
+    if any(column.field == VOLUME or column.name in ("markets", "component_type") for column in sheet.columns):
+        return []
+    found = (units_of_rows(header, at) for at, header in sheet.ignored)
+    return [column for column in found if column is not None and names_year(column)]
+
+
+def _about_market(column: Column, sheet: Sheet) -> Asked:
+    period = column.name.removeprefix(VOLUME.name)
+    served_countries = sorted(entry.code for entry in served(pinned()) if "-" not in entry.code)
+    names = [f"{VOLUME.name}_{code.lower()}{period}" for code in served_countries]
+    could_be = [name for name in names if field_column(name, "sku") is not None]  # halves are not of every market
+    message = Message(
+        "{header} may be units placed on a market, and nothing says on which; it is not read. Say it: "
+        "mapping={mapping}, or write the market into the header.",
+        header=quote(column.header),
+        mapping={"columns": {could_be[0]: letter(column.position)}},
+    )
+    return sheet.ask("column", column, message, could_be=could_be)
