@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,6 +12,7 @@ from mcp import Client
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.mcpserver import MCPServer
 
 from api.http.service import Service, open_service
 from connector.principal import Principal
@@ -68,12 +70,16 @@ class Assistant:
     def company(self) -> UUID:
         return self.who.company_id
 
+    @cached_property
+    def server(self) -> MCPServer[None]:
+        """Built once, as in a deployment: to describe all tools takes longer than most calls."""
+        return build_server(self.service)
+
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
         seen = auth_context_var.set(AuthenticatedUser(token_of(self.who)))
         try:
-            server = build_server(self.service)
-            async with Client(server, mode=self.mode, elicitation_callback=self.answers) as client:
+            async with Client(self.server, mode=self.mode, elicitation_callback=self.answers) as client:
                 yield client
         finally:
             auth_context_var.reset(seen)

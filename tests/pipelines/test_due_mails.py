@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.filings import lead_of, plan_mails
 from pipelines.suppliers import Post, send_due
-from tests import mailbox
+from tests import mailbox, sweeping
 from tests.api.portfolios import weigh
 from tests.keys import with_keys
 from tests.mailbox import Mailbox
@@ -19,6 +19,7 @@ from warehouse.figures import snapshots
 from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 
+database, pool = sweeping.database, sweeping.pool
 GLASS = "sku_code,name,packaging_level,material,weight_grams,annual_volume_de_{year}\nJAR,Jar,sales,glass,200,1000000\n"
 
 

@@ -31,7 +31,7 @@ from schemas.suppliers import SupplierEnquiryInput
 from services import suppliers as operations
 from services.review import decide as decide_review
 from services.skus.write import write_records
-from tests import mailbox
+from tests import mailbox, sweeping
 from tests.keys import with_keys
 from tests.mailbox import Mailbox
 from tests.pipelines.conftest import ORIGIN, Desk
@@ -44,6 +44,7 @@ from warehouse.operate.settings import Settings
 from warehouse.rules import Rulesets
 from warehouse.suppliers import EnquiryLinks
 
+database, pool = sweeping.database, sweeping.pool
 PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.0}]
 
 

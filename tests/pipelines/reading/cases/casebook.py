@@ -4,6 +4,7 @@ The numbers are those of the collection that the importer is held to (`docs/impo
 form of a case; the cases stand in `files`, `tables`, `columns` and `cells`, and `runs` names the tests of whole runs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -21,12 +22,17 @@ class Case:
     """A file, and what of it is read: weight by code, faults as (line, field, code), some of `source`; or a refusal."""
 
     number: int
-    data: bytes
+    made: bytes | Callable[[], bytes]
     read: dict[str, object] = field(default_factory=dict)
     faults: tuple[tuple[int, str | None, str], ...] = ()
     source: dict[str, object] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
     of: str = "weight_grams"
+
+    @property
+    def data(self) -> bytes:
+        """The file; a large one is made for its own test, and not wherever the cases are collected."""
+        return self.made if isinstance(self.made, bytes) else self.made()
 
 
 def book(*rows: list[object], name: str = "SKUs", head: list[str] = HEAD) -> bytes:

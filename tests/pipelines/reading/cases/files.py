@@ -59,7 +59,7 @@ CASES = [
         package({"xl/workbook.xml": b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///x">]><workbook/>'}),
         refused=("unreadable_file",),
     ),
-    Case(12, raw_workbook(b" " * (310 * 1024 * 1024)), refused=("unreadable_file",)),
+    Case(12, lambda: raw_workbook(b" " * (310 * 1024 * 1024)), refused=("unreadable_file",)),
     *(Case(13, rows_of(PLAIN, end=end), READ) for end in ("\n", "\r\n", "\r")),
     Case(13, b"sku_code,name,weight_grams\r\nA,a,1.5\nB,b,2", READ),
     Case(
