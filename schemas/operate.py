@@ -48,6 +48,7 @@ class State(StrEnum):
     IMPORTS = ("imports", "page", None, "imports wait for more than ten minutes")
     SNAPSHOTS = ("snapshots", "ticket", None, "writes of more than ten minutes ago are in no snapshot")
     SNAPSHOT_FILES = ("snapshot_files", "ticket", None, "a file of a snapshot or of figures is lost or cut off")
+    SENSORS = ("sensors", "ticket", None, "a sensor or schedule of Dagster failed at its last tick")
     SECRETS = ("secrets", "ticket", None, "other accounts of this machine may read a key")
     SETTINGS = ("settings", "ticket", None, "a variable PCDS_… is no setting")
     BASE_URL = ("base_url", "ticket", None, "links lead nowhere, or people come without encryption")

@@ -34,7 +34,7 @@ from services.review.entries import described, find_misapplied
 from warehouse import catalogue
 from warehouse.figures import snapshots as snapshots_figures
 from warehouse.imports import claims
-from warehouse.operate import dagster_home, keys, leftovers, revisions, store
+from warehouse.operate import dagster_home, keys, leftovers, measures, revisions, store
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.objects import Objects
@@ -209,6 +209,7 @@ def of_database(database: Database, pool: Callable[[], Pool], settings: Settings
         if not any(problem.check == State.MIGRATION for problem in problems):
             with pool().system() as conn:
                 problems += _of_rows(conn, clock.now(), settings)
+            problems += _of_sensors(database)
     except (psycopg.Error, PoolTimeout) as error:
         return [Problem(State.DATABASE, sentence_of(error) or str(error), "See the database's log; repair it.")]
     return problems
@@ -257,6 +258,14 @@ def _of_rows(conn: Connection, now: datetime, settings: Settings) -> Iterator[Pr
         wrong = f"A file of the snapshot or the figures of {', '.join(damaged)} is lost or cut off."
         remedy = "Check the disk. The sensor `overdue_work` publishes anew within a minute, as does `pcds snapshot`."
         yield Problem(State.SNAPSHOT_FILES, wrong, remedy)
+
+
+def _of_sensors(database: Database) -> Iterator[Problem]:
+    """Yield whether sensors or schedules of Dagster fail, which start every run but those of imports."""
+    if failing := measures.failing_sensors(database.dagster_url):
+        wrong = f"The last tick of {', '.join(failing)} failed, so that no run is started by it."
+        remedy = "Its ticks in Dagster say why, as does the log: lines of `dagster.daemon` at level error."
+        yield Problem(State.SENSORS, wrong, remedy)
 
 
 _SAID: Final[Mapping[State, tuple[str, str]]] = {

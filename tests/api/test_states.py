@@ -46,7 +46,7 @@ from warehouse.operate import keys as keys_operate
 from warehouse.operate.clock import Clock
 from warehouse.operate.database import Database
 from warehouse.operate.objects import prepare_identity
-from warehouse.operate.sessions import Pool, clock_skew_seconds
+from warehouse.operate.sessions import Pool, clock_skew_seconds, dagster_transaction
 from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -248,6 +248,27 @@ def snapshot_cut_off(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
     shutil.rmtree(made.folder.parent)
 
 
+@contextmanager
+def failing_sensor(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """A tick failed after one that did not; one that has begun since says nothing yet."""
+    database = Database.from_settings(place.settings)
+    dagster_home.make_tables(place.settings, database)
+    with dagster_transaction(database.dagster_url) as conn:
+        conn.execute(
+            "INSERT INTO instigators (selector_id, repository_selector_id, status, instigator_type, instigator_body) "
+            """VALUES ('s', 'r', 'DECLARED_IN_CODE', 'SENSOR', '{"origin": {"job_name": "due_companies"}}')"""
+        )
+        for ago, status in ((3, "SKIPPED"), (2, "FAILURE"), (1, "STARTED")):
+            conn.execute(
+                "INSERT INTO job_ticks (job_origin_id, selector_id, status, type, timestamp, tick_body) "
+                "VALUES ('o', 's', %s, 'SENSOR', localtimestamp - %s * interval '1 second', '{}')",
+                (status, ago),
+            )
+    yield place.settings
+    with dagster_transaction(database.dagster_url) as conn:
+        conn.execute("UPDATE job_ticks SET status = 'SUCCESS' WHERE status = 'STARTED'")
+
+
 LATER = 660
 """Seconds: more than the ten minutes that an import may wait and a snapshot lag."""
 READ_ONLY = "options=-c%20default_transaction_read_only%3Don"
@@ -269,6 +290,7 @@ BREAKS: dict[State, Break] = {
     State.IMPORTS: setting(test_clock_offset=LATER),
     State.SNAPSHOTS: setting(test_clock_offset=LATER),
     State.SNAPSHOT_FILES: snapshot_cut_off,
+    State.SENSORS: failing_sensor,
     State.SECRETS: readable_key,
     State.SETTINGS: misspelt,
     State.BASE_URL: setting(host="0.0.0.0"),

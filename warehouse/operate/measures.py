@@ -5,6 +5,7 @@ No label names a company or a person.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -45,6 +46,16 @@ WHERE failed.execution_status = 'FAILED' AND NOT EXISTS (
 GROUP BY failed.asset_key, failed.check_name
 """
 """A verdict without a partition is of an asset of no company, or from before checks were told by company."""
+_FAILING: Final = """
+SELECT instigators.instigator_body::json #>> '{origin,job_name}' AS name
+FROM instigators CROSS JOIN LATERAL (
+    SELECT status, "timestamp" FROM job_ticks
+    WHERE job_ticks.selector_id = instigators.selector_id AND status <> 'STARTED' ORDER BY "timestamp" DESC LIMIT 1
+) AS last
+WHERE last.status = 'FAILURE' AND last."timestamp" > localtimestamp - interval '2 days'
+ORDER BY name
+"""
+"""Selects the sensors and schedules whose last tick failed. One that no release has any more has had none for days."""
 _CONNECT_SECONDS: Final = 3
 
 
@@ -67,8 +78,7 @@ def of_runs(dagster_url: str) -> list[Measure]:
 
     Nothing where Dagster has made no tables yet. `dagster_url` is `Database.dagster_url`.
     """
-    url = urlunsplit(urlsplit(dagster_url)._replace(scheme="postgresql"))
-    with psycopg.connect(url, connect_timeout=_CONNECT_SECONDS, autocommit=True) as connection:
+    with _dagsters(dagster_url) as connection:
         try:
             runs = connection.execute(_RUNS).fetchall()
             checks = connection.execute(_FAILED_CHECKS).fetchall()
@@ -81,6 +91,18 @@ def of_runs(dagster_url: str) -> list[Measure]:
             for asset, check, value in checks
         ),
     ]
+
+
+def failing_sensors(dagster_url: str) -> list[str]:
+    """Return the names of Dagster's sensors and schedules that failed at their last tick; see `of_runs`."""
+    with _dagsters(dagster_url) as connection, suppress(psycopg.errors.UndefinedTable):
+        return [name for (name,) in connection.execute(_FAILING)]
+    return []
+
+
+def _dagsters(dagster_url: str) -> Connection:
+    url = urlunsplit(urlsplit(dagster_url)._replace(scheme="postgresql"))
+    return psycopg.connect(url, connect_timeout=_CONNECT_SECONDS, autocommit=True)
 
 
 EXPIRED: Final = ("pcds_sweep_access", "pcds_sweep_accounts", "pcds_sweep_staff_sessions")
