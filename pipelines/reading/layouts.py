@@ -271,12 +271,7 @@ def _split(sheet: Sheet, own: list[Column], lines: Sheet) -> tuple[Sheet, Sheet]
         differs = (table[name].is_not_null() & (table[name] != first[name])).fill_null(value=False)
         both = table.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
         for line, code, value, before in both.iter_rows():
-            message = Message(
-                "An earlier line of this SKU gives {name} as “{before}”; give it once, or the same.",
-                name=name,
-                before=before[:200],
-            )
-            faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
+            faults.append(LineFault(line, "duplicate_sku_code", _given_before(name, before[:200]), value, code))
     code = pl.col("sku_code")
     of_sku = first.select(~pl.col("grouped") | code.is_null() | code.is_first_distinct()).to_series()
     return replace(sheet, table=first).select(own, of_sku), _of_parts(lines, faults=tuple(faults))
@@ -348,6 +343,19 @@ def _with_weights_of_shares(sheet: Sheet) -> tuple[Sheet, tuple[LineFault, ...]]
 def _key(columns: Sequence[Column]) -> Column:
     """Return the column of codes, of which the components have it too."""
     return next(column for column in columns if column.name == "sku_code")
+
+
+def _given_before(name: str, before: str) -> Message:
+    if name == "packaging_level":
+        return Message(
+            "An earlier line of this SKU gives {name} as “{before}”; packaging of another level is a SKU of its own: "
+            "give it another code.",
+            name=name,
+            before=before,
+        )
+    return Message(
+        "An earlier line of this SKU gives {name} as “{before}”; give it once, or the same.", name=name, before=before
+    )
 
 
 def _of_parts(lines: Sheet, faults: tuple[LineFault, ...] = ()) -> Sheet:

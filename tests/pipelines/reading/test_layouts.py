@@ -132,6 +132,17 @@ def test_merged_cells_hold_their_value_once() -> None:
     assert faults(own) == [(4, "sku_code", "A", "required")]
 
 
+def test_packaging_of_another_level_under_the_same_code_is_told_to_have_its_own() -> None:
+    table = [
+        ["sku_code", "name", "packaging_level", "component_type", "component_material_family", "component_weight_g"],
+        ["A", "jar", "sales", "body", "glass", 200],
+        ["A", "jar", "transport", "body", "paper_cardboard", 90],
+    ]
+    said = read(workbook({"SKUs": table}))[1].errors.select("line", "code", "message").rows()
+    assert [(line, code) for line, code, _ in said] == [(3, "duplicate_sku_code")]
+    assert "packaging of another level is a SKU of its own" in said[0][2]
+
+
 def test_lines_of_one_code_are_its_parts_in_a_table_without_names() -> None:
     table = [["sku_code", "material", "annual_volume_fr"], ["A", "glass", 5], ["", "metal", ""], ["B", "glass", 1]]
     layout, found = parts(table)
