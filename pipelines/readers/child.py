@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from pipelines.readers import channel, requests
-from pipelines.readers.tasks import TASKS
+from pipelines.readers.tasks import TASKS, load_words
 from pipelines.reading.grid import ReadingRefused
 from schemas.json_values import JsonObject
 from schemas.messages import to_json
@@ -77,7 +77,11 @@ _NEW_OBJECTS: Final = 50_000
 
 
 def main() -> None:
-    """Serve the parent until it closes the channel; the only argument is the JSON with which `process` starts it."""
+    """Serve the parent until it closes the channel; the only argument is the JSON with which `process` starts it.
+
+    The words are loaded first, so that no file's limits pay for them.
+    """
+    load_words()
     serve(**json.loads(sys.argv[1]))
 
 

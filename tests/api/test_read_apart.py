@@ -18,6 +18,8 @@ from tests.services.making import PDF
 from warehouse.operate.settings import Settings
 
 Limited = Callable[..., Caller]
+_SECONDS = 0.4
+"""A reader's first small file costs 0.05 to 0.17 s of a processor, three large tables 0.5 to 1.5 s."""
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def stopped(answer) -> str:
 
 @pytest.mark.parametrize("door", [by_form, raw])
 def test_an_import_is_stopped_while_everybody_else_is_answered(limited: Limited, door):
-    hostile, good = limited(reader_cpu_seconds=0.2), limited()
+    hostile, good = limited(reader_cpu_seconds=_SECONDS), limited()
     assert hostile.http.get("/healthz").status_code == 200  # the first answer waits for the client's document
     with ThreadPoolExecutor(1) as threads:
         sent = threads.submit(door, hostile, large_table() * 3)
@@ -72,7 +74,7 @@ def test_an_import_is_stopped_while_everybody_else_is_answered(limited: Limited,
             time.sleep(0.01)
         refusal = stopped(sent.result())
     assert answered
-    assert refusal.startswith("Reading the file took more than 0.2 seconds of computing and was stopped. Save")
+    assert refusal.startswith("Reading the file took more than 0.4 seconds of computing and was stopped. Save")
     assert door(good, SMALL).status_code == 202
     assert door(hostile, SMALL).status_code == 202
 
@@ -114,7 +116,7 @@ def test_a_suppliers_document_is_judged_apart(limited: Limited, pool):
 
 def test_one_companys_files_do_not_hold_up_anothers(limited: Limited):
     """Six files of one company are under way; another's, sent last, is answered before the third of them."""
-    hostile, good, ended = limited(reader_cpu_seconds=0.2), limited(), []
+    hostile, good, ended = limited(reader_cpu_seconds=_SECONDS), limited(), []
     busy = hostile.http.app.state.service.readers.waiting
 
     def send(caller: Caller, data: bytes) -> int:
