@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from compliance.grading.units import lines
 from compliance.material_path import material_path, same_material
@@ -19,7 +19,7 @@ from compliance.scopes import is_in_union, of_record
 from compliance.tables import as_text
 from compliance.words import normalise, resolve_format, resolve_material
 from schemas.messages import ORIGINAL, Message, translate
-from schemas.rules import AnnexVFlag
+from schemas.rules import AnnexVFlag, Undecided
 from schemas.skus.types import Component, Sku
 
 _DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
@@ -83,6 +83,15 @@ _FIELDS: Final = {
     "any_layer_plastic": "material_family",
 }
 """The field of a layer from which a fact of the body is read."""
+_LACKING: Final[Mapping[str, Undecided]] = {
+    "packaging_format_key": "packaging_format",
+    "packaging_level": "packaging_level",
+    "use_contexts": "use_contexts",
+    "body_material": "material",
+    "any_layer_plastic": "material",
+    "body_code": "polymer_or_grade",
+}
+"""The field that gives a fact which, while it is lacking, rules no ban out; of other facts the table itself says so."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
@@ -100,9 +109,13 @@ def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """
     if not may_be_in_the_union(of_record(record)):
         return []
-    facts = {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
     answers = {fact["fact"]: fact["answer"] for fact in record.get("flag_facts") or ()}
-    return _bans(tuple(facts.items()), tuple(answers.items()), rules)
+    return _bans(_facts(record, rules), tuple(answers.items()), rules)
+
+
+def _facts(record: Sku, rules: RuleSet) -> tuple[tuple[str, Fact], ...]:
+    facts = {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
+    return tuple(facts.items())
 
 
 @cache
@@ -121,24 +134,57 @@ def open_fields(record: Sku, rules: RuleSet) -> frozenset[str]:
     )
 
 
+def undecided(record: Sku, rules: RuleSet) -> tuple[Undecided, ...]:
+    """Return the fields that the record lacks and without which a ban, not pointed to yet, cannot be ruled out.
+
+    A text that is not understood is lacking. None where no market is in the Union, or no ban could come to apply.
+    """
+    if not may_be_in_the_union(of_record(record)):
+        return ()
+    answers = {fact["fact"]: fact["answer"] for fact in record.get("flag_facts") or ()}
+    return _undecided(_facts(record, rules), tuple(answers.items()), rules)
+
+
+@lru_cache(maxsize=4096)
+def _undecided(
+    stored: tuple[tuple[str, Fact], ...], answers: tuple[tuple[str, bool], ...], rules: RuleSet
+) -> tuple[Undecided, ...]:
+    facts = dict(stored)
+    known = _known(facts, rules)
+    pointed_to = {ban.code for ban, _ in _bans(stored, answers, rules)}
+    fields = set[Undecided]()
+    for ban in rules.bans:
+        is_open = ban.code not in pointed_to and _open_facts(ban, facts, dict(answers)) is not None
+        if is_open and _may_hold(ban, known):
+            failing = [
+                atoms for atoms in _clauses(ban.required_facts) if not any(_holds(atom, facts) for atom in atoms)
+            ]
+            fields |= {_LACKING[name] for atoms in failing for atom in atoms if (name := _parsed(atom)[0]) not in known}
+    if facts["body_material"] is None and fields & {"material", "polymer_or_grade"}:
+        fields = (fields - {"polymer_or_grade"}) | {"material"}
+    return tuple(field for field in get_args(Undecided) if field in fields)
+
+
 def depend_on_body(record: Sku, rules: RuleSet) -> bool:
     """Return whether some body with the record's additives could cause a flag in the Union; asked once for many alike.
 
     Most records have a level, format, use and additives that no ban names; their layers need not be read.
     """
-    facts = {**_face(record, rules), "body_additives": _additives(record)}
+    facts = _known({**_face(record, rules), "body_additives": _additives(record)}, rules)
     return any(_may_hold(ban, facts) for ban in rules.bans)
 
 
-def use_decides(record: Sku, rules: RuleSet) -> bool:
-    """Return whether the packaging's use is not given and a ban of its kind of packaging depends on it.
-
-    Such a record has no flag by that ban; the missing flag means nothing until the use is given.
-    """
-    facts = _face(record, rules)
-    if facts.pop("use_contexts"):
-        return False
-    return any(_may_hold(ban, facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
+def _known(facts: Mapping[str, Fact], rules: RuleSet) -> dict[str, Fact]:
+    """Return the facts without those that are lacking and could be any: a polymer only of what may be plastic."""
+    is_any = {name for name in _LACKING if name in facts and facts[name] in (None, ())}
+    code = facts.get("body_code")
+    if isinstance(code, str) and not rules.materials[code].specified:
+        is_any.add("body_code")
+    if (body := facts.get("body_material")) is not None:
+        is_any.discard("any_layer_plastic")
+    if body not in (None, "plastic", "other"):
+        is_any.discard("body_code")
+    return {name: value for name, value in facts.items() if name not in is_any}
 
 
 def _may_hold(ban: Ban, facts: Mapping[str, Fact]) -> bool:
@@ -247,6 +293,8 @@ def _any_plastic(record: Sku, layers: Sequence[Component], rules: RuleSet) -> bo
         code = resolve_material(text, rules) if text else None
         if layer.get("material_family") == "plastic" or code in _PAPER_WITH_PLASTIC:
             return True
+    if all(layer.get("material_family") is None for layer in layers):
+        return None
     families = {line.get("material_family") for line in lines(record) if line["component_type"] in LAYERS - {"body"}}
     return None if families & {None, "other"} else False
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Final, NamedTuple, cast
 
 from compliance import grading
-from compliance.annex_v import LAYERS, bans, in_words, open_fields
+from compliance.annex_v import LAYERS, bans, in_words, open_fields, undecided
 from compliance.grading import provisional
 from compliance.grading.assessment import assess
 from compliance.ruleset import RuleSet
@@ -38,6 +38,29 @@ _UNDECLARED: Final[dict[Substance, Message]] = {
     "bpa": Message("Nothing is declared about bisphenol A."),
     "heavy_metals": Message("Nothing is declared about heavy metals."),
 }
+_BANS_OPEN: Final[dict[str, tuple[str, Message]]] = {
+    "packaging_format": (
+        "packaging_format",
+        Message("What kind of packaging it is, is not said in words that are known; a format ban cannot be ruled out."),
+    ),
+    "packaging_level": (
+        "packaging_level",
+        Message("Its level is not said; a format ban that depends on it cannot be ruled out."),
+    ),
+    "use_contexts": (
+        "use_contexts",
+        Message("What it is used for is not said; a format ban that depends on it cannot be ruled out."),
+    ),
+    "material": (
+        "components",
+        Message("What its body is made of is not said; a format ban that depends on it cannot be ruled out."),
+    ),
+    "polymer_or_grade": (
+        "components",
+        Message("Which plastic its body is of is not said; a format ban that depends on it cannot be ruled out."),
+    ),
+}
+"""Where each fact that `annex_v.undecided` names is answered, and what is said of it."""
 _OF_LINE: Final = re.compile(r"components\[(\d+)\]\.(\w+)")
 _ONLY_IN_FOOD_CONTACT: Final = ("pfas", "bpa")
 
@@ -124,6 +147,7 @@ def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
             since = ban.applies_from.isoformat()
             sentence = Message("A format ban applies from {since}: {ban}.", since=since, ban=ban.flag_text)
             yield OpenPoint("packaging_format", sentence)
+    yield from (OpenPoint(*_BANS_OPEN[fact]) for fact in undecided(record, rules))
     graded = grading.grade(record, rules)
     if graded.grade == "not_assessed":
         yield OpenPoint("components", Message("There is no recyclability grade: too little is recorded."))

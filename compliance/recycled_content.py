@@ -179,14 +179,8 @@ def years_placed(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction
 
 def _union(codes: pl.Series, jurisdictions: Mapping[str, Jurisdiction]) -> list[str]:
     """Return those of the codes that are a market of the Union."""
-
-    def is_of_union(code: str) -> bool:
-        try:
-            return jurisdictions[market_of(code, jurisdictions)].region == "eu"
-        except ValueError:
-            return False
-
-    return [code for code in codes.drop_nulls().unique() if is_of_union(code)]
+    union = {entry.code for entry in jurisdictions.values() if entry.region == "eu"}
+    return [code for code in codes.drop_nulls().unique() if market_of(code, jurisdictions) in union]
 
 
 def _asked_skus(portfolio: Portfolio, year: int, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:

@@ -263,6 +263,17 @@ def count_faults(snapshot: Snapshot) -> FaultCounts:
     return FaultCounts(*(int(frame.item()) for frame in pl.collect_all(counts)))
 
 
+def unlike_sums(snapshot: Snapshot) -> pl.DataFrame:
+    """Return the SKUs whose `components_weight_g` is not the sum of their components (`sum_g`), both in g."""
+    parts = pl.scan_parquet(snapshot.components).filter(pl.col("weight_g").is_not_null())
+    sums = parts.group_by("sku_code").agg(pl.col("weight_g").sum().alias("sum_g"))
+    stored_g = pl.col("components_weight_g")
+    is_near = (stored_g - pl.col("sum_g")).abs() <= _TOLERANCE * (1 + pl.col("sum_g"))
+    both = pl.scan_parquet(snapshot.skus).select("sku_code", stored_g).join(sums, on="sku_code", how="left")
+    is_sum = (stored_g.is_null() & pl.col("sum_g").is_null()) | is_near.fill_null(value=False)
+    return both.filter(~is_sum).sort("sku_code").collect()
+
+
 def impossible(tonnes: pl.DataFrame) -> pl.DataFrame:
     """Return the figures that cannot be: below 0, or less than single use, or than what is in scope and undecided."""
     scoped = pl.col("in_scope_grams") + pl.col("undecided_grams")

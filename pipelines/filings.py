@@ -92,12 +92,11 @@ class Inputs:
 
 def declared_market(inputs: Inputs, market: str, half: int) -> str:
     """Return the market in the form in which it is declared. Raises `Refused`."""
-    try:
-        code = market_of(market, inputs.jurisdictions)
-    except ValueError:
+    code = market_of(market, inputs.jurisdictions)
+    if code not in inputs.jurisdictions:
         raise not_declarable(
             f"unknown_market: there is no jurisdiction {market}; GET /api/v1/jurisdictions lists them."
-        ) from None
+        )
     if half != YEAR and code not in HALF_YEARLY:
         raise not_declarable(f"{code} is declared by the year: leave --half out. Only GB has halves.")
     return code

@@ -203,6 +203,10 @@ class SchemeRating(TypedDict):
     source_url: Annotated[str, PydanticField(description="Address of the methodology.")]
 
 
+Undecided = Literal["packaging_format", "packaging_level", "use_contexts", "material", "polymer_or_grade"]
+"""A fact without which a format ban cannot be ruled out."""
+
+
 class SkuCompliance(TypedDict):
     """The compliance block of a SKU."""
 
@@ -210,6 +214,13 @@ class SkuCompliance(TypedDict):
     recyclability_score: Number | None
     doc_status: DocStatus | None
     annex_v_flags: list[AnnexVFlag]
+    annex_v_undecided: Annotated[
+        list[Undecided],
+        PydanticField(
+            description="Facts that are missing, or not understood, and without which a format ban beside those of "
+            "`annex_v_flags` cannot be ruled out; material and polymer are those of the body."
+        ),
+    ]
     grade_trace: GradeTrace
     schemes: list[SchemeRating]
 

@@ -49,7 +49,7 @@ from compliance.weights import weight_mismatch
 from pipelines.writing.workbooks import Cell
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
-from schemas.messages import translate, word
+from schemas.messages import header, translate, word
 from schemas.pages import Page
 from schemas.refusals import Refused, require
 from schemas.skus.inputs import CHANGED_FIELDS, SkuChangesInput, parse_body
@@ -356,6 +356,10 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "declared": conformity.declarations_of_sku(conn, sku_id),
         "origin": earlier_skus.current_origins(conn, [item["sku_code"]])[item["sku_code"]],
         "ban": partial(translated_reason, rules=rules, lang=lang),
+        "undecided": [
+            header("component" if fact == "polymer_or_grade" else "sku", fact, lang)
+            for fact in item["compliance"]["annex_v_undecided"]
+        ],
         "fact_words": lambda fact: translate(in_words(fact), lang),
         "standards": unread_parts(item["compliance"]["grade_trace"]["stream"], rules),
         "archived_at": archived_at,

@@ -132,7 +132,7 @@ def _placed_skus(
     """Return the numbered SKUs with a volume row of the market and year, or that name the market and have none."""
 
     def of_market(codes: pl.Series) -> list[str]:
-        return [code for code in codes.drop_nulls().unique() if _market(code, jurisdictions) == market]
+        return [code for code in codes.drop_nulls().unique() if market_of(code, jurisdictions) == market]
 
     written, named = of_market(portfolio.volumes["market"]), of_market(portfolio.skus["markets"].explode())
     volumes = portfolio.volumes.filter(pl.col("market").is_in(written) & (pl.col("year") == year))
@@ -142,13 +142,6 @@ def _placed_skus(
         pl.col("sku_code").is_in(volumes["sku_code"].unique().implode()) | (names_market & ~archived)
     )
     return skus.sort("sku_code").with_row_index("sku"), volumes
-
-
-def _market(code: str, jurisdictions: Mapping[str, Jurisdiction]) -> str | None:
-    try:
-        return market_of(code, jurisdictions)
-    except ValueError:
-        return None
 
 
 _FACE: Final = ("component_type", "family", "text", "separable")

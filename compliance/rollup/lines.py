@@ -257,10 +257,7 @@ class MarketLines(NamedTuple):
 
 
 def prepare_lines(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Prepared:
-    """Compute once what does not depend on the market.
-
-    Raise `ValueError` for a market without a row in the catalogue.
-    """
+    """Compute once what does not depend on the market."""
     by_code = {entry.code: entry for entry in jurisdictions}
     archived = pl.col("archived").fill_null(value=False)
     skus = portfolio.skus.sort("sku_code").with_row_index("sku").with_columns(archived)
@@ -274,11 +271,12 @@ def prepare_lines(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], r
 
 def spans_of(market: str, ready: Prepared) -> Iterator[Prepared]:
     """Yield the portfolio once for each span of years in which a market has the same categories, the earliest first."""
-    jurisdiction = ready.jurisdictions[market]
-    starts = years_of_change(jurisdiction)
-    if not starts:
+    jurisdiction = ready.jurisdictions.get(market)
+    starts = years_of_change(jurisdiction) if jurisdiction else ()
+    if jurisdiction is None or not starts:
         yield ready
-    for first, after in pairwise((0, *starts, _NO_YEAR)) if starts else ():
+        return
+    for first, after in pairwise((0, *starts, _NO_YEAR)):
         within = pl.col("year").is_between(first, after, closed="left")
         volumes = ready.volumes.filter((pl.col("market") == market) & within)
         if not volumes.is_empty():
@@ -309,6 +307,25 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
         counting=counting if beyond.is_empty() else counting.join(beyond, on=["sku", "year", "half"], how="anti"),
         uncounted=with_codes.select(pl.lit(market).alias("market"), *list(LISTED_SCHEMA)[1:]),
     )
+
+
+def placed_nowhere(market: str, ready: Prepared) -> pl.DataFrame:
+    """Return what was placed on a market of which the catalogue has no row, so that it has no category: all of it."""
+    periods = units_placed(ready.volumes.filter(pl.col("market") == market), market)
+    every = (ready.lines, ready.materials, ready.parts.riders, ready.parts.gaps)
+    left = pl.concat([frame.select("sku", "grams") for frame in every])
+    gaps = (
+        periods.select("sku")
+        .unique()
+        .with_columns(
+            pl.lit("unknown_market").alias("reason"),
+            pl.lit(0, pl.UInt32).alias("position"),
+            pl.lit("volumes").alias("field"),
+        )
+    )
+    listed = _listed(gaps, periods, left)
+    with_codes = listed.with_columns(ready.skus[name].gather(listed["sku"]) for name in ("sku_code", "archived"))
+    return with_codes.select(pl.lit(market).alias("market"), *list(LISTED_SCHEMA)[1:]).cast(dict(LISTED_SCHEMA))
 
 
 @lru_cache(maxsize=1024)

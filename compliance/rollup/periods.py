@@ -32,16 +32,12 @@ _NO_REASON: Final = (pl.lit(None, pl.String).alias("reason"), pl.lit(None, pl.Li
 def market_of(code: str, jurisdictions: Mapping[str, Jurisdiction]) -> str:
     """Return the market that a volume row counts for: the country of a subdivision that the catalogue does not serve.
 
-    Raise `ValueError` where the catalogue has no row for the market.
+    The catalogue may have no row for it: its units are listed then, and count in no category.
     """
     market = code.strip().upper().replace("_", "-").replace(" ", "-")
     market = "GB" + market[2:] if market.partition("-")[0] == "UK" else market
     entry = jurisdictions.get(market)
-    if "-" in market and (entry is None or not entry.served):
-        market = market[:2]
-    if market not in jurisdictions:
-        raise ValueError(f"The catalogue has no row for the market {code}; load one that has, or clear its volumes.")
-    return market
+    return market[:2] if "-" in market and (entry is None or not entry.served) else market
 
 
 def volume_rows(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:

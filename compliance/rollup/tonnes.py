@@ -22,6 +22,7 @@ from compliance.rollup.lines import (
     categories,
     codes,
     lines_of,
+    placed_nowhere,
     prepare_lines,
     spans_of,
 )
@@ -171,7 +172,7 @@ _SCHEMAS: Final = (*(TONNES_SCHEMA, LISTED_SCHEMA, MISSING_SCHEMA, STANDING_SCHE
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
     """Return the figures of every market, year and half with volumes; half 0 is the calendar year.
 
-    Raise `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes.
+    What was placed on a market without a row in the catalogue is listed. Raise `OverflowError` beyond 10^14 tonnes.
     """
     ready = prepare_lines(portfolio, jurisdictions, rules)
     markets = ready.volumes["market"].unique().sort()
@@ -210,7 +211,11 @@ def combine_blocks(blocks: Iterable[Figures]) -> Figures:
 
 
 def _figures(market: str, ready: Prepared) -> Figures:
-    jurisdiction = ready.jurisdictions[market]
+    jurisdiction = ready.jurisdictions.get(market)
+    if jurisdiction is None:
+        listed = {"uncounted": placed_nowhere(market, ready)}
+        nothing = dict(zip(Figures._fields, (schema.to_frame() for schema in _SCHEMAS), strict=True))
+        return Figures(**nothing | listed)
     lines, counting, uncounted = lines_of(market, ready)
     category_of, by_code = categories(jurisdiction), codes(jurisdiction)
     judged = judgements(ready.standings.distinct, tuple(by_code["scope_key"].unique().sort()))

@@ -54,7 +54,7 @@ def verdict(passed: bool, metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
 
 
 class Check(NamedTuple):
-    """A check: `look` returns its verdict. One that warns blocks nothing, and is of what comes right by itself."""
+    """A check: `look` returns its verdict. What warns blocks nothing: it comes right by itself, or makes no figure."""
 
     name: str
     description: str

@@ -71,6 +71,11 @@ def _compared(stored: Stored, passes: Callable[[Snapshot, Counted], bool]) -> dg
     return verdict(passes(snapshot, now), counted)
 
 
+def _weights(stored: Stored) -> dg.AssetCheckResult:
+    differing = figures.unlike_sums(current_snapshot(stored.folder, stored.company))
+    return verdict(differing.is_empty(), {"differing": frame_table(differing)})
+
+
 SNAPSHOT: Final = (
     contract_check(_tables),
     Check(
@@ -82,6 +87,12 @@ SNAPSHOT: Final = (
         "holds_every_write",
         "The last link of the audit chain; a write that came meanwhile is published within a minute.",
         partial(_compared, passes=lambda made, now: made.number == now.links),
+        warns=True,
+    ),
+    Check(
+        "weights_add_up",
+        "The weight of all components together that is stored with a SKU, and answered, is the sum of its components.",
+        _weights,
         warns=True,
     ),
 )

@@ -123,6 +123,7 @@ def sku_detail(
             {**flag, "reason": translated_reason(flag["code"], flag["reason"], rules, lang)}
             for flag in annex_v.flags(sku, rules, today=today)
         ],
+        "annex_v_undecided": list(annex_v.undecided(sku, rules)),
         "grade_trace": trace,
         "schemes": settling.published_schemes(sku, rules, today.year, lang),
     }

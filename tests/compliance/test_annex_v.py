@@ -5,9 +5,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from compliance.annex_v import bans, every_open_fact, flags, reason, translated_reason, use_decides
+from compliance.annex_v import bans, every_open_fact, flags, reason, translated_reason, undecided
 from compliance.ruleset import load
+from tests.drawing import examples
 
 RULES = load()
 TODAY = date(2026, 11, 22)
@@ -105,9 +108,9 @@ def test_a_category_that_excludes_a_ban_ends_its_depends(category, codes):
     bag = {"packaging_level": "sales", "packaging_format": "bag", "use_contexts": ["food"], "components": [film]}
     assert [flag["code"] for flag in flags(bag | {"product_category": category}, RULES, today=TODAY)] == codes
     unused = bag | {"product_category": category, "use_contexts": []}
-    assert use_decides(unused, RULES) is True, "AV-3 asks for the use of a bag whatever is in it"
+    assert undecided(unused, RULES) == ("use_contexts",), "AV-3 asks for the use of a bag whatever is in it"
     net = unused | {"packaging_format": "net"}
-    assert use_decides(net, RULES) is bool(codes)
+    assert undecided(net, RULES) == (("use_contexts",) if codes else ())
     assert [flag["code"] for flag in flags(bag | {"product_category": category}, load("2026-11-22"), today=TODAY)] == [
         "AV-2"
     ]
@@ -172,3 +175,62 @@ def test_an_answered_fact_decides_a_ban_and_a_stored_field_stands_above_it():
     assert found({**cup, "use_contexts": ["beverage"]}, holds_a_beverage=False)["SUPD-B9"] == []
     assert "SUPD-B9" not in found({**cup, "use_contexts": ["food"]}, holds_a_beverage=True)
     assert "holds_a_beverage" in every_open_fact(RULES)
+
+
+def pack(**fields):
+    body = {"component_type": "body", "weight_g": 5, "material_family": fields.pop("material", None)}
+    return {**fields, "components": [body | {"polymer_or_grade": fields.pop("polymer_or_grade", None)}]}
+
+
+_FOOD = {"use_contexts": ["food"], "material": "plastic"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "missing"),
+    [
+        ({**_FOOD, "packaging_format": "tray", "polymer_or_grade": "PP"}, ["packaging_level"]),
+        ({**_FOOD, "packaging_level": "sales", "polymer_or_grade": "PP"}, ["packaging_format"]),
+        (
+            {**_FOOD, "packaging_format": "Dings", "packaging_level": "sales"},
+            ["packaging_format", "polymer_or_grade"],
+        ),
+        (
+            {"packaging_format": "cup", "packaging_level": "transport", "use_contexts": ["beverage"]},
+            ["material"],
+        ),
+        (
+            {"packaging_format": "cup", "packaging_level": "transport", "material": "plastic"},
+            ["polymer_or_grade"],
+        ),
+        ({"packaging_format": "plate", "packaging_level": "transport", "reusable": False}, ["material"]),
+        ({"packaging_format": "tray", "packaging_level": "sales", "material": "glass"}, []),
+        ({"markets": ["US-CA"]}, []),
+    ],
+)
+def test_what_is_missing_for_a_ban_is_named_and_not_read_as_not_banned(facts, missing):
+    """Article 25: without a level Annex V raised no flag, and only a gap of the portfolio said anything."""
+    assert (flags(pack(**facts), RULES, today=TODAY), list(undecided(pack(**facts), RULES))) == ([], missing)
+
+
+_GIVEN = {
+    "packaging_format": ["cup", "tray", "bottle", "sachet", "plate", "wrap", "Dings"],
+    "packaging_level": ["sales", "grouped", "transport"],
+    "use_contexts": [["food"], ["beverage"], ["takeaway"], ["cosmetics"], ["household"]],
+    "material": ["plastic", "paper", "glass"],
+    "polymer_or_grade": ["EPS", "XPS", "PP"],
+}
+
+
+@examples(300)
+@given(st.fixed_dictionaries({name: st.sampled_from(values) for name, values in _GIVEN.items()}), st.data())
+def test_no_fact_that_is_added_raises_a_ban_that_nothing_announced(whole, data):
+    if whole["material"] != "plastic":
+        whole["polymer_or_grade"] = None
+    missing = data.draw(st.sets(st.sampled_from(sorted(whole))))
+    if "material" in missing:
+        missing.add("polymer_or_grade")
+    known = {name: value for name, value in whole.items() if name not in missing}
+    codes, before = ({ban.code for ban, _ in bans(pack(**facts), RULES)} for facts in (whole, known))
+    if codes - before:
+        assert set(undecided(pack(**known), RULES)) & missing
+    assert set(undecided(pack(**known), RULES)) <= {name for name in _GIVEN if known.get(name) in (None, "Dings")}

@@ -76,6 +76,24 @@ def listed(*skus, half=0):
     return [(row["sku_code"], row["units"], row["reason"], row["fields"]) for row in rows]
 
 
+def test_a_market_that_the_catalogue_lacks_is_listed_and_stops_nothing():
+    """It was an exception: no market of the company had figures."""
+    carton = [part("body", "paper", "LPB", 20), part("liner", "plastic", "LDPE", 5), part("ink", "other", None, 1)]
+    both = [("DE", 1_000_000), ("ZZ", 1_000_000)]
+    skus = [
+        sku("A", *carton, volumes=both),
+        sku("B", part("body", None, None, 3), volumes=both),
+        sku("C", volumes=both),
+    ]
+    alone = rolled_up([each | {"volumes": each["volumes"][:1]} for each in skus])
+    found = rolled_up(skus)
+    assert found.tonnes.equals(alone.tonnes)
+    assert found.uncounted.filter(pl.col("market") == "DE").equals(alone.uncounted)
+    assert found.uncounted.filter(pl.col("market") == "ZZ").select("sku_code", "units", "reason", "grams").rows() == [
+        (code, 1_000_000, "unknown_market", grams * 1_000_000) for code, grams in (("A", 26), ("B", 3), ("C", 0))
+    ]
+
+
 EVERYWHERE = [("DE", 100_000), ("CZ", 100_000), ("IT", 100_000), ("GB", 100_000)]
 
 
@@ -304,11 +322,6 @@ def test_markets_are_normalised_and_a_subdivision_is_not_added_to_its_country():
         ("CA-ON", "glass"): 1,
         ("CA", "glass"): 5,
     }
-
-
-def test_a_market_that_the_catalogue_does_not_know_is_refused_by_name():
-    with pytest.raises(ValueError, match="NZ"):
-        rolled_up([sku("A", volumes=[("NZ", 1)])])
 
 
 def test_a_figure_is_rounded_once_from_the_exact_sum():

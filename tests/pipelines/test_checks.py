@@ -120,6 +120,24 @@ def test_rows_that_no_write_of_ours_leaves_are_found(desk: Desk, wrong: str) -> 
     assert (verdict, stored.current(desk.data_dir, desk.company)) == ("FAILED", None)
 
 
+@pytest.mark.parametrize("wrong", ["9.5", "NULL"])
+def test_a_stored_sum_that_is_not_that_of_the_parts_is_told_and_figures_stand(desk: Desk, wrong: str) -> None:
+    """The total weight that is answered is stored beside the parts; figures are made from the parts alone."""
+    desk.run(
+        desk.send(
+            "sku_code,name,component_type,material_family,component_weight_g\nR1,Cup,body,glass,0.1\n,,cap,metal,0.2\n"
+        )
+    )
+    publish_company(desk.resources, desk.instance, desk.company)
+    assert verdicts(desk, "portfolio_snapshot", "weights_add_up").popitem()[1] == "SUCCEEDED"
+    with psycopg.connect(desk.database.owner_url) as owner:
+        owner.execute(f"UPDATE skus SET components_weight_g = {wrong} WHERE company_id = %s", [desk.company])
+    desk.run(desk.send("sku_code,name\nR2,Jar\n"))
+    publish_company(desk.resources, desk.instance, desk.company)
+    assert verdicts(desk, "portfolio_snapshot", "weights_add_up").popitem()[1] == "FAILED"
+    assert stored.current(desk.data_dir, desk.company) is not None
+
+
 @pytest.mark.parametrize("wrong", ["figures", "verdicts"])
 def test_figures_that_break_their_contract_are_not_published(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, wrong: str

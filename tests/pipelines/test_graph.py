@@ -41,7 +41,7 @@ GRAPH = {
     "portfolio_snapshot": (
         "publication",
         ["graded_skus", "ledger", "regraded_skus"],
-        ["contract", "holds_every_sku", "holds_every_write"],
+        ["contract", "holds_every_sku", "holds_every_write", "weights_add_up"],
     ),
     "portfolio_overview": ("publication", ["jurisdiction_catalogue", "portfolio_snapshot"], []),
     "portfolio": ("rollups", ["portfolio_snapshot"], ["portfolio_is_whole"]),

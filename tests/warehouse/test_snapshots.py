@@ -105,18 +105,25 @@ def test_flags_are_those_that_the_sku_shows(
     ]
     write(*bodies)
     found = {
-        row["sku_code"]: [(flag["code"], flag["certainty"], flag["text"]) for flag in row["flags"]]
+        row["sku_code"]: (
+            [(flag["code"], flag["certainty"], flag["text"]) for flag in row["flags"]],
+            row["annex_v_undecided"],
+        )
         for row in pl.read_parquet(published().skus).iter_rows(named=True)
     }
     with pool.company(company) as conn, conn.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(f"SELECT {queries.SELECT}, ruleset_version FROM skus").fetchall()
     rules = ruleset.load()
     shown = {
-        row["sku_code"]: [
-            (ban.code, "depends" if open_facts else "certain", ban.flag_text)
-            for ban, open_facts in annex_v.bans(detail_skus.record(row), rules)
-        ]
+        row["sku_code"]: (
+            [
+                (ban.code, "depends" if open_facts else "certain", ban.flag_text)
+                for ban, open_facts in annex_v.bans(detail_skus.record(row), rules)
+            ],
+            list(annex_v.undecided(detail_skus.record(row), rules)),
+        )
         for row in rows
     }
     assert found == shown
-    assert {"SUPD-OXO", "AV-2", "AV-3"} < {code for flags in found.values() for code, _, _ in flags}
+    assert {"SUPD-OXO", "AV-2", "AV-3"} < {code for flags, _ in found.values() for code, _, _ in flags}
+    assert {"packaging_level", "use_contexts"} < {field for _, fields in found.values() for field in fields}

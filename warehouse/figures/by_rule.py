@@ -16,7 +16,7 @@ from compliance.rule_rows import RuleSet
 from compliance.weights import PLACES, judge_shares
 from compliance.words import resolve_material
 from schemas.json_values import JsonObject
-from warehouse.figures.reader import CONDITIONS, FACTS, Now, prepare, reader
+from warehouse.figures.reader import FACTS, Now, prepare, reader
 from warehouse.figures.snapshots import Snapshot
 
 RECYCLED_STATES: Final = ("below", "undecided", "to_decide", "meets")
@@ -247,15 +247,15 @@ SELECT sku_code, name, CASE WHEN bpa_status = 'above_limit' OR has_bpa THEN 'con
     AS state, {'bpa_status': bpa_status} AS facts
 FROM skus LEFT JOIN parts USING (sku_code) WHERE food_contact
 """
-_BANS: Final = f"""
+_BANS: Final = """
 CREATE TEMPORARY TABLE judged AS
-WITH {{facts}}
+WITH {facts}
 SELECT sku_code, name, CASE WHEN len(list_filter(flags, lambda flag: flag.certainty = 'certain')) > 0 THEN 'affected'
-        WHEN len(flags) > 0 THEN 'depends' ELSE 'use_missing' END AS state,
-    {{{{'bans': list_transform(flags, lambda flag: {{{{'code': flag.code, 'applies_from': flag.applies_from::VARCHAR,
-        'certainty': flag.certainty, 'why': flag.text}}}}),
-      'facts_missing': CASE WHEN {CONDITIONS["use_missing"]} THEN ['use_contexts'] ELSE [] END}}}} AS facts
-FROM facts WHERE len(flags) > 0 OR ({CONDITIONS["use_missing"]})
+        WHEN len(flags) > 0 THEN 'depends' ELSE 'undecided' END AS state,
+    {{'bans': list_transform(flags, lambda flag: {{'code': flag.code, 'applies_from': flag.applies_from::VARCHAR,
+        'certainty': flag.certainty, 'why': flag.text}}),
+      'facts_missing': annex_v_undecided}} AS facts
+FROM facts WHERE len(flags) > 0 OR len(annex_v_undecided) > 0
 """
 _COUNTED: Final = "SELECT state, count(*) FROM judged GROUP BY state ORDER BY count(*) DESC, state"
 _PAGE: Final = """
@@ -265,7 +265,7 @@ ORDER BY array_position($order, state), sku_code LIMIT $limit OFFSET $offset
 STATES: Final[Mapping[str, tuple[str, ...]]] = {
     "recycled_content_2030": RECYCLED_STATES,
     "bpa_in_food_contact": ("contains", "no_statement", "declared_free"),
-    "format_bans": ("affected", "depends", "use_missing"),
+    "format_bans": ("affected", "depends", "undecided"),
 }
 """The states of each rule, the gravest first, which is the order of a list."""
 

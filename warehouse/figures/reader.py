@@ -14,7 +14,6 @@ from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: a row of DuckDB,
 import duckdb
 
 from compliance import catalogue, ruleset
-from compliance.annex_v import use_decides
 from compliance.catalogue import Jurisdiction
 from compliance.readiness import Finding
 from compliance.rollup.parts import WEIGHTLESS
@@ -131,8 +130,6 @@ _OPEN_POLYMER: Final = "coalesce(polymer_or_grade, '') = ''"
 _FLAGGED: Final = "len(list_filter(flags, lambda flag: {})) > 0"
 _CERTAIN: Final = "flag.certainty = 'certain'"
 _OPEN: Final = "flag.certainty = 'depends'"
-_FACE: Final = "concat_ws('|', packaging_level, coalesce(reusable, false)::VARCHAR, packaging_format)"
-"""The facts besides body and use that a ban asks for, as one text; a missing part is left out."""
 
 CONDITIONS: Final = {
     "pfas_food_contact": "food_contact AND (pfas_status = 'above_limit' OR pfas_in_part)",
@@ -158,7 +155,7 @@ CONDITIONS: Final = {
     "grade_provisional": "grade_provisional",
     "not_assessed": "recyclability_grade = 'not_assessed'",
     "text_not_understood": "text_unread OR (parts = 0 AND material_subtype IN (FROM unread))",
-    "use_missing": f"len(coalesce(use_contexts, [])) = 0 AND {_FACE} IN (FROM use_decides)",
+    "use_missing": "list_contains(annex_v_undecided, 'use_contexts')",
 }
 """A finding's key and its condition, which counts as not met where it is null."""
 
@@ -189,24 +186,11 @@ _TEXTS: Final = """
 SELECT polymer_or_grade FROM every_components WHERE polymer_or_grade <> ''
 UNION SELECT material_subtype FROM every_skus WHERE material_subtype <> ''
 """
-_FACES: Final = f"""
-SELECT DISTINCT {_FACE}, packaging_level, reusable, packaging_format FROM skus WHERE len(coalesce(use_contexts, [])) = 0
-"""
 
 
 def prepare(answers: Reader) -> None:
-    """Make the tables that conditions use besides the snapshot's: distinct texts that only the rules can judge.
-
-    `unread` has the material texts of no known material, `use_decides` the faces whose use a ban asks for.
-    """
-    rules = ruleset.load()
+    """Make the table that conditions use besides the snapshot's: `unread` has the texts of no known material."""
     keep_texts(answers, "unread", lambda code: code is None)
-    columns = [
-        face
-        for face, level, reusable, text in answers.rows(_FACES)
-        if use_decides({"packaging_level": level, "reusable": reusable, "packaging_format": text}, rules)
-    ]
-    keep(answers, "use_decides", columns)
 
 
 def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:

@@ -28,8 +28,8 @@ ARCHIVED: Final = "archived"
 """The column of all three tables that marks the rows of archived SKUs, which only figures read."""
 FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String()})
 """A format ban that the SKU meets or may meet, in the words of the active rules (`compliance.annex_v`)."""
-_Flags: TypeAlias = tuple[tuple[str, str, date, str], ...]
-"""The values of each flag of a SKU."""
+_Bans: TypeAlias = tuple[tuple[tuple[str, str, date, str], ...], tuple[str, ...]]
+"""The values of each flag of a SKU, and the fields without which no other ban can be ruled out."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
 JUDGED: Final = {"stream": pl.String(), "rules": pl.List(pl.String())}
@@ -58,6 +58,7 @@ SKUS: Final = pl.Schema(
         "ruleset_version": pl.String(),
         "doc_status": pl.String(),
         "flags": pl.List(FLAG),
+        "annex_v_undecided": pl.List(pl.String()),
         **JUDGED,
         "import_id": pl.String(),
         "updated_at": pl.Datetime("us", "UTC"),
@@ -113,6 +114,7 @@ FROM docs WHERE status = 'valid'"""
 """The first day on which a DoC begins or ceases to be valid without any write; null where there is none."""
 
 
+_OF_BANS: Final = ("flags", "annex_v_undecided")
 _FACE: Final = (
     "packaging_level",
     "reusable",
@@ -132,12 +134,12 @@ _WHO_AND_WHEN: Final = r',"by":(?:null|"(?:[^"\\]|\\.)*"),"at":"[^"]*"'
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
-def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Series:
-    """Return the flags of each SKU by the active rules, as a read of it shows them; `components` are theirs.
+def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> list[pl.Series]:
+    """Return `flags` and `annex_v_undecided` of each SKU by the active rules, as a read of it shows them.
 
-    `use_contexts` and `components` of a SKU are JSON texts; a component has a list of `additives` besides the columns
-    of a snapshot. Markets are those in effect. The body's layers matter only for SKUs in the Union whose face a ban
-    concerns.
+    `components` are theirs. `use_contexts` and `components` of a SKU are JSON texts; a component has a list of
+    `additives` besides the columns of a snapshot. Markets are those in effect. The body's layers matter only for SKUs
+    in the Union whose face a ban concerns.
     """
     category = pl.col("product_category")
     deciding = [text for text in skus["product_category"].unique() if text and annex_v.excluded_facts(text, rules)]
@@ -156,11 +158,11 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
     judged = [_judged_body(body, rules) for body in distinct.iter_rows()]
-    flags_of_bodies = bodies.join(distinct.with_columns(_column(judged)), on=(*_FACE, *_LAYER), nulls_equal=True)
-    none = pl.lit([], dtype=pl.List(FLAG))
-    all_found = pl.concat([flags_of_bodies.select("place", "flags"), _one_by_one(rows, several, rules)])
+    flags_of_bodies = bodies.join(distinct.with_columns(*_columns(judged)), on=(*_FACE, *_LAYER), nulls_equal=True)
+    all_found = pl.concat([flags_of_bodies.select("place", *_OF_BANS), _one_by_one(rows, several, rules)])
     placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
-    return placed.select(pl.col("flags").fill_null(none)).to_series()
+    nothing = (pl.col(name).fill_null(pl.lit([], dtype=SKUS[name])) for name in _OF_BANS)
+    return placed.select(nothing).get_columns()
 
 
 def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -203,29 +205,36 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl
     for line in several.to_dicts():
         graphs.setdefault(line["place"], []).append(cast(Component, line))
     flags_here = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
-    return pl.DataFrame([pl.Series("place", list(graphs), dtype=pl.UInt32), _column(flags_here)])
+    return pl.DataFrame([pl.Series("place", list(graphs), dtype=pl.UInt32), *_columns(flags_here)])
 
 
-def _column(judged: Sequence[_Flags]) -> pl.Series:
-    """Return the column of flags: of many SKUs there are few different ones, and nested values are slow to make."""
+def _columns(judged: Sequence[_Bans]) -> list[pl.Series]:
+    """Return the columns of bans: of many SKUs there are few different ones, and nested values are slow to make."""
     names = [field.name for field in FLAG.fields]
-    kinds = {flags: place for place, flags in enumerate(dict.fromkeys(judged))}
-    values = [[dict(zip(names, flag, strict=True)) for flag in flags] for flags in kinds]
-    return pl.Series("flags", values, dtype=pl.List(FLAG)).gather([kinds[flags] for flags in judged])
+    kinds = {bans: place for place, bans in enumerate(dict.fromkeys(judged))}
+    flags_of_kinds = [[dict(zip(names, flag, strict=True)) for flag in flags] for flags, _ in kinds]
+    columns = (
+        pl.Series("flags", flags_of_kinds, dtype=SKUS["flags"]),
+        pl.Series("annex_v_undecided", [list(fields) for _, fields in kinds], dtype=SKUS["annex_v_undecided"]),
+    )
+    places = [kinds[bans] for bans in judged]
+    return [column.gather(places) for column in columns]
 
 
 @lru_cache(maxsize=32_768)
-def _judged_body(body: tuple[Any, ...], rules: RuleSet) -> _Flags:
+def _judged_body(body: tuple[Any, ...], rules: RuleSet) -> _Bans:
     """Judge a body of one layer or none, the values of `_FACE` and `_LAYER`: other parts and writes have it too."""
     values = dict(zip((*_FACE, *_LAYER), body, strict=True))
     return _judged(values, [cast(Component, values)] if values["component_type"] else [], rules)
 
 
-def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet) -> _Flags:
-    return tuple(
+def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet) -> _Bans:
+    record = _record(face, components)
+    found = tuple(
         (ban.code, "depends" if open_facts else "certain", ban.applies_from, ban.flag_text)
-        for ban, open_facts in annex_v.bans(_record(face, components), rules)
+        for ban, open_facts in annex_v.bans(record, rules)
     )
+    return found, annex_v.undecided(record, rules)
 
 
 def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_type": "body"},)) -> Sku:
@@ -273,7 +282,7 @@ _OF_SKU: Final = ("sku_code", "position", "archived")
 """The columns of a component that are not its own."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
-_MADE_HERE: Final = ("flags", *JUDGED, "markets_in_effect")
+_MADE_HERE: Final = (*_OF_BANS, *JUDGED, "markets_in_effect")
 """The columns that are made here and not read from Postgres: by the active rules, and by markets and volumes."""
 _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
@@ -306,7 +315,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
         placed = _in_effect(rows, volumes)
         instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
         lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
-        by_rules = (flags(placed, components, rules), *_judged_rows(placed, rules))
+        by_rules = (*flags(placed, components, rules), *_judged_rows(placed, rules))
         skus = placed.with_columns(*by_rules, *lists, instant).select(SKUS.names())
         yield Tables(skus, components.select(COMPONENTS.names()), volumes)
 

@@ -116,7 +116,7 @@ QUESTIONS = (
             "answer.items.*.grade_now": ["A", "A"], "answer.items.*.grade_then": ["A", "A"]}),)),
     Question(21, "Are any of our items affected by the format bans of 2030? Which facts are missing to be sure?", (
         Call("check_items_against_rule", {"rule": "format_bans"}, {
-            "answer.counts": {"affected": 0, "depends": 4, "use_missing": 0},
+            "answer.counts": {"affected": 0, "depends": 4, "undecided": 0},
             "answer.items[sku_code=HTL-08].bans[code=AV-5].applies_from": "2030-01-01",
             "answer.items[sku_code=HTL-08].bans[code=AV-5].depends_on.#": 2}),)),
     Question(22, "PMP-01 has no grade. Why, and what do I send to get one?", (

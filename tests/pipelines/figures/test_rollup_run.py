@@ -156,6 +156,24 @@ def test_a_year_that_lacks_the_half_that_is_there_is_not_what_was_placed(desk: D
         assert differing.select("market", "half").rows() == [("GB", 0)], grams
 
 
+def test_a_market_that_the_catalogue_lost_leaves_the_company_its_figures(desk: Desk, monkeypatch) -> None:
+    """A file of jurisdictions brought it, and the next refresh took it away again."""
+    desk.run(desk.send(FILE))
+    catalogue = loaded_catalogue
+
+    def smaller(conn):
+        loaded = catalogue(conn)
+        return loaded._replace(entries=tuple(entry for entry in loaded.entries if entry.code != "DE"))
+
+    monkeypatch.setattr(figures_pipelines, "loaded_catalogue", smaller)
+    assert publish_company(desk.resources, desk.instance, desk.company) is not None
+    assert tonnes(desk) == {("FR", "plastique_pet"): Decimal(20), ("FR", "verre"): Decimal("0.2")}
+    held = stored.current(desk.data_dir, desk.company)
+    assert held is not None
+    of_lost = pl.read_parquet(held.uncounted).filter(pl.col("market") == "DE")
+    assert of_lost.select("sku_code", "units", "reason", "grams").rows() == [("R1", 500_000, "unknown_market", 10**7)]
+
+
 def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:
     desk.run(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
