@@ -159,6 +159,13 @@ def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
         yield OpenPoint("weight_grams", contradiction.message)
 
 
+def is_declared(record: Sku, substance: Substance) -> bool:
+    """Return whether the record says something of a substance: of the packaging itself, or of each of its parts."""
+    own, lines = record.get(substance), record.get("components") or ()
+    of_parts = [_status(line, substance) for line in lines]
+    return any(said and not {None, "unknown"} & set(said) for said in ([own["status"] if own else None], of_parts))
+
+
 def open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
     """Yield what the record leaves open about substances."""
     touches_food = record.get("food_contact")
@@ -166,9 +173,8 @@ def open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
         sentence = Message("Whether it touches food is not said; limits for PFAS and bisphenol A depend on it.")
         yield OpenPoint("food_contact", sentence)
     for substance, undeclared in _UNDECLARED.items():
-        entry = record.get(substance)
         is_asked = touches_food is not False or substance not in _ONLY_IN_FOOD_CONTACT
-        if is_asked and (entry is None or entry.get("status") == "unknown"):
+        if is_asked and not is_declared(record, substance):
             yield OpenPoint(f"substances.{substance}", undeclared)
     for declaration in _above(record, "svhc", rules):
         sentence = Message(

@@ -325,7 +325,7 @@ def placed_nowhere(market: str, ready: Prepared) -> pl.DataFrame:
     )
     listed = _listed(gaps, periods, left)
     with_codes = listed.with_columns(ready.skus[name].gather(listed["sku"]) for name in ("sku_code", "archived"))
-    return with_codes.select(pl.lit(market).alias("market"), *list(LISTED_SCHEMA)[1:]).cast(dict(LISTED_SCHEMA))
+    return with_codes.select(pl.lit(market).alias("market"), *list(LISTED_SCHEMA)[1:]).cast(LISTED_SCHEMA)
 
 
 @lru_cache(maxsize=1024)

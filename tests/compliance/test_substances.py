@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from compliance.conformity import against
+from compliance.conformity import against, judge
 from compliance.grading.trace import explain
 from compliance.readiness import findings
 from compliance.ruleset import load
@@ -149,3 +149,31 @@ def test_what_the_record_cannot_decide_is_said_where_a_sentence_rests_on_it():
     ):
         reason = explain(bottle | record, RULES)["reason"]
         assert all(part in reason for part in conditions), reason
+
+
+def test_what_each_part_declares_is_declared():
+    """The draft said *nothing is declared about bisphenol A* of what the rule of BPA called *declared free*."""
+    said = {substance: {"status": "absent"} for substance in ("pfas", "svhc", "bpa", "heavy_metals")}
+    body = {"id": "b", "component_type": "body", "material_family": "glass", "weight_g": 200, "substances": said}
+    silent = body | {"id": "c", "component_type": "cap", "substances": {"bpa": {"status": "unknown"}}}
+
+    def asked(*parts):
+        judged = judge({"food_contact": True, "components": parts}, RULES, on=date(2026, 11, 29))
+        return [point.field for point in judged.open if point.field.startswith("substances.")]
+
+    assert asked(body) == []
+    assert asked(body, silent) == asked() == [f"substances.{substance}" for substance in said]
+
+
+@pytest.mark.parametrize(
+    ("facts", "field", "said"),
+    [
+        ({"packaging_format": "tray", "use_contexts": ["food"]}, "packaging_level", "Its level is not said"),
+        ({"packaging_format": "Dings", "packaging_level": "sales"}, "packaging_format", "in words that are known"),
+        ({"packaging_format": "tray", "packaging_level": "sales"}, "use_contexts", "What it is used for"),
+    ],
+)
+def test_a_declaration_says_which_fact_keeps_a_ban_from_being_ruled_out(facts, field, said):
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 9}
+    judged = judge({**facts, "components": [body]}, RULES, on=date(2026, 11, 29))
+    assert [point.field for point in judged.open if said in str(point.message)] == [field]

@@ -287,6 +287,16 @@ def test_a_reader_of_one_instant_is_not_moved_by_the_next(
     assert overview(first, now())["skus"] == pl.read_parquet(first.skus).height == 1
 
 
+def test_a_substance_that_each_part_declares_is_no_gap(
+    write: Write, published: Publish, now: Callable[[], Now]
+) -> None:
+    by_part = {**WHOLE, "substances": None, "components": [{**PET, "substances": DECLARED}]}
+    write({**by_part, "sku_code": "said"}, {**by_part, "sku_code": "half", "components": [*by_part["components"], PET]})
+    gaps = {item["sku_code"]: {gap["code"] for gap in item["gaps"]} for item in missing(published(), now())["items"]}
+    undeclared = {"pfas_undeclared", "heavy_metals_undeclared"}
+    assert (gaps["said"] & undeclared, gaps["half"] & undeclared) == (set(), undeclared)
+
+
 def test_what_was_not_understood_or_not_asked_is_a_gap(
     write: Write, published: Publish, now: Callable[[], Now]
 ) -> None:

@@ -21,17 +21,17 @@ from warehouse.figures.snapshots import Snapshot
 
 RECYCLED_STATES: Final = ("below", "undecided", "to_decide", "meets")
 """The states, the gravest first. `to_decide`: an exemption may apply, or contact, use or material are not recorded."""
-_RIDERS: Final = (*WEIGHTLESS, "coating")
 _PET_CONTACT: Final = "rc_pet_contact_2030"
 _OTHER_CONTACT: Final = "rc_other_contact_2030"
 _BY_CODE: Final = {"sup_bottle": "rc_sup_bottle_2030", "rest": "rc_rest_2030"}
 _BODY_OPEN: Final = "body"
 """What is asked of a beverage bottle of which nobody knows whether it is of plastic."""
 _MAY_COMPOST: Final = "whether it is compostable plastic packaging, which Article 7(4)(e) exempts"
-_MAY_BE_PLASTIC: Final = "what the bio-based material is, and so whether it is plastic (Article 3(1)(52))"
-_BIO_BASED: Final = "bio_based"
+_MAY_BE_PLASTIC: Final = "what it is made of, and so whether it is plastic (Article 3(1)(52))"
 _NEITHER: Final = ("composite", "bio_based", "other")
-"""Materials of a body that may be plastic, or not."""
+"""Materials that may be plastic, or not."""
+_COMPOSITE: Final = "C_"
+"""What the groups of materials begin with that are paper, glass or metal with plastic."""
 _SMALL: Final = 20
 """A part is exempt where so many of them weigh less than the whole (Article 7(5)(b))."""
 _PART_COLUMNS: Final = (
@@ -56,8 +56,9 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
     """Return the SKUs with plastic, and their plastic parts.
 
     SKUs have `sku_code`, `name`, `state`, `minimum` (the rule's code; null where it is open), `percent`, `least` and
-    `most` percent of recycled plastic; parts have `sku_code`, `path` (of the part, empty for the SKU itself), `grams`,
-    `share`, `pet`.
+    `most` percent of recycled plastic, `weights` (the fields of weights without which a part may be below 5 % of the
+    whole, and so exempt); parts have `sku_code`, `path` (of the part, empty for the SKU itself), `grams`, `share`,
+    `pet`.
     """
     skus = pl.read_parquet(snapshot.skus, columns=list(_SKU_COLUMNS))
     components = pl.read_parquet(snapshot.components, columns=list(_PART_COLUMNS))
@@ -89,6 +90,7 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         )
         judged = judge_shares(parts.join(percents, on="sku_code"))
         with_percents = with_percents.join(percents.rename({"minimum": f"{name}_percent"}), on="sku_code")
+        judged = _with_open_exemptions(judged, parts, components, percents)
         with_percents = with_percents.join(
             judged.rename({"verdict": f"{name}_verdict"}), on="sku_code", suffix=f"_{name}"
         )
@@ -105,8 +107,52 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         pl.when(is_one & ~to_decide).then("first_percent").alias("percent"),
         "least",
         "most",
+        "weights",
     )
     return judged, parts
+
+
+def _with_open_exemptions(
+    judged: pl.DataFrame, parts: pl.DataFrame, components: pl.DataFrame, percents: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the verdicts where any part may be exempt: while a weight is missing, which are below 5 % is not known.
+
+    It `meets` then if each part does, and is `below` if each is, and all are plastic, so many that one is not exempt.
+    """
+    weighing = components.filter(~_is_rider())
+    is_open = (pl.len() > 1) & pl.col("weight_g").has_nulls()
+    opened = weighing.group_by("sku_code").agg(
+        is_open.alias("is_open"),
+        pl.len().alias("every"),
+        pl.format("components[{}].weight_g", pl.col("position").filter(pl.col("weight_g").is_null()).sort()).alias(
+            "weights"
+        ),
+    )
+    shares = parts.group_by("sku_code").agg(
+        pl.col("share").fill_null(0.0).min().alias("lowest"),
+        pl.col("share").fill_null(100.0).max().alias("highest"),
+        pl.len().alias("plastics"),
+    )
+    known = judged.join(opened, on="sku_code", how="left").join(shares, on="sku_code").join(percents, on="sku_code")
+    all_plastic = (pl.col("plastics") == pl.col("every")) & (pl.col("every") <= _SMALL)
+    of_each = (
+        pl.when(pl.col("lowest") >= pl.col("minimum"))
+        .then(pl.lit("meets"))
+        .when(all_plastic & (pl.col("highest") < pl.col("minimum")))
+        .then(pl.lit("below"))
+        .otherwise(pl.lit("undecided"))
+    )
+    return known.select(
+        *judged.drop("verdict").columns,
+        pl.when("is_open").then(of_each).otherwise("verdict").alias("verdict"),
+        pl.when("is_open").then("weights").alias("weights"),
+    )
+
+
+def _is_rider() -> pl.Expr:
+    """Return whether a component has no weight of its own that a rule asks for, as in tonnes."""
+    is_varnish = (pl.col("component_type") == "coating") & pl.col("material_family").eq_missing(pl.lit("other"))
+    return pl.col("component_type").is_in(WEIGHTLESS) | is_varnish
 
 
 def _skus_asked(components: pl.DataFrame, skus: pl.DataFrame, parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -149,12 +195,13 @@ def _missing(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iter
         yield "whether an exemption of Article 7(4) applies"
     if row["state"] != "undecided":
         return
+    yield from row["weights"] or ()
     weighs = any(part["grams"] is None or part["grams"] > 0 for part in parts)
     for part in parts:
         counts = not weighs or part["grams"] is None or part["grams"] > 0 or len(parts) == 1
         if part["share"] is None and counts:
             yield f"{part['path']}recycled_content_percent"
-        if len(parts) > 1 and (part["grams"] is None or not weighs):
+        if not row["weights"] and len(parts) > 1 and (part["grams"] is None or not weighs):
             yield f"{part['path']}weight_g"
         if row["minimum"] is None and part["pet"] is None and counts:
             yield f"{part['path']}polymer_or_grade" if part["path"] else "material_subtype"
@@ -195,12 +242,12 @@ def _asked() -> pl.Expr:
 def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return the plastic parts without riders, and without those below 5 % of the weight; a SKU may be its own part.
 
-    `doubt` says what has to be known of a part that may be exempt, or no plastic. A bio-based one is plastic where its
-    text names one (Article 3(1)(53)).
+    `doubt` says what has to be known of a part that may be exempt, or no plastic. A composite or bio-based one is
+    plastic where its text names one (Article 3(1)(53)); `pet` is null where nobody knows which plastic it is.
     """
     whole = pl.col("weight_g").sum().over("sku_code")
     is_small = (pl.col("weight_g") * _SMALL).round(PLACES) < whole.round(PLACES)
-    of_graph = components.filter(~pl.col("component_type").is_in(_RIDERS) & ~is_small.fill_null(value=False)).select(
+    of_graph = components.filter(~_is_rider() & ~is_small.fill_null(value=False)).select(
         "sku_code",
         pl.format("components[{}].", "position").alias("path"),
         pl.col("material_family").alias("family"),
@@ -216,20 +263,21 @@ def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet)
         pl.col("recycled_content_percent").alias("share"),
         pl.col("material_subtype").alias("text"),
     )
-    every = pl.concat([of_graph, itself]).filter(pl.col("family").is_in(["plastic", _BIO_BASED]))
+    may_be = pl.col("family").is_null() | pl.col("family").is_in(_NEITHER)
+    every = pl.concat([of_graph, itself]).filter((pl.col("family") == "plastic") | may_be)
     named = [(text, resolve_material(text, rules)) for text in every["text"].unique() if text]
     known = {text: rules.materials[code] for text, code in named if code and rules.materials[code].specified}
     families, groups = ({text: getattr(of, name) for text, of in known.items()} for name in ("family", "group"))
-    is_pet = {text: 100.0 if code == "PET" else 0.0 for text, code in named}
+    is_pet = {text: 100.0 if material.group == "PET" else 0.0 for text, material in known.items()}
     kind = pl.col("text").replace_strict(families, default=None, return_dtype=pl.String)
     group = pl.col("text").replace_strict(groups, default=None, return_dtype=pl.String)
-    is_bio_based = pl.col("family") == _BIO_BASED
-    return every.filter(~is_bio_based | kind.is_null() | (kind == "plastic")).select(
+    is_open = may_be & (kind.is_null() | group.str.starts_with(_COMPOSITE))
+    return every.filter(~may_be | is_open | (kind == "plastic")).select(
         *("sku_code", "path", "grams", "share"),
         pl.col("text").replace_strict(is_pet, default=None, return_dtype=pl.Float64).alias("pet"),
         pl.when(group == COMPOSTABLE)
         .then(pl.lit(_MAY_COMPOST))
-        .when(is_bio_based & kind.is_null())
+        .when(is_open)
         .then(pl.lit(_MAY_BE_PLASTIC))
         .alias("doubt"),
     )
@@ -244,8 +292,9 @@ WITH parts AS (
 )
 SELECT sku_code, name, CASE WHEN bpa_status = 'above_limit' OR has_bpa THEN 'contains'
         WHEN coalesce(bpa_status, 'unknown') <> 'unknown' OR all_say THEN 'declared_free' ELSE 'no_statement' END
-    AS state, {'bpa_status': bpa_status} AS facts
-FROM skus LEFT JOIN parts USING (sku_code) WHERE food_contact
+    AS said, CASE WHEN food_contact OR said = 'declared_free' THEN said ELSE 'undecided' END AS state,
+    {'bpa_status': bpa_status, 'facts_missing': CASE WHEN food_contact THEN [] ELSE ['food_contact'] END} AS facts
+FROM skus LEFT JOIN parts USING (sku_code) WHERE coalesce(food_contact, true)
 """
 _BANS: Final = """
 CREATE TEMPORARY TABLE judged AS
@@ -264,7 +313,7 @@ ORDER BY array_position($order, state), sku_code LIMIT $limit OFFSET $offset
 """
 STATES: Final[Mapping[str, tuple[str, ...]]] = {
     "recycled_content_2030": RECYCLED_STATES,
-    "bpa_in_food_contact": ("contains", "no_statement", "declared_free"),
+    "bpa_in_food_contact": ("contains", "undecided", "no_statement", "declared_free"),
     "format_bans": ("affected", "depends", "undecided"),
 }
 """The states of each rule, the gravest first, which is the order of a list."""

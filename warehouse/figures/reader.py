@@ -141,9 +141,9 @@ CONDITIONS: Final = {
     "format_may_be_banned_later": _FLAGGED.format(f"{_OPEN} AND flag.applies_from > today"),
     "not_recyclable": "recyclability_grade = 'not_recyclable'",
     "doc_missing": "doc_status <> 'valid'",
-    "pfas_undeclared": "food_contact AND coalesce(pfas_status, 'unknown') = 'unknown'",
+    "pfas_undeclared": "food_contact AND coalesce(pfas_status, 'unknown') = 'unknown' AND NOT pfas_by_part",
     "food_contact_unknown": "food_contact IS NULL",
-    "heavy_metals_undeclared": "coalesce(heavy_metals_status, 'unknown') = 'unknown'",
+    "heavy_metals_undeclared": "coalesce(heavy_metals_status, 'unknown') = 'unknown' AND NOT heavy_metals_by_part",
     "composition_missing": "parts = 0 AND material IS NULL",
     "weight_missing": "unweighed OR (parts = 0 AND weight_grams IS NULL)",
     "weight_mismatch": f"abs(weight_grams - components_weight_g) > {TOLERANCE} * weight_grams",
@@ -168,13 +168,16 @@ composed AS (
                AS polymer_open,
            coalesce(bool_or(polymer_or_grade IN (FROM unread)), false) AS text_unread,
            bool_or(pfas_status = 'above_limit') AS pfas_in_part, bool_or(bpa_status = 'above_limit') AS bpa_in_part,
-           bool_or(heavy_metals_status = 'above_limit') AS heavy_metals_in_part
+           bool_or(heavy_metals_status = 'above_limit') AS heavy_metals_in_part,
+           bool_and(coalesce(pfas_status, 'unknown') <> 'unknown') AS pfas_by_part,
+           bool_and(coalesce(heavy_metals_status, 'unknown') <> 'unknown') AS heavy_metals_by_part
     FROM components GROUP BY sku_code
 ), facts AS (
     SELECT skus.*, coalesce(parts, 0) AS parts, coalesce(unweighed, false) AS unweighed,
            coalesce(polymer_open, false) AS polymer_open, coalesce(text_unread, false) AS text_unread,
            coalesce(pfas_in_part, false) AS pfas_in_part,
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
+           coalesce(pfas_by_part, false) AS pfas_by_part, coalesce(heavy_metals_by_part, false) AS heavy_metals_by_part,
            units, coalesce(has_volumes, false) AS has_volumes, {_TONNES}, $today::DATE AS today
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
     WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0

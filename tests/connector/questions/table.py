@@ -116,7 +116,7 @@ QUESTIONS = (
             "answer.items.*.grade_now": ["A", "A"], "answer.items.*.grade_then": ["A", "A"]}),)),
     Question(21, "Are any of our items affected by the format bans of 2030? Which facts are missing to be sure?", (
         Call("check_items_against_rule", {"rule": "format_bans"}, {
-            "answer.counts": {"affected": 0, "depends": 4, "undecided": 0},
+            "answer.counts": {"affected": 0, "depends": 4, "undecided": 2},
             "answer.items[sku_code=HTL-08].bans[code=AV-5].applies_from": "2030-01-01",
             "answer.items[sku_code=HTL-08].bans[code=AV-5].depends_on.#": 2}),)),
     Question(22, "PMP-01 has no grade. Why, and what do I send to get one?", (
@@ -149,7 +149,7 @@ QUESTIONS = (
             "answer.items[sku_code=PMP-01].state": "to_decide"}),)),
     Question(27, "Which items contain BPA or have no statement on it, among those for food?", (
         Call("check_items_against_rule", {"rule": "bpa_in_food_contact"}, {
-            "answer.counts": {"contains": 1, "no_statement": 3, "declared_free": 2},
+            "answer.counts": {"contains": 1, "undecided": 3, "no_statement": 3, "declared_free": 2},
             "answer.items[sku_code=TRY-06].state": "contains",
             "answer.items[sku_code=CHP-17].state": "no_statement"}),)),
     Question(28, "What did we declare in the United Kingdom for the first half of 2026, and what was not counted?", (
