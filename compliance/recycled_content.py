@@ -18,7 +18,7 @@ import polars as pl
 from compliance.catalogue import Jurisdiction
 from compliance.filings.annex_ix import categories, categorise, with_facts
 from compliance.rollup.exact import GRAMS, beyond_reach, half_up, times_units, within_reach
-from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, Portfolio, field_of, part_rows
+from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, WEIGHTLESS, Portfolio, field_of, part_rows
 from compliance.rollup.periods import market_of
 from compliance.ruleset import RuleSet
 from compliance.tables import RULES, Row, rows
@@ -119,6 +119,13 @@ def asked_minimum(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     return skus.with_columns(minimum.alias("minimum"))
 
 
+def transports_dangerous_goods() -> pl.Expr:
+    """Return whether SKUs are packaging for the transport of dangerous goods, which Article 7(4)(f) exempts."""
+    uses = pl.col("use_contexts").fill_null([])
+    of_transport = uses.list.contains("dangerous_goods") & (pl.col("packaging_level") == "transport")
+    return of_transport.fill_null(value=False)
+
+
 def pet_verdicts(parts: pl.DataFrame) -> pl.DataFrame:
     """Return `pet` of each SKU by its plastic parts (`sku_code`, `grams`, percent `pet`).
 
@@ -187,13 +194,12 @@ def _asked_skus(portfolio: Portfolio, year: int, jurisdictions: Mapping[str, Jur
     """Return the numbered SKUs with their `units` of the year in the Union; null where they may be there unrecorded."""
     union = _union(portfolio.volumes["market"], jurisdictions)
     named = _union(portfolio.skus["markets"].explode(), jurisdictions)
-    markets, uses = pl.col("markets").fill_null([]), pl.col("use_contexts").fill_null([])
+    markets = pl.col("markets").fill_null([])
     may_be_there = (markets.list.len() == 0) | markets.list.eval(pl.element().is_in(named)).list.any()
-    is_dangerous = uses.list.contains("dangerous_goods") & (pl.col("packaging_level") == "transport")
     of_year = portfolio.volumes.filter(pl.col("year") == year, pl.col("half") == 0, pl.col("market").is_in(union))
     units = of_year.drop_nulls("units_placed").group_by("sku_code").agg(pl.col("units_placed").sum().alias("units"))
     skus = portfolio.skus.with_columns(
-        pl.col("archived").fill_null(value=False), is_dangerous.fill_null(value=False).alias("is_dangerous")
+        pl.col("archived").fill_null(value=False), transports_dangerous_goods().alias("is_dangerous")
     ).join(units, on="sku_code", how="left")
     is_silent = pl.col("units").is_null() & ~pl.col("archived") & may_be_there
     return skus.filter((pl.col("units") > 0) | is_silent).sort("sku_code").with_row_index("sku")
@@ -211,12 +217,16 @@ def _with_shares(parts: pl.DataFrame, portfolio: Portfolio, skus: pl.DataFrame, 
 def _plastic(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return the parts that are plastic, or may be, with what is said of their unit and SKU.
 
+    What prints, glues or varnishes is no main structural component (Article 3(1)(52)), and so no plastic part.
     `is_small` is a part below 5 % of its SKU, however heavy parts without a weight are; `settles` are the fields that
     would give the unit its category; `pet` is that of `pet_verdicts`, `of_plastic` whether the body is of plastic.
     """
     group, kind = pl.col("group"), pl.col("kind")
-    is_plastic = (kind == "plastic") & ~group.str.starts_with("C_")
-    may_be = group.is_in(_MAY_BE) | group.str.starts_with("C_")
+    structural = ~pl.col("component_type").is_in(WEIGHTLESS)
+    coats = (pl.col("component_type") == "coating") & pl.col("family").eq_missing(pl.lit("plastic"))
+    is_unnamed = coats & (kind == "other")
+    is_plastic = structural & ((kind == "plastic") | is_unnamed) & ~group.str.starts_with("C_")
+    may_be = structural & (group.is_in(_MAY_BE) | group.str.starts_with("C_"))
     is_small = pl.col("grams") * _SMALL_PARTS < pl.col("grams").sum().over("sku")
     units = categorise(parts, rules).select(
         "sku", "unit", "category_no", "reason", pl.col("fields").fill_null([]).alias("settles")
@@ -235,7 +245,7 @@ def _plastic(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
         pl.when(pl.col("lacks_weight")).then(field_of("weight_g", "weight_grams")).alias("weight_field"),
     ).with_columns(pl.col("weight_field").drop_nulls().implode().over("sku").alias("weight_fields"))
     plastic = told.filter(is_plastic | may_be)
-    percent = pl.when(group == "PET").then(100.0).when(~group.str.starts_with("?")).then(0.0)
+    percent = pl.when(group == "PET").then(100.0).when(~group.str.starts_with("?") & ~is_unnamed).then(0.0)
     of_sku = plastic.filter("is_plastic").select(
         pl.col("sku").alias("sku_code"),
         pl.when(~pl.col("lacks_weight")).then("grams").cast(pl.Float64).alias("grams"),

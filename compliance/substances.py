@@ -153,7 +153,7 @@ def breach(substance: Substance, declared: Declaration, rules: RuleSet) -> Messa
     """Return what a declaration above a limit says, and of which part."""
     entry, part = declared.entry, part_named(declared.part)
     if is_measured_above(substance, entry, rules):
-        value = f"{entry['value']:g} {entry.get('unit') or unit_of_limit(substance, entry.get('basis'), rules)}"
+        value = f"{entry['value']:.15g} {entry.get('unit') or unit_of_limit(substance, entry.get('basis'), rules)}"
         if substance == "pfas":
             return Message("the measured value of {value} of {part} reaches the limit", value=value, part=part)
         return Message("the measured value of {value} of {part} is above the limit", value=value, part=part)

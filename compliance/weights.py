@@ -19,8 +19,11 @@ from schemas.issues import Issue
 from schemas.messages import Figure, Message
 from schemas.skus.types import Component
 
-TOLERANCE: Final = 0.05
-"""Share by which the stated weight and the sum of the parts may differ without a warning (decisions §3)."""
+TOLERANCE: Final = 0.05 * (1 + 1e-12)
+"""Share by which the stated weight and the sum of the parts may differ without a warning (decisions §3).
+
+It is 5 %, and what a difference of floats may be off: 0.315 g are 5 % more than 0.3 g, and no more.
+"""
 _EQUAL: Final = 1e-9
 """Share within which a weight that was read and is written back is the same: a file may cut its last digits."""
 
@@ -47,8 +50,8 @@ def weight_mismatch(stated_g: float | None, parts_g: float | None) -> Issue | No
         return None
     sentence = Message(
         "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",
-        total=Figure(f"{stated_g:g}"),
-        parts=Figure(f"{parts_g:g}"),
+        total=Figure(f"{stated_g:.15g}"),
+        parts=Figure(f"{parts_g:.15g}"),
     )
     return Issue("weight_mismatch", sentence, "weight_grams")
 

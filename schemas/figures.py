@@ -429,7 +429,8 @@ class HeadFigures(TypedDict):
 
     `tonnes` are weight times units of the items that are held, `good_tonnes` those of them with grade A or B that no
     missing fact could change, `covered_tonnes` those under a valid declaration of conformity. `in_scope_tonnes` and
-    `undecided_tonnes` are the figures', None where none are computed. `bans` counts each item once, by its surest flag.
+    `undecided_tonnes` are the figures', None where none are computed. `bans` counts each item once, by its surest flag;
+    `undecided` are items without a flag, of which a missing fact keeps a ban from being ruled out.
     """
 
     year: int | None

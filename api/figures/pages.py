@@ -493,6 +493,7 @@ def _comes(head: HeadFigures, recycled: Mapping[str, Counted], lang: str) -> Ite
         [
             row("banned", _counted(head["bans"]["certain"], lang), flags["certain"]),
             row("may_be_banned", _counted(head["bans"]["depends"], lang), flags["depends"]),
+            row("ban_undecided", _counted(head["bans"]["undecided"], lang)),
             row("below_c", _counted(grades["not_recyclable"], lang), "/items", grade="not_recyclable"),
             row("recycled.below", _counted(recycled["below"], lang)),
             row("recycled.open", _counted(unknown, lang)),

@@ -146,7 +146,7 @@ def _fault(value: UnitlessValue, implied: str) -> Issue:
         "The stored value {value} of {substance} has no unit and is read in the unit of its limit, {unit}: it means "
         "{implied}, but the stored status says {status}. Send the entry again with the unit that was meant, or with "
         "the status that the value implies.",
-        value=f"{value.value:g}",
+        value=f"{value.value:.15g}",
         substance=value.substance if whole else f"{value.substance} ({value.component_type})",
         unit=value.unit,
         implied=implied,

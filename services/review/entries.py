@@ -156,7 +156,7 @@ def described(facts: PartFacts) -> str:
     about = [
         facts["polymer_or_grade"] or facts["material_family"],
         f"position {position}" if position is not None else None,
-        f"{weight:g} g" if weight is not None else None,
+        f"{weight:.15g} g" if weight is not None else None,
     ]
     details = ", ".join(filter(None, about))
     return f"{facts['component_type']} ({details})" if details else facts["component_type"]

@@ -277,6 +277,10 @@ def add(line, grams, share):
 
 def plastic(member):
     material = member.part.material
+    if member.part.component_type in {"ink", "adhesive", "varnish"}:
+        return None
+    if is_unnamed_coating(member):
+        return "plastic"
     if material is None:
         family = member.part.family
         if family in {"paper", "metal", "glass", "wood", "textile"}:
@@ -310,7 +314,19 @@ def point_of(each, pack, plastics, body):
     return "other_contact" if (pet + unknown) * 2 <= whole else None
 
 
+def is_unnamed_coating(member):
+    part = member.part
+    return (
+        part.component_type == "coating"
+        and part.family == "plastic"
+        and bool(part.material)
+        and part.material.family == "other"
+    )
+
+
 def group_of(member):
+    if is_unnamed_coating(member):
+        return "?"
     return member.part.material.group if member.part.material else "?"
 
 

@@ -177,3 +177,10 @@ def test_a_declaration_says_which_fact_keeps_a_ban_from_being_ruled_out(facts, f
     body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 9}
     judged = judge({**facts, "components": [body]}, RULES, on=date(2026, 11, 29))
     assert [point.field for point in judged.open if said in str(point.message)] == [field]
+
+
+def test_a_value_just_above_its_limit_is_told_whole():
+    """100.0004 mg/kg read *100 is above the limit* of 100."""
+    metals = {"status": ABOVE, "value": 100.0004, "unit": "mg_per_kg"}
+    [issue] = against({"heavy_metals": metals}, RULES, on=date(2026, 11, 29))
+    assert "100.0004 mg_per_kg" in str(issue.message)

@@ -280,7 +280,7 @@ async def test_what_may_be_compostable_or_no_plastic_is_asked_and_never_below(as
     published(assistant)
     told = (await assistant.call("check_items_against_rule", rule="recycled_content_2030")).told["answer"]
     states = {item["sku_code"]: (item["state"], item.get("facts_missing", [""])[0][:18]) for item in told["items"]}
-    compost, kind = "whether it is comp", "what the bio-based"
+    compost, kind = "whether it is comp", "what it is made of"
     assert states == {
         "BIO-PE": ("below", ""), "FIVE": ("below", ""), "PLA": ("to_decide", compost),
         "PLA-BIO": ("to_decide", compost), "BIO": ("to_decide", kind), "TEA": ("to_decide", compost)}  # fmt: skip

@@ -59,7 +59,7 @@ def test_a_plastic_that_nobody_names_is_neither_pet_nor_other(judged):
 
 def test_a_coating_of_plastic_is_a_plastic_part(judged):
     assert judged(("body", "paper", "PAP21", 9, None), ("coating", "plastic", "LDPE", 1, 0)) == ("below", [])
-    assert judged(("body", "paper", "PAP21", 9, None), ("coating", "other", None, 1, 0)) == (None, [])
+    assert judged(("body", "paper", "PAP21", 9, None), ("varnish", "plastic", "PP", 1, 0)) == (None, [])
 
 
 @pytest.mark.parametrize(("family", "text"), [("composite", None), ("composite", "C/PAP 81"), ("other", "Qwertz 7")])
@@ -72,3 +72,10 @@ def test_what_may_be_plastic_is_to_decide(judged, family, text):
 def test_what_nobody_says_the_material_of_is_to_decide_and_wax_is_no_plastic(judged):
     assert judged()[0] == "to_decide"
     assert judged(("body", "other", "ceramic", 10, None)) == (None, [])
+
+
+def test_transport_of_dangerous_goods_is_exempt_as_in_the_averages(judged):
+    """Article 7(4)(f): the averages listed it as exempt, and the rule asked whether an exemption applies."""
+    drum = ("body", "plastic", "HDPE", 900, 0)
+    assert judged(drum, use_contexts=["dangerous_goods"], packaging_level="transport") == (None, [])
+    assert judged(drum, use_contexts=["dangerous_goods"], packaging_level="sales")[0] == "to_decide"

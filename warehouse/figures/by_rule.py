@@ -10,7 +10,13 @@ from typing import Any, Final, NamedTuple  # Any: rows of frames, as polars yiel
 
 import polars as pl
 
-from compliance.recycled_content import COMPOSTABLE, asked_minimum, of_article_9_1, pet_verdicts
+from compliance.recycled_content import (
+    COMPOSTABLE,
+    asked_minimum,
+    of_article_9_1,
+    pet_verdicts,
+    transports_dangerous_goods,
+)
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
 from compliance.weights import PLACES, judge_shares
@@ -34,6 +40,8 @@ _COMPOSITE: Final = "C_"
 """What the groups of materials begin with that are paper, glass or metal with plastic."""
 _SMALL: Final = 20
 """A part is exempt where so many of them weigh less than the whole (Article 7(5)(b))."""
+_PRINTS: Final = pl.col("component_type").is_in(WEIGHTLESS)
+"""What prints, glues or varnishes: no plastic part, and needing no weight, as in the averages."""
 _PART_COLUMNS: Final = (
     *("sku_code", "position", "component_type", "material_family", "polymer_or_grade", "weight_g"),
     "recycled_content_percent",
@@ -49,6 +57,7 @@ _SKU_COLUMNS: Final = (
     "reusable",
     "food_contact",
     "use_contexts",
+    "packaging_level",
 )
 
 
@@ -60,8 +69,9 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
     whole, and so exempt); parts have `sku_code`, `path` (of the part, empty for the SKU itself), `grams`, `share`,
     `pet`.
     """
-    skus = pl.read_parquet(snapshot.skus, columns=list(_SKU_COLUMNS))
-    components = pl.read_parquet(snapshot.components, columns=list(_PART_COLUMNS))
+    every = pl.read_parquet(snapshot.skus, columns=list(_SKU_COLUMNS))
+    skus = every.filter(~transports_dangerous_goods())
+    components = pl.read_parquet(snapshot.components, columns=list(_PART_COLUMNS)).join(skus, on="sku_code", how="semi")
     parts = _plastic_parts(components, skus, rules)
     minimums = {
         code: float(limit.value)
@@ -119,7 +129,7 @@ def _with_open_exemptions(
 
     It `meets` then if each part does, and is `below` if each is, and all are plastic, so many that one is not exempt.
     """
-    weighing = components.filter(~_is_rider())
+    weighing = components.filter(~_PRINTS | pl.col("weight_g").is_not_null())
     is_open = (pl.len() > 1) & pl.col("weight_g").has_nulls()
     opened = weighing.group_by("sku_code").agg(
         is_open.alias("is_open"),
@@ -147,12 +157,6 @@ def _with_open_exemptions(
         pl.when("is_open").then(of_each).otherwise("verdict").alias("verdict"),
         pl.when("is_open").then("weights").alias("weights"),
     )
-
-
-def _is_rider() -> pl.Expr:
-    """Return whether a component has no weight of its own that a rule asks for, as in tonnes."""
-    is_varnish = (pl.col("component_type") == "coating") & pl.col("material_family").eq_missing(pl.lit("other"))
-    return pl.col("component_type").is_in(WEIGHTLESS) | is_varnish
 
 
 def _skus_asked(components: pl.DataFrame, skus: pl.DataFrame, parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -247,7 +251,7 @@ def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet)
     """
     whole = pl.col("weight_g").sum().over("sku_code")
     is_small = (pl.col("weight_g") * _SMALL).round(PLACES) < whole.round(PLACES)
-    of_graph = components.filter(~_is_rider() & ~is_small.fill_null(value=False)).select(
+    of_graph = components.filter(~_PRINTS & ~is_small.fill_null(value=False)).select(
         "sku_code",
         pl.format("components[{}].", "position").alias("path"),
         pl.col("material_family").alias("family"),

@@ -39,6 +39,8 @@ from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
 
 _PLACES: Final = 6
+BANS: Final = ("certain", "depends", "undecided")
+"""How sure a format ban of an item is, by its surest flag; undecided: it has none, and one cannot be ruled out."""
 _COUNTS: Final = """
 WITH held AS MATERIALIZED (
     SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets_in_effect AS markets, flags,
@@ -104,7 +106,7 @@ _HEAD: Final = f"""
 WITH {WEIGHED}
 SELECT recyclability_grade AS grade, grade_provisional AS provisional, doc_status = 'valid' AS covered,
        CASE WHEN len(list_filter(flags, lambda flag: flag.certainty = 'certain')) > 0 THEN 'certain'
-            WHEN len(flags) > 0 THEN 'depends' END AS ban,
+            WHEN len(flags) > 0 THEN 'depends' WHEN len(annex_v_undecided) > 0 THEN 'undecided' END AS ban,
        count(*) AS skus, sum(tonnes) AS tonnes
 FROM weighed GROUP BY ALL
 """
@@ -113,7 +115,7 @@ GOOD: Final = ("A", "B")
 
 
 class _Group(TypedDict):
-    """SKUs of one grade, cover and ban; `ban` is None where no flag points to one."""
+    """SKUs of one grade, cover and ban; `ban` is None where no flag points to one and none is undecided."""
 
     grade: str
     provisional: bool
@@ -138,7 +140,7 @@ def head_figures(snapshot: Snapshot, figures: StoredFigures | None, today: date)
         "in_scope_tonnes": in_scope and in_scope[0],
         "undecided_tonnes": in_scope and in_scope[1],
         "grades": {grade: _of_grade(groups, grade) for grade in VOCABULARIES["recyclability_grade"]},
-        "bans": {ban: _sum(group for group in groups if group["ban"] == ban) for ban in ("certain", "depends")},
+        "bans": {ban: _sum(group for group in groups if group["ban"] == ban) for ban in BANS},
     }
 
 
