@@ -82,3 +82,21 @@ def test_oxo_degradable_plastic_is_banned_whatever_the_pack_and_writing_it_is_no
     [flag] = caller.get(f"/skus/{sku}").json()["data"]["compliance"]["annex_v_flags"]
     assert (flag["code"], flag["certainty"], flag["applies_from"]) == ("SUPD-OXO", "certain", "2021-07-03")
     assert flag["reason"] == "Oxo-degradable plastic, in force since 2021-07-03"
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "A format ban cannot be ruled out while this is missing or not understood: Level."),
+        ("de", "Ein Formatverbot kann nicht ausgeschlossen werden"),
+    ],
+)
+def test_a_pack_without_a_level_is_nowhere_read_as_not_banned(caller, pool, lang, said):
+    """Annex V asks for the level: without it no flag was raised, and no answer about the item said why."""
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 9}
+    box = {**BOX, "packaging_level": None}
+    sku = caller.made(sku_code="PP", components=[body], **box)["id"]
+    compliance = caller.get(f"/skus/{sku}").json()["data"]["compliance"]
+    assert (compliance["annex_v_flags"], compliance["annex_v_undecided"]) == ([], ["packaging_level"])
+    browser = browsing(caller, pool)
+    assert said in words(browser.get(f"/items/{sku}?lang={lang}"))
