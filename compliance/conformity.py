@@ -15,7 +15,6 @@ from datetime import date
 from functools import cache
 from typing import Final, NamedTuple, cast
 
-from compliance import grading
 from compliance.annex_v import LAYERS, bans, in_words, open_fields, undecided
 from compliance.grading import provisional
 from compliance.grading.assessment import assess
@@ -148,12 +147,7 @@ def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
             sentence = Message("A format ban applies from {since}: {ban}.", since=since, ban=ban.flag_text)
             yield OpenPoint("packaging_format", sentence)
     yield from (OpenPoint(*_BANS_OPEN[fact]) for fact in undecided(record, rules))
-    graded = grading.grade(record, rules)
-    if graded.grade == "not_assessed":
-        yield OpenPoint("components", Message("There is no recyclability grade: too little is recorded."))
-    elif graded.provisional:
-        sentence = Message("The recyclability grade is provisional: a fact that nobody gave could change it.")
-        yield OpenPoint("components", sentence)
+    yield from (OpenPoint("components", sentence) for sentence in _of_grade(record, rules))
     contradiction = weight_mismatch(record.get("weight_grams"), total_g(record.get("components") or ()))
     if contradiction:
         yield OpenPoint("weight_grams", contradiction.message)
@@ -189,6 +183,25 @@ def open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
             part=part_named(declaration.part),
         )
         yield OpenPoint("substances.bpa", sentence)
+
+
+def _of_grade(record: Sku, rules: RuleSet) -> Iterator[Message]:
+    """Yield what the grade leaves open about Article 6: that there is none, and why, or what it is worth."""
+    assessed, is_provisional = provisional.judge(record, rules)
+    grade = assessed.result.grade
+    if grade == "not_assessed" and assessed.why_none is not None:
+        yield assessed.why_none
+    elif grade == "not_assessed" and assessed.missing:
+        yield Message("There is no recyclability grade: too little is recorded.")
+    elif grade == "not_assessed":
+        yield Message("There is no recyclability grade: no rule says how such packaging is recycled.")
+    if grade == "not_recyclable":
+        yield Message(
+            "Its indicative grade is below C: by Article 6(2) and (3) such packaging may not be placed on the market "
+            "from 1 January 2030, or 24 months after the delegated acts if that is later."
+        )
+    if is_provisional:
+        yield Message("The recyclability grade is provisional: a fact that nobody gave could change it.")
 
 
 class Hanging(NamedTuple):

@@ -184,3 +184,20 @@ def test_a_value_just_above_its_limit_is_told_whole():
     metals = {"status": ABOVE, "value": 100.0004, "unit": "mg_per_kg"}
     [issue] = against({"heavy_metals": metals}, RULES, on=date(2026, 11, 29))
     assert "100.0004 mg_per_kg" in str(issue.message)
+
+
+def graded_points(**facts):
+    judged = judge(facts, RULES, on=date(2026, 11, 29))
+    return [
+        str(point.message) for point in judged.open if point.field == "components" and "body" not in str(point.message)
+    ]
+
+
+def test_a_draft_says_what_the_grade_is_worth_and_never_that_too_little_is_recorded_of_what_is_exempt():
+    """A grade below C that was certain said nothing, one that was provisional did; a drum of Article 6(11) lacked facts."""
+    pvc = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 20}]
+    [below] = graded_points(packaging_format="bottle", components=pvc)
+    assert "below C" in below
+    [exempt] = graded_points(use_contexts=["dangerous_goods"], packaging_level="transport", components=pvc)
+    assert "Article 6(11)(f)" in exempt
+    assert "too little is recorded" in graded_points(packaging_format="bottle")[0]
