@@ -194,7 +194,7 @@ def graded_points(**facts):
 
 
 def test_a_draft_says_what_the_grade_is_worth_and_never_that_too_little_is_recorded_of_what_is_exempt():
-    """A grade below C that was certain said nothing, one that was provisional did; a drum of Article 6(11) lacked facts."""
+    """A certain grade below C said nothing, a provisional one did; a drum of Article 6(11) lacked facts."""
     pvc = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 20}]
     [below] = graded_points(packaging_format="bottle", components=pvc)
     assert "below C" in below
