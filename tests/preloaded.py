@@ -11,6 +11,7 @@ import atexit
 import gc
 import importlib
 import json
+import multiprocessing
 import os
 import pkgutil
 import shutil
@@ -215,6 +216,7 @@ def _become(program: dict[str, Any]) -> None:
     vars(importlib.import_module("api.operate.program"))["subprocess"] = ForksRuns
     if FIGURES_BY_COMMAND in program["environment"]:
         vars(importlib.import_module("pipelines.due"))["written_portfolios"] = lambda *_: {}
+    vars(importlib.import_module("uvicorn._subprocess"))["spawn"] = multiprocessing.get_context("fork")
     name, *_ = sys.argv = program["command"]
     if not hasattr(sys.modules.get(name), "__path__"):  # a package has a module beside it for that
         sys.modules.pop(name, None)  # it is loaded, and runs as a program
