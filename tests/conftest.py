@@ -34,7 +34,7 @@ from xdist.workermanage import WorkerController
 
 from api.operate import program
 from pipelines.readers.pool import Readers
-from tests import described, outside, preloaded
+from tests import outside, preloaded
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running
@@ -249,12 +249,6 @@ def pytest_sessionstart() -> None:
 def _outside_of_transactions() -> Iterator[None]:
     """Have each call to the outside fail while a transaction is open (`tests.outside`)."""
     yield from outside.watch()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _tools_described_once() -> Iterator[None]:
-    """Have the connector's tools described by the first app of this process alone (`tests.described`)."""
-    yield from described.once()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,8 +16,9 @@ from connector import server
 from connector.tools.kit import Tool as KitTool
 
 
-def once() -> Iterator[None]:
-    """Have each description of a tool kept, for a session's time."""
+@pytest.fixture(scope="session", autouse=True)
+def tools_described_once() -> Iterator[None]:
+    """Have each description of a tool kept, in the folders whose `conftest.py` names this."""
     described: dict[FunctionType, Tool] = {}
     describe = server._add
 
