@@ -18,6 +18,7 @@ from schemas.actors import Origin
 from tests.api.published import Published
 from tests.clusters import founded
 from tests.commands import Pcds
+from tests.described import tools_described_once
 from tests.keys import with_keys
 from tests.openapi import document
 from tools.ports import free_port
@@ -26,6 +27,8 @@ from warehouse.operate.clock import Clock, StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
+
+__all__ = ["tools_described_once"]
 
 PROXY = "127.0.0.1"
 

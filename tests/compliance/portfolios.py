@@ -50,29 +50,47 @@ WEIGHTS = (
 )
 
 
+UNITS = st.none() | st.integers(0, 3) | st.integers(0, 2_000_000)
+PERIODS = st.lists(
+    st.tuples(st.sampled_from(MARKETS), st.sampled_from([2025, 2026]), st.just(0))
+    | st.tuples(st.just("GB"), st.just(2026), st.sampled_from([0, 1, 2])),
+    unique=True,
+    max_size=5,
+)
+FAMILIES = st.sampled_from(sorted(TEXTS))
+TEXTS_OF = {family: st.sampled_from(texts) for family, texts in TEXTS.items()}
+COMPONENT_TYPES = st.sampled_from(["body", *TYPES])
+SEPARABLE = st.sampled_from([None, None, True, False])
+
+
+# A strategy that is made at each draw is examined anew at each: all are made once.
+
+
 @st.composite
 def components(draw):
-    kind = draw(st.sampled_from(["body", *TYPES]))
-    family = draw(st.sampled_from(sorted(TEXTS)))
+    kind = draw(COMPONENT_TYPES)
+    family = draw(FAMILIES)
     return {
         "component_type": kind,
         "material_family": family,
-        "polymer_or_grade": draw(st.sampled_from(TEXTS[family])),
+        "polymer_or_grade": draw(TEXTS_OF[family]),
         "weight_g": draw(WEIGHTS),
-        "separable": draw(st.sampled_from([None, None, True, False])),
+        "separable": draw(SEPARABLE),
     }
 
 
 @st.composite
 def volumes(draw):
-    units = st.none() | st.integers(0, 3) | st.integers(0, 2_000_000)
-    keys = st.lists(
-        st.tuples(st.sampled_from(MARKETS), st.sampled_from([2025, 2026]), st.just(0))
-        | st.tuples(st.just("GB"), st.just(2026), st.sampled_from([0, 1, 2])),
-        unique=True,
-        max_size=5,
-    )
-    return [{"market": m, "year": y, "half": h, "units_placed": draw(units)} for m, y, h in draw(keys)]
+    return [{"market": m, "year": y, "half": h, "units_placed": draw(UNITS)} for m, y, h in draw(PERIODS)]
+
+
+ANY_FAMILY = st.none() | FAMILIES
+ANY_FORMAT = st.sampled_from(FORMATS)
+LEVELS = st.sampled_from(["sales", "sales", "grouped", "transport", "e_commerce", None])
+USES = st.none() | st.lists(st.sampled_from(CONTEXTS), unique=True, max_size=3)
+COMPONENTS = st.lists(components(), max_size=5)
+VOLUMES = volumes()
+NUMBER = st.integers(1, 10)
 
 
 @st.composite
@@ -80,18 +98,18 @@ def portfolios(draw):
     return [
         {
             "sku_code": f"SKU-{number}",
-            "material": (family := draw(st.none() | st.sampled_from(sorted(TEXTS)))),
-            "material_subtype": draw(st.sampled_from(TEXTS[family])) if family else None,
+            "material": (family := draw(ANY_FAMILY)),
+            "material_subtype": draw(TEXTS_OF[family]) if family else None,
             "weight_grams": draw(WEIGHTS),
-            "packaging_format": draw(st.sampled_from(FORMATS)),
+            "packaging_format": draw(ANY_FORMAT),
             "reusable": draw(TRUTHS),
-            "packaging_level": draw(st.sampled_from(["sales", "sales", "grouped", "transport", "e_commerce", None])),
+            "packaging_level": draw(LEVELS),
             "reuse_deposit_system": draw(TRUTHS),
-            "use_contexts": draw(st.none() | st.lists(st.sampled_from(CONTEXTS), unique=True, max_size=3)),
-            "components": draw(st.lists(components(), max_size=5)),
-            "volumes": draw(volumes()),
+            "use_contexts": draw(USES),
+            "components": draw(COMPONENTS),
+            "volumes": draw(VOLUMES),
         }
-        for number in range(draw(st.integers(1, 10)))
+        for number in range(draw(NUMBER))
     ]
 
 

@@ -300,14 +300,20 @@ def holds(row, shares, total):
     return not what or shares.get(what, Fraction(0)) * 100 > total * Fraction(percent)
 
 
+PLACED_IN = st.none() | st.lists(st.sampled_from(["DE", "FR"]), max_size=2)
+PACKS = st.sampled_from(MORE_FORMATS)
+EITHER = st.booleans()
+UNITS = st.integers(1, 1_000_000)
+
+
 @examples(200, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_the_report_is_a_naive_sum_of_any_portfolio(skus, data):
     for each in skus:
-        each["markets"] = data.draw(st.none() | st.lists(st.sampled_from(["DE", "FR"]), max_size=2))
-        each["packaging_format"] = data.draw(st.sampled_from(MORE_FORMATS))
-        if data.draw(st.booleans()):
-            units_placed = data.draw(st.integers(1, 1_000_000))
+        each["markets"] = data.draw(PLACED_IN)
+        each["packaging_format"] = data.draw(PACKS)
+        if data.draw(EITHER):
+            units_placed = data.draw(UNITS)
             others = [row for row in each["volumes"] if (row["market"], row["year"]) != ("DE", 2025)]
             row = {"market": "DE", "year": 2025, "half": 0, "units_placed": units_placed}
             each["volumes"] = [*others, row]

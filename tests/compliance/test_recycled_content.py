@@ -333,14 +333,20 @@ def group_of(member):
 LINE_OF = ("site_id", "category_no", "point")
 SITES = st.sampled_from(["LYON", "GENT", None])
 SHARES = st.none() | st.sampled_from([0.0, 30.0, 33.3, 50, 100.0])
+PLACED_IN = st.none() | st.lists(st.sampled_from(["DE", "FR", "GB"]), max_size=2)
+PACKS = st.sampled_from(MORE_FORMATS)
+EITHER = st.booleans()
+POLYMERS = st.sampled_from(["PET", "PP"])
+GRAMS = st.integers(1, 50)
+UNITS = st.integers(1, 1_000_000)
 
 
 @examples(200, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_the_averages_are_a_naive_sum_of_any_portfolio(skus, data):
     for each in skus:
-        each["markets"] = data.draw(st.none() | st.lists(st.sampled_from(["DE", "FR", "GB"]), max_size=2))
-        each["packaging_format"] = data.draw(st.sampled_from(MORE_FORMATS))
+        each["markets"] = data.draw(PLACED_IN)
+        each["packaging_format"] = data.draw(PACKS)
         each["manufacturing_site_id"], each["food_contact"] = (
             data.draw(SITES),
             data.draw(TRUTHS),
@@ -348,13 +354,13 @@ def test_the_averages_are_a_naive_sum_of_any_portfolio(skus, data):
         each[SHARE] = data.draw(SHARES)
         for line in each["components"]:
             line[SHARE] = data.draw(SHARES)
-            if data.draw(st.booleans()):
-                line |= {"material_family": "plastic", "polymer_or_grade": data.draw(st.sampled_from(["PET", "PP"]))}
-            if data.draw(st.booleans()):
-                line["weight_g"] = data.draw(st.integers(1, 50))
-        if data.draw(st.booleans()):
+            if data.draw(EITHER):
+                line |= {"material_family": "plastic", "polymer_or_grade": data.draw(POLYMERS)}
+            if data.draw(EITHER):
+                line["weight_g"] = data.draw(GRAMS)
+        if data.draw(EITHER):
             others = [row for row in each["volumes"] if row["year"] != 2025]
-            units_placed = data.draw(st.integers(1, 1_000_000))
+            units_placed = data.draw(UNITS)
             each["volumes"] = [*others, {"market": "DE", "year": 2025, "half": 0, "units_placed": units_placed}]
     lines, exempt, beside = naive(skus)
     found = counted(skus)

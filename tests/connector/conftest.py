@@ -7,8 +7,9 @@ import pytest
 
 from tests.connector.assistants import anyio_backend, assistant, assistants, service
 from tests.connector.serving import Served, served
+from tests.described import tools_described_once
 
-__all__ = ["anyio_backend", "assistant", "assistants", "running", "service"]
+__all__ = ["anyio_backend", "assistant", "assistants", "running", "service", "tools_described_once"]
 
 
 @pytest.fixture

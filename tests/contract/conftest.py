@@ -1,7 +1,7 @@
 """One real deployment: two API processes and an import worker on a database of their own.
 
 `caller` is a company of one test alone. `shop` is shared by all tests of the process and has a wide window: tests use
-codes of their own in it and never count what it holds.
+codes of their own in it and never count what it holds. Figures are computed where a test calls the command for it.
 """
 
 import os
@@ -17,6 +17,7 @@ from schemas.actors import Origin
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from tests.keys import with_keys
+from tests.preloaded import FIGURES_BY_COMMAND
 from warehouse.operate.dagster_home import environment as dagster_environment
 from warehouse.operate.database import Database
 from warehouse.operate.sessions import Pool
@@ -69,7 +70,8 @@ def _place(database: Database) -> Place:
     )
     with Pool(database.app_url) as pool, pool.system() as connection:
         load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
-    return Place(os.environ | settings.environment() | dagster_environment(settings, database), folder)
+    variables = settings.environment() | dagster_environment(settings, database) | {FIGURES_BY_COMMAND: "1"}
+    return Place(os.environ | variables, folder)
 
 
 @pytest.fixture(scope="package")

@@ -26,6 +26,8 @@ _WORTH_A_LOOK_SECONDS = 0.002
 """CPU of a text of four thousand characters; what is linear takes less than a tenth of it."""
 _MOST_GROWTH = 9.0
 """Times as long for a text four times as long; a square is sixteen, and measuring small times needs room."""
+_MOST_GROWTH_OF_TWICE = 3.0
+"""The same for a text twice as long: a square is four, what is linear is two."""
 _SURELY_SECONDS = 0.5
 """CPU of a text of four thousand characters that needs no look at a longer one."""
 Pattern = re.Pattern[str] | re.Pattern[bytes]
@@ -82,7 +84,7 @@ def slow(pattern: Pattern, *, looked_for: bool = True) -> str | None:
         short = min(cpu(_SHORT) for _ in range(3))
         grows = long > _WORTH_A_LOOK_SECONDS and long > _MOST_GROWTH * short
         # A repetition of at most some hundred characters grows as a square up to there, and no further.
-        if grows and (long > _SURELY_SECONDS or cpu(_SHORT * _TIMES**2) > _MOST_GROWTH * long):
+        if grows and (long > _SURELY_SECONDS or cpu(_SHORT * _TIMES * 2) > _MOST_GROWTH_OF_TWICE * long):
             return f"{prefix[:40]!r} + {pump!r} * n + {end!r}: {short:.4f} s, four times as long {long:.4f} s"
     return None
 
