@@ -282,7 +282,7 @@ def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.M
     if not verdict.passed:
         return
     rows = type_rows(resources, taken)
-    verdict = checks.judge({"values": (contracts.typed_rows(rows.values.columns), rows.values)})
+    verdict = checks.judge({"values": (contracts.typed_rows(tuple(rows.values.columns)), rows.values)})
     taken.fail_unless(verdict.passed)
     yield dg.MaterializeResult(asset_key="typed_rows", metadata=metadata.typed_rows(rows), check_results=[verdict])
     if not verdict.passed:
@@ -307,7 +307,7 @@ def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.M
 def _tables_of(upload: Upload) -> Frames:
     """Return the tables that were read, each with its contract."""
     sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
-    return {name: (contracts.parsed_table(frame.columns), frame) for name, frame in sheets.items()}
+    return {name: (contracts.parsed_table(tuple(frame.columns)), frame) for name, frame in sheets.items()}
 
 
 def _all_graded(written: RunTotals) -> dg.AssetCheckResult:
