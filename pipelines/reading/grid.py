@@ -78,6 +78,8 @@ def own_line(line: int) -> int:
 
 def sheet_starts(lines: pl.Series) -> list[int]:
     """Return the rows at which a further sheet of the table begins."""
+    if not len(lines) or lines[-1] < LINES_OF_SHEET:
+        return []
     starts: list[int] = ((lines // LINES_OF_SHEET).diff() > 0).fill_null(value=False).arg_true().to_list()
     return starts
 
@@ -208,8 +210,14 @@ def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
     Only columns with a cell that does not begin with a visible ASCII character are examined closely.
     """
     begins = frame.select(((pl.all() < "!") | (pl.all() > "~")).any())
-    unsure = pl.col(name for name in begins.columns if begins[name][0])
-    return frame.with_columns(pl.when(unsure.str.strip_chars() != "").then(unsure))
+    names = [of_column.name for of_column in begins if of_column.any()]
+    unsure = pl.col(names)
+    return frame.with_columns(pl.when(unsure.str.strip_chars() != "").then(unsure)) if names else frame
+
+
+def repeated(value: object, height: int, dtype: PolarsDataType = pl.Boolean) -> pl.Series:
+    """Return a series of one value, as `pl.repeat` does, which takes ten times as long for few rows."""
+    return pl.Series([value], dtype=dtype).new_from_index(0, height)
 
 
 def without_blank_rows(cells: pl.DataFrame, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
