@@ -172,7 +172,7 @@ def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series)
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
-        if not helps and not any(text and _compiled("example").search(text) for text in (*row[:2], first)):
+        if not helps and not any(text and example_word().search(text) for text in (*row[:2], first)):
             break
         flags.append(helps)
     return pl.Series([*flags, *[False] * (cells.height - len(flags))], dtype=pl.Boolean)
@@ -231,8 +231,9 @@ def _has_word(texts: pl.Series, *kinds: str) -> pl.Series:
 
 
 @cache
-def _compiled(kind: str) -> re.Pattern[str]:
-    return re.compile(_pattern(kind))
+def example_word() -> re.Pattern[str]:
+    """Return the pattern of a word for an example."""
+    return re.compile(_pattern("example"))
 
 
 _PATTERNS: Final = {
