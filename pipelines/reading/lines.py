@@ -31,6 +31,7 @@ from pipelines.reading.grid import (
     Column,
     Grid,
     LineFault,
+    Sums,
     Table,
     own_line,
     repeated,
@@ -39,8 +40,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.header import REQUIRED_FIELDS, Header, recognised_fields
 from pipelines.reading.mapping import MappedLines
 from pipelines.reading.questions import question
-from pipelines.reading.sums import find_sums, wordy_lines
-from pipelines.reading.values import read_values
+from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message, message_of
 from schemas.words import code_of, fold, headers, words
@@ -100,8 +100,8 @@ def find_skipped(
     return {
         NOTHING_READ: neither & ~others,
         EXAMPLE: _with_lines_below(example, neither),
-        TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals, starts),
-        SUM: find_sums(cells, columns, wordy_lines(cells, columns) & ~totals, totals, starts),
+        TOTAL: totals | _find_sums(cells, columns, is_total & ~totals, totals, starts),
+        SUM: _find_sums(cells, columns, _wordy_lines(cells, columns) & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
         HELP: pl.concat(
             help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
@@ -411,8 +411,6 @@ def _starts(body: Grid) -> list[int]:
     return starts
 
 
-_FEWEST: Final = 2
-"""Fewest lines with a code that show how the codes of a table are written."""
 _LEGEND: Final = Message("no more than a code and a name, as in a legend")
 _STRUCK_CELLS: Final = Message("a cell that is crossed out, beside others that are not")
 _CODES: Final = Message("several codes in one cell, where each needs a line of its own")
@@ -436,6 +434,57 @@ def _question(body: Grid, rows: Sequence[int], why: Message, sheets: Sequence[st
     )
     about = {"sheet": sheets[of_run[0][1]], "lines": ", ".join(places.values())[:_LONGEST_TEXT], "text": text}
     return question("lines", said, could_be=("skip", "read"), of_components=table == "component", **about)
+
+
+_FEWEST: Final = 2
+"""Fewest lines with a code that show how the codes of a table are written."""
+_MOST: Final = 100
+"""Most totals that a table has."""
+_KINDS: Final = ("number", "integer")
+
+
+def _find_sums(
+    cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series, starts: Sequence[int]
+) -> pl.Series:
+    """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
+
+    `totals` are lines that are known to be totals, `starts` rows at which sums begin anew, as a further sheet does. A
+    line without a figure, or with more than figures, is no total, and such a line that is likely by its code alone
+    counts among those that are summed up.
+    """
+    numbers = [column for column in columns if column.field.kind in _KINDS]
+    nothing = repeated(value=False, height=len(likely))
+    if not likely.any() or not numbers:
+        return nothing
+    figures = {
+        (column.name, mark): read_numbers(cells[column.name], column, mark, None).values.cast(pl.Float64)
+        for column in numbers
+        for mark in ".,"
+    }
+    sums = {key: Sums(values.set(totals, None)) for key, values in figures.items()}
+    sums_at, begun = [], list(starts)
+    for at in (likely | totals).arg_true():
+        while begun and begun[0] <= at:
+            start = begun.pop(0)
+            for of_column in sums.values():
+                of_column.begin(start - 1)
+        names = [column.name for column in numbers if cells[column.name][at] is not None]
+        fits = all(any(sums[name, mark].fit(at, figures[name, mark][at]) for mark in ".,") for name in names)
+        if totals[at] or (names and fits):
+            sums_at += [] if totals[at] else [at]
+            for key, of_column in sums.items():
+                of_column.leave_out(at, 0.0 if totals[at] else figures[key][at])
+    return nothing.scatter(sums_at, values=True)
+
+
+def _wordy_lines(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+    """Return the lines that give figures under a code without a digit, below lines whose codes all have one."""
+    bare = ~cells["sku_code"].str.contains(r"\d").fill_null(value=True)
+    first = bare.arg_max()
+    if not 0 < bare.sum() <= _MOST or first is None or cells["sku_code"].head(first).drop_nulls().len() < _FEWEST:
+        return bare & False
+    texts = [c.name for c in columns if c.name not in _KEYS and c.field.kind not in _KINDS]
+    return bare & cells.select(~pl.any_horizontal(pl.lit(value=False), pl.col(texts).is_not_null())).to_series()
 
 
 _UNIT: Final = r"\((?:k?g|mg|%)\)"
