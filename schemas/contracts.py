@@ -6,6 +6,7 @@ API imports nothing from here, because importing Pandera would slow its start.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final  # Any: polars' classes of types
 
 import pandera.polars as pa
@@ -66,13 +67,19 @@ _CATALOGUE_TEXTS: Final = (
 """Columns of the jurisdiction catalogue that may hold any text, or none."""
 
 
-def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:
+_KEPT: Final = 128
+"""Contracts that are kept, one for each set of columns that files have: Pandera spends milliseconds on a new one."""
+
+
+@lru_cache(_KEPT)
+def parsed_table(columns: tuple[str, ...]) -> pa.DataFrameSchema:
     """Return the contract of a sheet as it was read: every column is text, every line has its number in the file."""
     texts = {name: pa.Column(pl.String, nullable=True) for name in columns if name != "line"}
     return pa.DataFrameSchema({"line": pa.Column(pl.Int64, pa.Check.ge(1)), **texts}, strict=True)
 
 
-def typed_rows(columns: Sequence[str]) -> pa.DataFrameSchema:
+@lru_cache(_KEPT)
+def typed_rows(columns: tuple[str, ...]) -> pa.DataFrameSchema:
     """Return the contract of typed rows with these columns. Raise KeyError for a column that no field table has."""
     return pa.DataFrameSchema({name: _typed(name) for name in columns}, strict=True)
 

@@ -1,7 +1,7 @@
 """Defines the import of a file: one step that makes five assets, from the bytes that were sent to the caller's report.
 
 The lineage leads from the file to the report, although one step makes all of it: an analyst follows it asset by asset.
-The step reads, types, grades and writes the file under one claim (`claim_import`), and shows what it made as it goes.
+The step reads, types, grades and writes the file under one claim (`claim_import`), and then shows what it made.
 `pipelines.reading` does the reading, `pipelines.imports` the writing; what becomes of an import whose run ends in
 another way is in `pipelines.imports.endings`.
 """
@@ -268,28 +268,26 @@ def _has(objects: Objects, key: str) -> bool:
 
 
 def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
-    """Import the file and yield each asset when it is made; a contract that is broken ends the import before writing.
+    """Import the file and yield each asset that it made; a contract that is broken ends the import before writing.
 
-    Where the import has ended, because its run lost its process just then, nothing is written.
+    What was read is yielded when the rows are stored, or cannot be: Dagster stores the events of each asset one by one,
+    and the sender of a small file would wait for that. Where the import has ended, because its run lost its process
+    just then, nothing is written.
     """
     sent, pool, objects = taken.work, resources.postgres, resources.object_store
-    yield dg.MaterializeResult(asset_key="uploaded_file", metadata=metadata.uploaded_file(sent))
-    upload = Upload.from_bytes(objects.get(sent.table_key))
-    verdict = checks.judge(_tables_of(upload))
-    taken.fail_unless(verdict.passed)
-    table = metadata.parsed_table(upload)
-    yield dg.MaterializeResult(asset_key="parsed_table", metadata=table, check_results=[verdict])
-    if not verdict.passed:
+    made = [dg.MaterializeResult[None](asset_key="uploaded_file", metadata=metadata.uploaded_file(sent))]
+    try:
+        read = _read(resources, taken, made)
+        begun = time.perf_counter()
+        written = RunTotals() if read is None else write_rows(resources, taken, *read)
+        seconds = round(time.perf_counter() - begun, 3)
+    except Exception:
+        yield from made
+        raise
+    yield from made
+    if read is None:
         return
-    rows = type_rows(resources, taken)
-    verdict = checks.judge({"values": (contracts.typed_rows(rows.values.columns), rows.values)})
-    taken.fail_unless(verdict.passed)
-    yield dg.MaterializeResult(asset_key="typed_rows", metadata=metadata.typed_rows(rows), check_results=[verdict])
-    if not verdict.passed:
-        return
-    begun = time.perf_counter()
-    written = write_rows(resources, taken, upload, rows)
-    seconds = round(time.perf_counter() - begun, 3)
+    _, rows = read
     with pool.company(sent.company_id) as conn:
         skus = counters(conn).skus
     graded = metadata.graded_skus(sent, written, skus=skus, seconds=seconds)
@@ -304,10 +302,29 @@ def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.M
         objects.remove(sent.before_key)
 
 
+def _read(
+    resources: Resources, taken: ClaimedImport, made: list[dg.MaterializeResult[None]]
+) -> tuple[Upload, TypedRows] | None:
+    """Return what was read of the file, and add its assets to `made`; None where a contract is broken."""
+    upload = Upload.from_bytes(resources.object_store.get(taken.work.table_key))
+    verdict = checks.judge(_tables_of(upload))
+    taken.fail_unless(verdict.passed)
+    table = metadata.parsed_table(upload)
+    made.append(dg.MaterializeResult(asset_key="parsed_table", metadata=table, check_results=[verdict]))
+    if not verdict.passed:
+        return None
+    rows = type_rows(resources, taken)
+    verdict = checks.judge({"values": (contracts.typed_rows(tuple(rows.values.columns)), rows.values)})
+    taken.fail_unless(verdict.passed)
+    typed = metadata.typed_rows(rows)
+    made.append(dg.MaterializeResult(asset_key="typed_rows", metadata=typed, check_results=[verdict]))
+    return (upload, rows) if verdict.passed else None
+
+
 def _tables_of(upload: Upload) -> Frames:
     """Return the tables that were read, each with its contract."""
     sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
-    return {name: (contracts.parsed_table(frame.columns), frame) for name, frame in sheets.items()}
+    return {name: (contracts.parsed_table(tuple(frame.columns)), frame) for name, frame in sheets.items()}
 
 
 def _all_graded(written: RunTotals) -> dg.AssetCheckResult:

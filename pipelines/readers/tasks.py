@@ -16,6 +16,7 @@ from pipelines.readers import requests
 from pipelines.reading import judge
 from pipelines.reading.grid import MOST_COLUMNS, NUMBER, check_width, refuse
 from pipelines.reading.header import recognised_fields
+from pipelines.reading.lines import example_word
 from pipelines.reading.media import detect_media_type
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import PackedUpload, Upload, read_upload
@@ -133,6 +134,7 @@ def load_words() -> None:
     for field in judge.LISTED:
         code_lists(field)
     recognised_fields(_HEADERS)
+    example_word()
 
 
 def _typed(upload: Upload, default_year: int, served_markets: list[str]) -> Answer:

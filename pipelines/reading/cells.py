@@ -106,12 +106,15 @@ class TypedSheet:
 def type_sheet(sheet: Sheet) -> TypedSheet:
     """Type each column of a sheet by itself, then weights together with the columns that complete them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
-    are_marked = sheet.table.select(pl.col(c.name for c in sheet.columns).str.contains(_MARKED).any()).row(0)
+    cells = pl.col([column.name for column in sheet.columns])
+    presence = sheet.table.select(cells.is_not_null()).get_columns()
+    are_marked = sheet.table.select(cells.str.contains(_MARKED).any()).row(0)
+    longest = sheet.table.select(cells.str.len_bytes().max()).row(0)
     with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
         apply = map if sheet.table.height <= FEW else threads.map
-        columns = list(apply(partial(_type_column, sheet), sheet.columns, are_marked))
-    for column, (typed_column, presence) in zip(sheet.columns, columns, strict=True):
-        typed.values[column.name], typed.presence[column.name] = typed_column.values.alias(column.name), presence
+        columns = list(apply(partial(_type_column, sheet), sheet.columns, presence, are_marked, longest))
+    for column, (typed_column, given) in zip(sheet.columns, columns, strict=True):
+        typed.values[column.name], typed.presence[column.name] = typed_column.values.alias(column.name), given
         if typed_column.faults.height:
             typed = typed.with_faults(column.name, typed_column.faults)
     add_up(sheet.columns, typed.values, typed.presence)
@@ -124,11 +127,15 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
     return typed
 
 
-def _type_column(sheet: Sheet, column: Column, is_marked: bool) -> tuple[TypedColumn, pl.Series]:
-    """Return a column's typed cells, and which are given; `is_marked`: some are cleared, escaped, or an error."""
+def _type_column(
+    sheet: Sheet, column: Column, presence: pl.Series, is_marked: bool, longest: int | None
+) -> tuple[TypedColumn, pl.Series]:
+    """Return a column's typed cells, and which of those in `presence` are given.
+
+    `is_marked` where some are cleared, escaped, or an error; `longest` is the number of bytes of the longest cell.
+    """
     written = sheet.table[column.name]
     cells = unescaped(written) if is_marked else written
-    presence = cells.is_not_null()
     faults = [cell_errors(written)] if is_marked else []
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
     for kind, (code, message) in _UNREAD_KINDS.items():
@@ -141,8 +148,9 @@ def _type_column(sheet: Sheet, column: Column, is_marked: bool) -> tuple[TypedCo
         message = Message("{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name)
         faults.append(faults_where(cleared, "not_null", message))
     cells = cells.set(cleared, None).scatter(all_faults(faults)["at"], None)
-    cells, too_long = _without_too_long(cells, column.field)
-    faults.append(too_long)
+    if longest is not None and longest > longest_cell(column.field):
+        cells, too_long = _without_too_long(cells, column.field)
+        faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None and not presence.all():
         below = presence & False
         if column.field == SKU_CODE:  # cells merged over several lines leave lines without code and name below a SKU's
@@ -166,7 +174,7 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
     A text field that has a limit is checked where it is typed.
     """
     most = longest_cell(field)
-    if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
+    if field.kind == "text" and field.max_length is not None:
         return cells, NO_FAULTS
     long = (cells.str.strip_chars().str.len_chars() > most).fill_null(value=False)
     message = Message(
@@ -285,7 +293,7 @@ def _of_words(column: Column, own: Column, before: Sheet, sheet: Sheet) -> Itera
 
 def _texts(cells: pl.Series, replaced: Mapping[str, tuple[str, int]]) -> list[_Text]:
     """Return the texts of a column, most frequent first; `replaced` are those that were replaced, with their rows."""
-    counts = cells.drop_nulls().value_counts(sort=True).head(_MOST_TEXTS)
+    counts = (cells.drop_nulls() if cells.null_count() else cells).value_counts(sort=True).head(_MOST_TEXTS)
     before = [_Text(text, cell, rows) for text, (cell, rows) in replaced.items()]
     taken: dict[str, int] = {}
     for told in before:
@@ -372,16 +380,16 @@ def _samples(sheet: Sheet) -> Iterator[Reading]:
     """Yield the first cell of each column of numbers with the number that is stored, and its unit."""
     helpers = {field.name for field in (*SKU_HELPERS, *PART_HELPERS)}
     columns = [c for c in sheet.columns if c.field.kind in NUMBERS and c.field.name not in helpers and not c.constant]
-    first = {column.name: sheet.table[column.name].is_not_null().arg_max() for column in columns}
-    at = sorted({place for place in first.values() if place is not None})
-    if not at:
+    names = [column.name for column in columns]
+    if not names or not sheet.table.height:
         return
+    first = dict(zip(names, sheet.table.select(pl.col(names).is_not_null().arg_max()).row(0), strict=True))
+    at = sorted({*first.values()})
     needed = [c for c in sheet.columns if c in columns or c.field.name in ("sku_code", *helpers)]
     typed = type_sheet(replace(sheet.rows_at(at), columns=tuple(needed)))
     for column in columns:
         place = first[column.name]
-        text = None if place is None else sheet.table[column.name][place]
-        value = None if place is None else typed.values[column.name][at.index(place)]
+        text, value = sheet.table[column.name][place], typed.values[column.name][at.index(place)]
         if text is not None and value is not None:
             rows = sheet.table.height - sheet.table[column.name].null_count()
             number, unit = f"{value:.15g}" if isinstance(value, float) else str(value), column.field.unit

@@ -574,6 +574,13 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
     the header of a table there are hardly any labels. A material's name alone may be an answer. A table of unknown
     headers is none: nearly all its lines fill as many cells as the first one, which has only words.
     """
+    filled = [[cell for cell in row if cell is not None] for row in rows]
+    first = filled[0] if filled else []
+    headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
+    alike = sum(abs(len(row) - len(first)) <= 1 for row in filled)
+    of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
+    if of_words and alike * 5 >= len(filled) * 4:
+        return []
     labels: list[tuple[str, str, str]] = []
     names: set[str] = set()
     lines, widest = 0, 0
@@ -587,12 +594,5 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
         names |= {fields[at] for at in answered}
         lines += bool(answered)
     if lines < _FEWEST_LINES or len(names) <= widest or not names & _KEYS_OF_FORM:
-        return []
-    filled = [[cell for cell in row if cell is not None] for row in rows]
-    first = filled[0]
-    headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
-    alike = sum(abs(len(row) - len(first)) <= 1 for row in filled)
-    of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
-    if of_words and alike * 5 >= len(filled) * 4:
         return []
     return [f"{place} {quote(label)} ({name})" for place, label, name in labels]

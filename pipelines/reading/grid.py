@@ -78,6 +78,8 @@ def own_line(line: int) -> int:
 
 def sheet_starts(lines: pl.Series) -> list[int]:
     """Return the rows at which a further sheet of the table begins."""
+    if not len(lines) or lines[-1] < LINES_OF_SHEET:
+        return []
     starts: list[int] = ((lines // LINES_OF_SHEET).diff() > 0).fill_null(value=False).arg_true().to_list()
     return starts
 
@@ -208,8 +210,14 @@ def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
     Only columns with a cell that does not begin with a visible ASCII character are examined closely.
     """
     begins = frame.select(((pl.all() < "!") | (pl.all() > "~")).any())
-    unsure = pl.col(name for name in begins.columns if begins[name][0])
-    return frame.with_columns(pl.when(unsure.str.strip_chars() != "").then(unsure))
+    names = [of_column.name for of_column in begins if of_column.any()]
+    unsure = pl.col(names)
+    return frame.with_columns(pl.when(unsure.str.strip_chars() != "").then(unsure)) if names else frame
+
+
+def repeated(value: object, height: int, dtype: PolarsDataType = pl.Boolean) -> pl.Series:
+    """Return a series of one value, as `pl.repeat` does, which takes ten times as long for few rows."""
+    return pl.Series([value], dtype=dtype).new_from_index(0, height)
 
 
 def without_blank_rows(cells: pl.DataFrame, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
@@ -378,3 +386,36 @@ def read_distinct(cells: pl.Series, read: Callable[[str], object], dtype: Polars
         typed = cells.replace_strict(list(values), read_as, default=None, return_dtype=dtype)
     rows = [(at, *faults[cell]) for at, cell in enumerate(cells) if cell in faults] if faults else []
     return TypedColumn(typed, pl.DataFrame(rows, schema=FAULTS, orient="row") if rows else NO_FAULTS)
+
+
+_FEWEST: Final = 2
+"""Fewest figures of a sum: one figure may also be repeated by chance."""
+_NEAR: Final = 1e-6
+
+
+class Sums:
+    """The sums of a column down to each line, without lines that were found to be totals."""
+
+    def __init__(self, values: pl.Series) -> None:
+        self._whole = values.fill_null(0).cum_sum()
+        self._many = values.is_not_null().cum_sum()
+        self._left_out, self._left, self._before, self._count = 0.0, 0, 0.0, 0
+
+    def fit(self, at: int, figure: float | None) -> bool:
+        """Return whether a figure is the sum of those above it, from the top or from the last total."""
+        if figure is None or not at:
+            return False
+        whole, many = self._whole[at - 1] - self._left_out, self._many[at - 1] - self._left
+        ranges = ((whole, many), (whole - self._before, many - self._count))
+        return any(abs(figure - total) <= _NEAR * max(abs(total), 1.0) and count >= _FEWEST for total, count in ranges)
+
+    def leave_out(self, at: int, figure: float | None) -> None:
+        """Leave a total out of later sums, and begin another one below it."""
+        self._left_out += figure or 0.0
+        self._left += bool(figure)
+        self.begin(at)
+
+    def begin(self, at: int) -> None:
+        """Begin another sum below a line."""
+        self._before = self._whole[at] - self._left_out
+        self._count = self._many[at] - self._left

@@ -68,7 +68,7 @@ def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
         cells = sheet.table[column.name]
         # The first lines mostly tell.
         if sheet.mapped.unit_of(column) is not None or not all(
-            sheet.read(column, some).is_between(0, 1).fill_null(value=True).all() for some in (_TOP, len(cells))
+            sheet.read(column, some).is_between(0, 1).all() for some in (_TOP, len(cells))
         ):
             continue
         if not cells.str.contains("%", literal=True).any() and (sheet.read(column) > 0).any():

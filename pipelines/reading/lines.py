@@ -25,7 +25,18 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.grid import LINES_OF_SHEET, Cells, Column, Grid, LineFault, Table, own_line, sheet_starts
+from pipelines.reading.grid import (
+    LINES_OF_SHEET,
+    Cells,
+    Column,
+    Grid,
+    LineFault,
+    Sums,
+    Table,
+    own_line,
+    repeated,
+    sheet_starts,
+)
 from pipelines.reading.header import REQUIRED_FIELDS, Header, recognised_fields
 from pipelines.reading.mapping import MappedLines
 from pipelines.reading.questions import question
@@ -72,17 +83,18 @@ def find_skipped(
     the rows at which a further sheet begins: it has help below its header and totals of its own.
     """
     code = cells["sku_code"]
-    nothing = code.clear(len(code))
+    nothing = repeated(None, len(code), pl.String)
     name, label = cells.get_column("name", default=nothing), nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
     only_code, only_name = code.set(others, None), name.set(others, None)  # a note gives no more
-    letters = name.str.contains(r"\p{L}").fill_null(value=False)
+    no_code, no_name = code.is_null(), name.is_null()
     example = _has_word(code, *_EXAMPLES) | _has_word(label, *_EXAMPLES) | _has_word(name, "example")
     sign = _has_word(only_code, "signature")
-    note = (_has_word(only_code, "note") & only_name.is_null()) | (_has_word(only_name, "note") & only_code.is_null())
-    title = code.set(name.is_not_null(), None).str.contains(_TITLE).fill_null(value=False)
-    is_total, named_total, no_code = _has_word(code, "total"), _has_word(name, "total"), code.is_null()
-    neither = no_code & name.is_null()
+    note = (_has_word(only_code, "note") & no_name) | (_has_word(only_name, "note") & no_code)
+    title = _has_word(code.set(~no_name, None), "title")
+    is_total, named_total = _has_word(code, "total"), _has_word(name, "total")
+    letters = _has_word(name.set(~is_total, None), "letter")
+    neither = no_code & no_name
     # A total's word is in place of the code, or is the name or label of a line without code.
     totals = (is_total & (~letters | named_total)) | (no_code & (named_total | _has_word(label, "total")))
     return {
@@ -145,7 +157,7 @@ def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Seri
 
     Only headers of two lines come here: the others are found by `pipelines.reading.header`.
     """
-    nothing = pl.repeat(value=False, n=cells.height, eager=True)
+    nothing = repeated(value=False, height=cells.height)
     own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
     if len(own) < 2:
         return nothing
@@ -160,7 +172,7 @@ def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series)
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
-        if not helps and not any(text and _compiled("example").search(text) for text in (*row[:2], first)):
+        if not helps and not any(text and example_word().search(text) for text in (*row[:2], first)):
             break
         flags.append(helps)
     return pl.Series([*flags, *[False] * (cells.height - len(flags))], dtype=pl.Boolean)
@@ -213,14 +225,15 @@ def _has_word(texts: pl.Series, *kinds: str) -> pl.Series:
     It is made in this thread alone, since each thread would keep its own tables of it.
     """
     if texts.null_count() == len(texts):
-        return pl.repeat(value=False, n=len(texts), eager=True)
-    found = texts.to_frame().select_seq(pl.any_horizontal(pl.all().str.contains(_pattern(kind)) for kind in kinds))
-    return found.to_series().fill_null(value=False)
+        return repeated(value=False, height=len(texts))
+    found = pl.any_horizontal(pl.first().str.contains(_pattern(kind)) for kind in kinds)
+    return texts.to_frame().select_seq(found.fill_null(value=False)).to_series()
 
 
 @cache
-def _compiled(kind: str) -> re.Pattern[str]:
-    return re.compile(_pattern(kind))
+def example_word() -> re.Pattern[str]:
+    """Return the pattern of a word for an example."""
+    return re.compile(_pattern("example"))
 
 
 _PATTERNS: Final = {
@@ -235,11 +248,12 @@ _PATTERNS: Final = {
     # `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code. It is a
     # note's word, or several with a comma, a stroke or a word for `and` between them.
     "signature": r"(?i)^[\W_]*(?:WORD)(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?(?:WORD)){0,3}(?:[\W_]*$|\s*:\s)",
+    # `Visa fournisseur :`, which has its answer or the next title beside it.
+    "title": r"\p{L}\s*:\s*$",
+    "letter": r"\p{L}",
 }
-"""Texts with a word of each kind, `WORD`."""
+"""Texts with a word of each kind, `WORD`, or with what their pattern says."""
 _EXAMPLES: Final = ("example", "short_example")
-_TITLE: Final = r"\p{L}\s*:\s*$"
-"""Matches `Visa fournisseur :`, which has its answer or the next title beside it."""
 
 
 @cache
@@ -273,7 +287,7 @@ def with_answered_lines(
     Rows that are asked about are faults, by their place: a graph without one would be too light. `reasons` are those of
     `find_skipped`; `cells` has the `columns` of the lines of `body`, on these `sheets`.
     """
-    answered = pl.repeat(value=False, n=len(body.lines), eager=True)
+    answered = repeated(value=False, height=len(body.lines))
     if table == "sku":
         reasons = {**reasons, HEADING: _headings(cells, reduce(or_, reasons.values()), body.cells_given)}
     if body.struck:
@@ -307,7 +321,7 @@ def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Se
     Such a line says of which group those below are, whose codes are not so. `given` counts cells.
     """
     code = cells["sku_code"]
-    name = cells.get_column("name", default=code.clear(len(code)))
+    name = cells.get_column("name", default=repeated(None, len(code), pl.String))
     if cells.width <= len(_KEYS) or not ((code.is_null() | name.is_null()) & ~skipped).any():
         return skipped & False
     alone = (given() == 1) & ~skipped & (code.is_not_null() | name.is_not_null())
@@ -334,7 +348,8 @@ def _codes_in(cell: str | None) -> tuple[str, ...]:
 def _of_several(codes: pl.Series) -> pl.Series:
     """Return the lines with several codes, `A-100 / A-101`; where most codes of a table are so, each is one."""
     likely = codes.filter(codes.str.contains(r"[\s;|]").fill_null(value=False))
-    lines = codes.is_in([text for text in likely.unique() if len(_codes_in(text)) > 1]).fill_null(value=False)
+    several = [text for text in likely.unique() if len(_codes_in(text)) > 1]
+    lines = codes.is_in(several).fill_null(value=False) if several else repeated(value=False, height=len(codes))
     return lines & (int(lines.sum()) <= max(1, len(codes) / 2))
 
 
@@ -422,10 +437,9 @@ def _question(body: Grid, rows: Sequence[int], why: Message, sheets: Sequence[st
 
 
 _FEWEST: Final = 2
-"""Fewest figures of a sum: one figure may also be repeated by chance."""
+"""Fewest lines with a code that show how the codes of a table are written."""
 _MOST: Final = 100
 """Most totals that a table has."""
-_NEAR: Final = 1e-6
 _KINDS: Final = ("number", "integer")
 
 
@@ -439,7 +453,7 @@ def _find_sums(
     counts among those that are summed up.
     """
     numbers = [column for column in columns if column.field.kind in _KINDS]
-    nothing = pl.repeat(value=False, n=len(likely), eager=True)
+    nothing = repeated(value=False, height=len(likely))
     if not likely.any() or not numbers:
         return nothing
     figures = {
@@ -447,7 +461,7 @@ def _find_sums(
         for column in numbers
         for mark in ".,"
     }
-    sums = {key: _Sums(values.set(totals, None)) for key, values in figures.items()}
+    sums = {key: Sums(values.set(totals, None)) for key, values in figures.items()}
     sums_at, begun = [], list(starts)
     for at in (likely | totals).arg_true():
         while begun and begun[0] <= at:
@@ -471,34 +485,6 @@ def _wordy_lines(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
         return bare & False
     texts = [c.name for c in columns if c.name not in _KEYS and c.field.kind not in _KINDS]
     return bare & cells.select(~pl.any_horizontal(pl.lit(value=False), pl.col(texts).is_not_null())).to_series()
-
-
-class _Sums:
-    """The sums of a column down to each line, without lines that were found to be totals."""
-
-    def __init__(self, values: pl.Series) -> None:
-        self._whole = values.fill_null(0).cum_sum()
-        self._many = values.is_not_null().cum_sum()
-        self._left_out, self._left, self._before, self._count = 0.0, 0, 0.0, 0
-
-    def fit(self, at: int, figure: float | None) -> bool:
-        """Return whether a figure is the sum of those above it, from the top or from the last total."""
-        if figure is None or not at:
-            return False
-        whole, many = self._whole[at - 1] - self._left_out, self._many[at - 1] - self._left
-        ranges = ((whole, many), (whole - self._before, many - self._count))
-        return any(abs(figure - total) <= _NEAR * max(abs(total), 1.0) and count >= _FEWEST for total, count in ranges)
-
-    def leave_out(self, at: int, figure: float | None) -> None:
-        """Leave a total out of later sums, and begin another one below it."""
-        self._left_out += figure or 0.0
-        self._left += bool(figure)
-        self.begin(at)
-
-    def begin(self, at: int) -> None:
-        """Begin another sum below a line."""
-        self._before = self._whole[at] - self._left_out
-        self._count = self._many[at] - self._left
 
 
 _UNIT: Final = r"\((?:k?g|mg|%)\)"
@@ -527,7 +513,7 @@ def of_one_table(
         if not same[at]:
             faults += _faults(body, range(at + 1, end), headers_at[at], int(body.lines[at]), table)
             left_out.update(range(at + 1, end))
-    kept = pl.repeat(value=True, n=body.cells.height, eager=True).scatter(sorted(left_out), values=False)
+    kept = repeated(value=True, height=body.cells.height).scatter(sorted(left_out), values=False)
     further = tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts)
     return body.where(kept, faults), further
 
@@ -537,17 +523,18 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
 
     Most people write the known headers in lower case, with spaces or underscores or neither.
     """
-    titles = {column.header.strip().casefold() for column in header.columns}
+    titles = [column.header.strip().casefold() for column in header.columns]
     keys = [column for column in header.columns if column.name in REQUIRED_FIELDS[table]]
     names = {name for column in keys if (name := f"c{column.position}") in body.cells.columns}
     texts = body.cells.select(pl.col(names).str.strip_chars().str.to_lowercase())
-    likely = pl.all().is_in([*titles, *_known_titles(table)]) | pl.all().str.contains(_UNIT)
+    likely = pl.all().is_in(titles) | _known_title(table)
     return texts.select_seq(pl.any_horizontal(likely)).to_series().arg_true().to_list() if names else []
 
 
 @cache
-def _known_titles(table: Table) -> frozenset[str]:
-    return frozenset(way for name in headers(table) for way in (name, name.replace(" ", "_"), name.replace(" ", "")))
+def _known_title(table: Table) -> pl.Expr:
+    ways = {way for name in headers(table) for way in (name, name.replace(" ", "_"), name.replace(" ", ""))}
+    return pl.all().is_in(sorted(ways)) | pl.all().str.contains(_UNIT)
 
 
 def _is_header(row: Cells, code_at: int | None, table: Table) -> bool:

@@ -33,6 +33,7 @@ from pipelines.reading.grid import (
     cut,
     faults_where,
     letter,
+    repeated,
 )
 from pipelines.reading.placed import period_of
 from pipelines.reading.sheet import Sheet
@@ -104,7 +105,9 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
         unread |= codes_of_faults(units.sheet.faults)
         unread |= set(units.values["sku_code"].gather(units.faults["at"].unique()).drop_nulls())
         volumes = pl.Series([of_skus.get(of_row) for of_row in code], dtype=pl.String)
-    bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(graphs.faulty | unread)).fill_null(value=False)
+    bad = _is_at(main.faults["at"], len(code))
+    if others := graphs.faulty | unread:
+        bad |= code.is_in(list(others)).fill_null(value=False)
     columns = [column for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[column.name].alias(column.name) for column in columns])
     presence = pl.DataFrame([main.presence[column.name].alias(column.name) for column in columns])
@@ -154,7 +157,7 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
 
 def _is_at(at: pl.Series, height: int) -> pl.Series:
     """Return a boolean for each of `height` rows: whether it is among the positions."""
-    return pl.repeat(value=False, n=height, eager=True).scatter(at.unique(), values=True)
+    return repeated(value=False, height=height).scatter(at, values=True)
 
 
 def _with_repeat_faults(main: TypedSheet) -> TypedSheet:
@@ -185,7 +188,7 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
     columns = [column for column in main.sheet.columns if column.market is not None]
     if not columns:
         return main, None
-    none = pl.repeat(None, main.sheet.table.height, dtype=pl.Int64, eager=True)
+    none = repeated(None, main.sheet.table.height, pl.Int64)
     years = main.values.get(VOLUME_YEAR.name, none).fill_null(default_year)
     counted: list[Column] = []
     for column in columns:
@@ -487,10 +490,10 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
         types = values["component_type"] if "component_type" in values else _component_types(values, height)
         return _joined([_member("component_type", types), *parts], "{", "}").fill_null("{}")
     fixed = dict(columns[0].fixed)
-    constants = {name: pl.repeat(value, height, dtype=pl.String, eager=True) for name, value in fixed.items()}
+    constants = {name: repeated(value, height, pl.String) for name, value in fixed.items()}
     if "component_type" not in fixed:
         constants = {"component_type": _component_types(values, height)}
-    there = values["weight_g"] != 0 if "weight_g" in values else pl.repeat(value=True, n=height, eager=True)
+    there = values["weight_g"] != 0 if "weight_g" in values else repeated(value=True, height=height)
     if "material_family" in fixed:
         there = there.fill_null(value=False)
     else:
@@ -504,7 +507,7 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
 def _articles(typed: TypedSheet, group: str | None, objects: pl.Series) -> pl.Series:
     """Return the supplier's number of each line's component as JSON; null where the line has no such component."""
     name = next((c.name for c in typed.sheet.columns if c.field == ARTICLE and c.group == group), None)
-    numbers = pl.repeat("null", len(objects), dtype=pl.String, eager=True)
+    numbers = repeated("null", len(objects), pl.String)
     if name is not None:
         distinct = typed.values[name].drop_nulls().unique()
         encoded = [json.dumps(number, ensure_ascii=False) for number in distinct]
@@ -515,7 +518,7 @@ def _articles(typed: TypedSheet, group: str | None, objects: pl.Series) -> pl.Se
 
 def _component_types(values: dict[str, pl.Series], height: int) -> pl.Series:
     """Return the component_type of a numbered group: its own column's, else the one of its shape, else `body`."""
-    nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
+    nothing = repeated(None, height, pl.String)
     return values.get("component_type", nothing).fill_null(part_types(values.get("shape", nothing)))
 
 

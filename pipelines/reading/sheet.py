@@ -34,6 +34,7 @@ from pipelines.reading.grid import (
     invalid_mapping,
     own_line,
     refuse,
+    repeated,
     sheet_starts,
     with_component_prefix,
 )
@@ -460,7 +461,7 @@ def _help_below(below: Grid, header: Header) -> set[int]:
     top = replace(below, cells=below.cells.head(HELP_ROWS), lines=below.lines.head(HELP_ROWS), kinds=None)
     label = _label_cells(top, header)
     if label is None or any(position == 0 for position, _ in header.ignored):
-        label = pl.repeat(None, top.cells.height, dtype=pl.String, eager=True)
+        label = repeated(None, top.cells.height, pl.String)
     helps = help_lines(_select_columns(top.cells, header.columns), header.columns, label)
     return set(helps.arg_true())
 
@@ -469,9 +470,8 @@ def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.Dat
     """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
     beyond_ascii = cells.select((pl.all().str.len_bytes() != pl.all().str.len_chars()).any())
-    unsure = pl.col(of_column.name for of_column in beyond_ascii if of_column.any())
-    hidden = {of_column.name for of_column in cells.select(unsure.str.contains(anywhere).any()) if of_column.any()}
-    for column in (column for column in columns if column.name in hidden):
+    unsure = [column for column in columns if beyond_ascii[column.name].any()]
+    for column in (column for column in unsure if cells[column.name].str.contains(anywhere).any()):
         of_text = column.field.kind == "text" and column.name != "sku_code"
         texts = cells[column.name].str
         visible = texts.strip_chars(INVISIBLE) if of_text else texts.replace_all(anywhere, "")
@@ -494,7 +494,7 @@ def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     width = grid.widths.get(header.line, grid.cells.width)
     wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
     surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(width, body.cells.width))
-    nothing = pl.repeat(value=False, n=body.cells.height, eager=True)
+    nothing = repeated(value=False, height=body.cells.height)
     over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
     widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
     kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))

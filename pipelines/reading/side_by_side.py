@@ -18,7 +18,7 @@ from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import Searched, has_numbers, is_served
 from pipelines.reading.columns import units_of_part, units_of_rows
 from pipelines.reading.grammar import mentions, tokens_of
-from pipelines.reading.grid import VOLUME, Column, fields_of, letter
+from pipelines.reading.grid import VOLUME, Column, fields_of, letter, repeated
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.placed import YEAR, is_of_selling, market_of
 from pipelines.reading.questions import question
@@ -142,7 +142,7 @@ def add_up(columns: Iterable[Column], values: dict[str, pl.Series], presence: di
         values[first.name] = units.sum_horizontal().set(~given, None).alias(first.name)
         presence[first.name] = reduce(or_, (presence[name] for name in names))
         for name in names[1:]:
-            presence[name] = pl.repeat(value=False, n=len(presence[name]), eager=True)
+            presence[name] = repeated(value=False, height=len(presence[name]))
 
 
 def with_ticked_markets(

@@ -121,16 +121,21 @@ def _texts(cells: pl.Series, field: Field) -> TypedColumn:
     """Read text unchanged; only cells that the field cannot contain, or may have to trim, are examined one by one."""
     if field.min_length is not None:
         cells = cells.str.strip_chars()
-    longest = field.max_length if field.max_length is not None else 2**31
-    cell = pl.col("cell").str
-    is_unusual = (cell.len_bytes() > longest) | cell.contains(CONTROL) | cell.contains(UNUSUAL)
-    if field.name == "sku_code":
-        is_unusual |= cell.contains(_ROUNDED)
-    unusual = cells.to_frame("cell").select_seq(is_unusual.fill_null(value=False)).to_series()
+    is_unusual = _unusual_text(field.max_length, is_code=field.name == "sku_code")
+    unusual = cells.to_frame("cell").select_seq(is_unusual).to_series()
     if not unusual.any():
         return TypedColumn(cells, NO_FAULTS)
     odd = read_distinct(cells.set(~unusual, None), lambda cell: _text(cell, field), pl.String)
     return TypedColumn(cells.set(unusual, None).fill_null(odd.values), odd.faults)
+
+
+@cache
+def _unusual_text(longest: int | None, *, is_code: bool) -> pl.Expr:
+    """Return whether a cell may be no text of a field with this `max_length`, or be trimmed by it."""
+    cell = pl.col("cell").str
+    unusual = cell.contains(f"{CONTROL}|{UNUSUAL}")
+    unusual = unusual if longest is None else unusual | (cell.len_bytes() > longest)
+    return (unusual | cell.contains(_ROUNDED) if is_code else unusual).fill_null(value=False)
 
 
 def _text(cell: str, field: Field) -> str:
@@ -322,6 +327,7 @@ def without_marks(cells: pl.DataFrame) -> pl.DataFrame:
     return cells
 
 
+_IS_NULL_WORD: Final = pl.first().str.strip_chars().is_in(NULL_WORDS)
 _ZEROS: Final = r"^\s*0{6,}\s*$"
 """How programs write that there is no number: no barcode and no code is made of zeros alone."""
 
@@ -333,11 +339,11 @@ def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Dat
     columns with a vocabulary, whose words come first.
     """
     numbers = [column.name for column in columns if column.field.kind == "gtin" or column.name == "sku_code"]
-    if any(cells[name].str.starts_with("0000").any() for name in numbers):
+    if any(cells.select(pl.col(numbers).str.starts_with("0000").any()).row(0)):
         cells = cells.with_columns(pl.when(~pl.col(name).str.contains(_ZEROS)).then(pl.col(name)) for name in numbers)
     names = [column.name for column in columns if column.field.kind == "text" and column.name != "sku_code"]
     null_words = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
-    if not names or not cells.select(null_words.any()).select(pl.any_horizontal(pl.all())).item():
+    if not names or not any(cells.select(null_words.any()).row(0)):
         return cells
     return cells.with_columns(
         pl.when(~pl.col(name).str.strip_chars().is_in(NULL_WORDS)).then(pl.col(name)) for name in names
@@ -346,7 +352,7 @@ def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Dat
 
 def is_null_word(cells: pl.Series) -> pl.Series:
     """Return which cells are a program's word for no value."""
-    return cells.str.strip_chars().is_in(NULL_WORDS).fill_null(value=False)
+    return cells.to_frame().select_seq(_IS_NULL_WORD.fill_null(value=False)).to_series()
 
 
 _SPACE = r"[\s'’]"
@@ -486,15 +492,17 @@ def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
 def _plain_number(mark: str | None) -> pl.Expr:
     """Return the number of a cell, null where it is not plain."""
     cell = pl.col("cell")
-    read = [pl.when(cell.str.contains(r"^[+-]?[0-9]{1,15}$")).then(cell)]
-    for sign, other in ((".", ","), (",", ".")):
+    certain = ["[0-9]{1,15}"]
+    for sign in ".,":
         whole = "0|[0-9]{4,12}" if mark != sign else "[0-9]{1,12}"
-        certain = rf"^[+-]?(?:[0-9]{{1,15}}[{sign}](?:[0-9]{{1,2}}|[0-9]{{4,12}})|(?:{whole})[{sign}][0-9]{{3}})$"
-        read.append(pl.when(cell.str.contains(certain)).then(cell.str.replace(",", ".", literal=True)))
-        if mark == other:
-            grouped = rf"^[+-]?[1-9][0-9]{{0,2}}[{sign}][0-9]{{3}}$"
-            read.append(pl.when(cell.str.contains(grouped)).then(cell.str.replace(sign, "", literal=True)))
-    return pl.coalesce(read).cast(pl.Float64)
+        certain.append(rf"[0-9]{{1,15}}[{sign}](?:[0-9]{{1,2}}|[0-9]{{4,12}})|(?:{whole})[{sign}][0-9]{{3}}")
+    number = cell.str.contains(rf"^[+-]?(?:{'|'.join(certain)})$")
+    read: pl.Expr = pl.when(number).then(cell.str.replace(",", ".", literal=True))
+    if mark is not None:
+        other = "." if mark == "," else ","
+        grouped = cell.str.contains(rf"^[+-]?[1-9][0-9]{{0,2}}[{other}][0-9]{{3}}$")
+        read = pl.coalesce(read, pl.when(grouped).then(cell.str.replace(other, "", literal=True)))
+    return read.cast(pl.Float64)
 
 
 def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> TypedColumn:

@@ -64,6 +64,30 @@ def test_an_import_takes_no_more_events_than_it_has_things_to_say(desk: Desk) ->
     assert len(desk.instance.all_logs(run.run_id)) <= 37
 
 
+def test_rows_are_stored_before_dagster_is_told_what_was_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dagster's storage takes each event by itself, which the sender of a small file would wait for (decision 0101)."""
+    write, told = process.write_rows, list[dg.EventLogRecord]()
+
+    def watched(*of: Any, **options: Any) -> process.RunTotals:
+        told.extend(desk.instance.fetch_materializations(dg.AssetKey("uploaded_file"), limit=100).records)
+        return write(*of, **options)
+
+    monkeypatch.setattr(process, "write_rows", watched)
+    run = desk.launch(desk.send(FILE))
+    assert made(run) == FIVE
+    assert run.run_id not in {record.run_id for record in told}
+
+
+def test_what_was_read_of_an_import_that_fails_is_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(process, "write_rows", broken)
+    run = desk.launch(desk.send(FILE))
+    assert not run.success
+    assert made(run) == FIVE[:3]
+
+
 def test_what_an_import_made_is_fresh(desk: Desk) -> None:
     """The assets of one step depend on each other: none is older than what it is made from."""
     for sort in "ST":

@@ -302,7 +302,7 @@ def test_the_operator_finds_a_fault_of_ours_by_the_callers_id(
 
 
 def test_a_contract_that_is_broken_is_a_fault_of_ours_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schemas.contracts.typed_rows", lambda _: contracts.parsed_table(["line"]))
+    monkeypatch.setattr("schemas.contracts.typed_rows", lambda _: contracts.parsed_table(("line",)))
     import_id = desk.send(FILE)
     assert not desk.run(import_id)
     assert desk.poll(import_id)["failure"]["code"] == "internal_error"

@@ -54,8 +54,8 @@ def write(desk: Desk, import_id: UUID) -> int:
     typed = type_rows(upload, default_year=work.default_year, served_markets=SERVED)
     job = process.Job(desk.pool, desk.data_dir, desk.clock, desk.rulesets, claim, work, upload, typed)
     process.write_rows(job, chunk_rows=3, proceed=lambda: None)
-    frames = {"values": (contracts.typed_rows(typed.values.columns), typed.values)}
-    frames |= {"table": (contracts.parsed_table(upload.table.columns), upload.table)}
+    frames = {"values": (contracts.typed_rows(tuple(typed.values.columns)), typed.values)}
+    frames |= {"table": (contracts.parsed_table(tuple(upload.table.columns)), upload.table)}
     assert checks.judge(frames).passed
     return typed.values.height + typed.rejected
 

@@ -34,7 +34,7 @@ def _known() -> list[str]:
     known = []
     for name in _COLUMNS:
         try:
-            contracts.typed_rows([name])
+            contracts.typed_rows((name,))
         except KeyError:
             continue
         known.append(name)
@@ -57,7 +57,7 @@ def _kept(schema: object, frame: pl.DataFrame) -> bool:
 def test_a_cell_outside_its_fields_bounds_breaks_the_contract(data: st.DataObject) -> None:
     """Numbers alone: what texts may be, the reader's own tests say."""
     name = data.draw(st.sampled_from(BOUNDED))
-    field, schema = SKU[name], contracts.typed_rows([name])
+    field, schema = SKU[name], contracts.typed_rows((name,))
     dtype = schema.columns[name].dtype.type
     cells = data.draw(st.lists(_ODD[dtype], max_size=4))
     frame = pl.DataFrame({name: pl.Series(cells, dtype=dtype)})
@@ -67,7 +67,7 @@ def test_a_cell_outside_its_fields_bounds_breaks_the_contract(data: st.DataObjec
 
 
 def test_a_column_too_many_too_few_or_of_another_type_is_no_contract() -> None:
-    schema = contracts.parsed_table(["line", "sku_code"])
+    schema = contracts.parsed_table(("line", "sku_code"))
     whole = pl.DataFrame({"line": [1], "sku_code": ["A"]})
     assert _kept(schema, whole)
     for broken in (whole.drop("line"), whole.with_columns(more=pl.lit("x")), whole.cast({"line": pl.Int32})):

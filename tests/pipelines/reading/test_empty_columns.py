@@ -88,8 +88,8 @@ def typed(data: bytes) -> None:
         return
     for table in (upload.table, upload.components):
         if table is not None:
-            contracts.parsed_table(table.columns).validate(table)
-    contracts.typed_rows(rows.values.columns).validate(rows.values)
+            contracts.parsed_table(tuple(table.columns)).validate(table)
+    contracts.typed_rows(tuple(rows.values.columns)).validate(rows.values)
 
 
 @examples(150)
