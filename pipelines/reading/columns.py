@@ -36,7 +36,7 @@ from pipelines.reading.grammar import (
     word_roles,
 )
 from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
-from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, market_code
+from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, little_words, market_code
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
@@ -328,7 +328,8 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     With `of_rows` that of units whose market stands in each row; with `in_parts` that of a quarter or a month alone.
     """
     field = VOLUME
-    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None)
+    around = (*rest, *(word for note in notes if len(note) > 1 for word in note))  # a note of one word may be a code
+    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little_words(header, around))
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
     if (
