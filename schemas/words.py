@@ -172,7 +172,8 @@ def _unknown(text: str) -> Unfit:
         return Unfit("unknown_market", several)
     markets = words("market")
     alike = get_close_matches(fold(text[:_LONGEST]), markets, n=2 * _NEAREST, cutoff=0)
-    codes = list(dict.fromkeys(markets[name] for name in alike))[:_NEAREST]
+    on_plates = words("vehicle_code").get(fold(text[:_LONGEST]))  # `D` is Germany before it is India
+    codes = [on_plates] if on_plates else list(dict.fromkeys(markets[name] for name in alike))[:_NEAREST]
     sentence = Message(
         "{value} is no known market; the nearest are: {names}. Write the name of a country, or a code such as FR or "
         "US-CA.",

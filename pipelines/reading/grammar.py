@@ -37,6 +37,7 @@ _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*+)[)\]]?")
 _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 """Where a note goes on to something else: `see sheet 4, per case`."""
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
+_NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
 _BEFORE_MEASURE: Final = frozenset({"in", "per", "for", "one", "thousand", "million"})
@@ -103,8 +104,11 @@ def _folded(token: str) -> list[str]:
 
 
 def spellings(header: str) -> Iterator[str]:
-    """Yield the header with words joined that a line break has hyphenated, and with `camelCase` split."""
-    joined = _HYPHEN_AT_BREAK.sub("", header)
+    """Yield the header with words joined that a line break has hyphenated, and with `camelCase` split.
+
+    A `#` behind a word is a number of it: `Item #`.
+    """
+    joined = _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header))
     yield joined
     if not re.search(r"\s", joined) and _CAMEL.search(joined):
         yield _CAMEL.sub(" ", joined)
