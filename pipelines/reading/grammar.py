@@ -228,7 +228,7 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool 
 
     Where the field is `settled`, its words may be anything but a *per* without what something is per.
     """
-    sense, at, seen, after_unit = Sense(), 0, False, False
+    sense, at, seen, after_unit = Sense(other=not settled and _denies(tokens, field)), 0, False, False
     while at < len(tokens):
         measure = measure_at(tokens, at)
         if measure is not None and (measure.unit != PIECES or field.unit == PIECES):
@@ -252,6 +252,17 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool 
             sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
         at = at + 1 if settled and measure is None else end
     return sense
+
+
+def _denies(tokens: Tokens, field: Field) -> bool:
+    """Return whether a word for no denies a field: `Non-reusable`, `% non recyclé`; `yes/no` lists its values.
+
+    Of a text it may be anything, of a whole number or a record its number, and a letter is no word but of a question.
+    """
+    if field.kind in (*TEXTS, "code", "integer", "uuid"):
+        return False
+    said = [code_of(token, "truth") for token in tokens if len(token) > 1 or field.kind == "truth"]
+    return said.count("false") > said.count("true")
 
 
 def _with_measure(sense: Sense, measure: Measure, field: Field, said: Tokens) -> Sense:

@@ -63,7 +63,8 @@ def little_words(header: str, around: Tokens) -> dict[str, bool]:
 class Placed:
     """The market, the year and the half that the words of a volume's header name; `twice` is what is named again.
 
-    `part` is a quarter or a month instead: `q1`, `m12`. `little` are `little_words`, which name no market or an open one.
+    `part` is a quarter or a month instead: `q1`, `m12`. `little` are `little_words`, which name no market or an open
+    one.
     """
 
     def __init__(self, *, own: bool = False, little: Mapping[str, bool] | None = None) -> None:
