@@ -2,6 +2,7 @@
 
 import pytest
 
+from api.imports.columns_pages import chosen_answers, open_questions
 from pipelines.reading.questions import answer_with
 from tests.pipelines.reading.writing import Table, delimited, read, values
 
@@ -60,3 +61,13 @@ def test_a_market_whose_cells_are_dashes_and_numbers_is_asked_about_with_the_oth
     table = [["SKU", "Name", "DE", "FR", "NL"], ["A-1", "Saft", "1200", "300", "5"], ["A-2", "Tee", "10", "0", "-"]]
     asked = read(delimited(table, ";"))[0].source["asked"]
     assert [about["header"] for about in asked] == ["DE", "FR", "NL"]
+
+
+def test_the_page_offers_the_answer_in_words() -> None:
+    table = [[*HEAD, "Verpackungsgewicht (g)", "davon Kunststoff (g)"], ["A-1", "Saft", "34", "10"]]
+    source = read(delimited(table, ";"))[0].source
+    for lang in ("en", "fr", "de"):
+        [question] = open_questions(source, lang, beside_columns=True)
+        [(choice, words)] = question.choices
+        assert words != choice
+        assert chosen_answers(source, {question.input: choice}) == source["asked"][0]["answer"]
