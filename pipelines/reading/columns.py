@@ -342,8 +342,9 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     With `of_rows` that of units whose market stands in each row; with `in_parts` that of a quarter or a month alone.
     """
     field = VOLUME
-    around = (*rest, *(word for note in notes if len(note) > 1 for word in note))  # a note of one word may be a code
-    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little_words(header, around))
+    alone = {note[0] for note in notes if len(note) == 1}  # a note of one word may be a code: `Ventes (de)`
+    little = {word: is_open for word, is_open in little_words(header).items() if word not in alone}
+    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little)
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
     if (

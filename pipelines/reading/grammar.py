@@ -261,7 +261,8 @@ def _denies(tokens: Tokens, field: Field) -> bool:
     """
     if field.kind in (*TEXTS, "code", "integer", "uuid"):
         return False
-    said = [code_of(token, "truth") for token in tokens if len(token) > 1 or field.kind == "truth"]
+    answers = words("truth")
+    said = [answers.get(token) for token in tokens if len(token) > 1 or field.kind == "truth"]
     return said.count("false") > said.count("true")
 
 

@@ -45,17 +45,22 @@ def is_of_selling(tokens: Tokens) -> bool:
     )
 
 
-def little_words(header: str, around: Tokens) -> dict[str, bool]:
-    """Return the words around a header's term that are a country's code, and in the term's language a little word too.
+@lru_cache(maxsize=MOST_KEPT)
+def little_words(header: str) -> Mapping[str, bool]:
+    """Return the words of a header that are a country's code, and in the language of its units a little word too.
 
     `de` in `Ventas de 2025` is no Germany: false. In capitals beside other letters it is (`Ventas DE 2025`), and in a
     program's name (`ventas_de_2025`). Where all letters are capitals it is open: true.
     """
-    if not re.search(r"\s", header.strip()):
+    little = languages_of_words("no_market")
+    words_of_header = tokens_of(header) if re.search(r"\s", header.strip()) else ()
+    if little.keys().isdisjoint(words_of_header):
         return {}
-    listed, little = languages_of_headers(VOLUME.name), languages_of_words("no_market")
-    spoken = [listed[token] for token in tokens_of(header) if token in listed and token not in little]
-    found = [token for token in around if token in little and spoken and all(little[token] & of for of in spoken)]
+    listed = languages_of_headers(VOLUME.name)
+    spoken = [listed[token] for token in words_of_header if token in listed and token not in little]
+    found = [
+        token for token in words_of_header if token in little and spoken and all(little[token] & of for of in spoken)
+    ]
     shouts = not any(map(str.islower, header))
     return {word: shouts for word in found if shouts or not re.search(rf"\b{word.upper()}\b", header)}
 
