@@ -93,6 +93,26 @@ def _words() -> Mapping[str, Mapping[str, str]]:
     return index([*own, *listed])
 
 
+@cache
+def languages_of_headers(field: str) -> Mapping[str, frozenset[str]]:
+    """Return the languages of each word of a field's listed headers, by the folded word."""
+    listed = (row for row in table_rows("headers.csv") if row["field"] == field)
+    return _languages((word, row["lang"]) for row in listed for word in fold(row["header"]).split())
+
+
+@cache
+def languages_of_words(vocabulary: str) -> Mapping[str, frozenset[str]]:
+    """Return the languages of each word of a vocabulary, by the folded word."""
+    return _languages((fold(r["word"]), r["lang"]) for r in table_rows("words.csv") if r["vocabulary"] == vocabulary)
+
+
+def _languages(entries: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    languages: dict[str, frozenset[str]] = {}
+    for word_of, lang in entries:
+        languages[word_of] = languages.get(word_of, frozenset()) | {lang}
+    return MappingProxyType(languages)
+
+
 def index(entries: Iterable[tuple[str, str, str]]) -> Mapping[str, Mapping[str, str]]:
     """Return entries (table, meaning, word) as table -> folded word -> meaning.
 
@@ -152,7 +172,8 @@ def _unknown(text: str) -> Unfit:
         return Unfit("unknown_market", several)
     markets = words("market")
     alike = get_close_matches(fold(text[:_LONGEST]), markets, n=2 * _NEAREST, cutoff=0)
-    codes = list(dict.fromkeys(markets[name] for name in alike))[:_NEAREST]
+    on_plates = words("vehicle_code").get(fold(text[:_LONGEST]))  # `D` is Germany before it is India
+    codes = [on_plates] if on_plates else list(dict.fromkeys(markets[name] for name in alike))[:_NEAREST]
     sentence = Message(
         "{value} is no known market; the nearest are: {names}. Write the name of a country, or a code such as FR or "
         "US-CA.",

@@ -517,8 +517,9 @@ def _column_of_unknown_material(at: int, header: str) -> Column:
 
 
 def has_numbers(header: Searched, at: int) -> bool:
-    """Return whether most of the cells given below a header are numbers."""
+    """Return whether most of the cells given below a header are numbers; words for no answer are none given."""
     under = header.under(at, _FIRST_LINES)
+    under = under.filter(pl.Series([code_of(cell, "no_answer") is None for cell in under], dtype=pl.Boolean))
     return len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)
 
 

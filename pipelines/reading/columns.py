@@ -17,6 +17,7 @@ from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.reading.grammar import (
     MOST_KEPT,
+    MOST_WORDS,
     TEXTS,
     Sense,
     Tokens,
@@ -36,7 +37,7 @@ from pipelines.reading.grammar import (
     word_roles,
 )
 from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
-from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, market_code
+from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, little_words, market_code
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
@@ -90,7 +91,7 @@ def _understood(header: str, table: Table) -> Column | None:
     column = _best(header, lambda main, notes: _terms(main, notes, header, table))
     if column is not None and column.open is None:
         return column
-    whole = _by_languages(header, table) or _market_in_year(header, table)
+    whole = _by_languages(header, table) or _market_in_year(header, table) or _by_levels(header, table)
     return whole or _unabbreviated(header, table, column)
 
 
@@ -268,6 +269,19 @@ def _by_languages(header: str, table: Table) -> Column | None:
     return None
 
 
+def _by_levels(header: str, table: Table) -> Column | None:
+    """Return the level's column of a header that lists its values: `Imballaggio primario/secondario`."""
+    tokens, levels, at = fold(header).split(), set[str](), 0
+    while at < len(tokens) <= MOST_WORDS:
+        level, end = level_at(tokens, at, in_title=True) or (None, at + 1)
+        if level is None and not (roles_of_word(tokens[at]) or frozenset({""})) <= {"packaging", "nothing"}:
+            return None
+        levels |= {level} if level else set()
+        at = end
+    name = "packaging_level"
+    return Column(name, fields_of(table)[name], table, 0, header) if table == "sku" and len(levels) > 1 else None
+
+
 def _without_levels(tokens: Tokens) -> Tokens:
     """Return the words without those that name the sales packaging."""
     left: list[str] = []
@@ -328,7 +342,9 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     With `of_rows` that of units whose market stands in each row; with `in_parts` that of a quarter or a month alone.
     """
     field = VOLUME
-    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None)
+    alone = {note[0] for note in notes if len(note) == 1}  # a note of one word may be a code: `Ventes (de)`
+    little = {word: is_open for word, is_open in little_words(header).items() if word not in alone}
+    volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little)
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
     if (
@@ -489,12 +505,20 @@ def _column_of_material(material: str, part: str, name: str, header: str) -> Col
     return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
 
 
+_LONGEST_CODE: Final = 4
+"""Letters of the longest code of a material: `PES` is no plural of `PE`."""
+
+
 @lru_cache(maxsize=MOST_KEPT)
 def _material_of_word(folded: str) -> str | None:
-    """Return the material that words name: a grade, a family, or a family with a kind of it: `plastique pet clair`."""
+    """Return the material that words name: a grade, a family, or a family with a kind of it: `plastique pet clair`.
+
+    A word may be in the plural: `verres`, `aciers`.
+    """
     families = words("material_family")
-    if (own := _grades_by_word().get(folded) or families.get(folded)) is not None:
-        return own
+    for name in (folded, folded.removesuffix("s")) if len(folded) > _LONGEST_CODE else (folded,):
+        if (own := _grades_by_word().get(name) or families.get(name)) is not None:
+            return own
     first, _, kind = folded.partition(" ")
     family, rules = families.get(first), ruleset.load()
     code = None if family is None or not kind else resolve_material(kind, rules)

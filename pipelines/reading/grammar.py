@@ -37,6 +37,7 @@ _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*+)[)\]]?")
 _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 """Where a note goes on to something else: `see sheet 4, per case`."""
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
+_NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
 _BEFORE_MEASURE: Final = frozenset({"in", "per", "for", "one", "thousand", "million"})
@@ -103,8 +104,11 @@ def _folded(token: str) -> list[str]:
 
 
 def spellings(header: str) -> Iterator[str]:
-    """Yield the header with words joined that a line break has hyphenated, and with `camelCase` split."""
-    joined = _HYPHEN_AT_BREAK.sub("", header)
+    """Yield the header with words joined that a line break has hyphenated, and with `camelCase` split.
+
+    A `#` behind a word is a number of it: `Item #`.
+    """
+    joined = _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header))
     yield joined
     if not re.search(r"\s", joined) and _CAMEL.search(joined):
         yield _CAMEL.sub(" ", joined)
@@ -224,7 +228,7 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool 
 
     Where the field is `settled`, its words may be anything but a *per* without what something is per.
     """
-    sense, at, seen, after_unit = Sense(), 0, False, False
+    sense, at, seen, after_unit = Sense(other=not settled and _denies(tokens, field)), 0, False, False
     while at < len(tokens):
         measure = measure_at(tokens, at)
         if measure is not None and (measure.unit != PIECES or field.unit == PIECES):
@@ -248,6 +252,18 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool 
             sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
         at = at + 1 if settled and measure is None else end
     return sense
+
+
+def _denies(tokens: Tokens, field: Field) -> bool:
+    """Return whether a word for no denies a field: `Non-reusable`, `% non recyclé`; `yes/no` lists its values.
+
+    Of a text it may be anything, of a whole number or a record its number, and a letter is no word but of a question.
+    """
+    if field.kind in (*TEXTS, "code", "integer", "uuid"):
+        return False
+    answers = words("truth")
+    said = [answers.get(token) for token in tokens if len(token) > 1 or field.kind == "truth"]
+    return said.count("false") > said.count("true")
 
 
 def _with_measure(sense: Sense, measure: Measure, field: Field, said: Tokens) -> Sense:

@@ -20,7 +20,7 @@ from pipelines.reading.grammar import mentions, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
-from pipelines.reading.questions import refused
+from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
 from pipelines.reading.unread import with_unread_asked
@@ -61,24 +61,25 @@ def without_asked(sheet: Sheet) -> Sheet:
 
 
 def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
-    """Yield the percentages whose numbers are all from 0 to 1, and so may be fractions of one."""
+    """Yield the percentages whose numbers without a percent sign are all from 0 to 1: they may be fractions of one."""
     for column in sheet.columns:
         if column.field.unit != "percent" or column.constant is not None or column.position in sheet.in_question:
             continue
         cells = sheet.table[column.name]
+        bare = ~cells.str.contains("%", literal=True)
         # The first lines mostly tell.
         if sheet.mapped.unit_of(column) is not None or not all(
-            sheet.read(column, some).is_between(0, 1).all() for some in (_TOP, len(cells))
+            sheet.read(column, some).filter(bare.head(some)).is_between(0, 1).all() for some in (_TOP, len(cells))
         ):
             continue
-        if not cells.str.contains("%", literal=True).any() and (sheet.read(column) > 0).any():
+        if (sheet.read(column).filter(bare) > 0).any():
             message = Message(
                 "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "
                 "not read. Say which: mapping={mapping}, or percent.",
                 header=quote(column.header),
                 mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
             )
-            some = ", ".join(cells.drop_nulls().unique(maintain_order=True).head(3))
+            some = ", ".join(cells.filter(bare).unique(maintain_order=True).head(3))
             yield column, sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=some)
 
 
@@ -444,8 +445,39 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
             mapping={"columns": {column.name: letter(column.position)}},
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))
+    kept, of_shares = _without_shares_of_weight(kept)
     kept, of_unread = with_unread_asked(kept, of_whole=sheet)
-    return kept, [*questions, *of_unread]
+    return kept, [*questions, *of_shares, *of_unread]
+
+
+def _without_shares_of_weight(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
+    """Return a table without weights of materials that are less than the packaging's in most lines, and the question.
+
+    Of `Verpackungsgewicht | davon Kunststoff` the rest has no column: a packaging of 34 g with 10 g of plastic would be
+    all of plastic. Where most lines add up, another one is its SKU's matter (`weight_mismatch`).
+    """
+    total = next((column for column in sheet.columns if column.name == "weight_grams" and not column.group), None)
+    parts = [c for c in sheet.columns if c.group and c.field.name == "weight_g" and c.constant is None]
+    if total is None or not parts or any(c.mapped or "material_family" not in dict(c.fixed) for c in parts):
+        return sheet, []
+    whole = sheet.read(total, _LINES_SUMMED)
+    added = pl.DataFrame([sheet.read(part, _LINES_SUMMED).alias(part.name) for part in parts]).sum_horizontal()
+    both = ((whole > 0) & (added > 0)).fill_null(value=False)
+    less = (added < whole * (1 - _TOLERANCE)).fill_null(value=False) & both
+    if 2 * float(less.sum()) <= float(both.sum()):
+        return sheet, []
+    headers = ", ".join(quote(column.header) for column in parts)
+    message = Message(
+        "In most lines {headers} weigh less than {whole}: the rest of the packaging has no column, and without it the "
+        "materials would be wrong; they are not read. Add columns of the other materials; or if these are all, say so: "
+        "mapping={mapping}.",
+        headers=headers,
+        whole=quote(total.header),
+        mapping={"columns": {column.name: letter(column.position) for column in parts}},
+    )
+    groups = {column.group for column in parts}
+    about = question("column", message, could_be=["materials"], sheet=sheet.name, text=headers)
+    return replace(sheet, columns=tuple(column for column in sheet.columns if column.group not in groups)), [about]
 
 
 def _weights_of_cases(sheet: Sheet) -> list[Column]:

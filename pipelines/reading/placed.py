@@ -4,18 +4,19 @@ What is counted, and the rest of a header, is `columns.py`'s.
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from compliance.catalogue import eu_codes, is_iso_3166
 from pipelines.reading.grammar import MOST_KEPT, Tokens, measure_at, roles_of_word, tokens_of
-from pipelines.reading.grid import LONGEST_HEADER, VOLUME_HALF
+from pipelines.reading.grid import LONGEST_HEADER, VOLUME, VOLUME_HALF
 from pipelines.reading.words import family_of_detail, unit_of
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, place
 from schemas.refusals import Refused
-from schemas.words import words
+from schemas.words import languages_of_headers, languages_of_words, words
 
 LONGEST_MARKET: Final = 5
 _NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
@@ -44,14 +45,36 @@ def is_of_selling(tokens: Tokens) -> bool:
     )
 
 
+@lru_cache(maxsize=MOST_KEPT)
+def little_words(header: str) -> Mapping[str, bool]:
+    """Return the words of a header that are a country's code, and in the language of its units a little word too.
+
+    `de` in `Ventas de 2025` is no Germany: false. In capitals beside other letters it is (`Ventas DE 2025`), and in a
+    program's name (`ventas_de_2025`). Where all letters are capitals it is open: true.
+    """
+    little = languages_of_words("no_market")
+    words_of_header = tokens_of(header) if re.search(r"\s", header.strip()) else ()
+    if little.keys().isdisjoint(words_of_header):
+        return {}
+    listed = languages_of_headers(VOLUME.name)
+    spoken = [listed[token] for token in words_of_header if token in listed and token not in little]
+    found = [
+        token for token in words_of_header if token in little and spoken and all(little[token] & of for of in spoken)
+    ]
+    shouts = not any(map(str.islower, header))
+    return {word: shouts for word in found if shouts or not re.search(rf"\b{word.upper()}\b", header)}
+
+
 class Placed:
     """The market, the year and the half that the words of a volume's header name; `twice` is what is named again.
 
-    `part` is a quarter or a month instead: `q1`, `m12`.
+    `part` is a quarter or a month instead: `q1`, `m12`. `little` are `little_words`, which name no market or an open
+    one.
     """
 
-    def __init__(self, *, own: bool = False) -> None:
+    def __init__(self, *, own: bool = False, little: Mapping[str, bool] | None = None) -> None:
         self.own = own  # the header is the field's own name, which any market has, or India's code
+        self.little = little or {}
         self.market: str | None = None
         self.year: int | None = None
         self.half = 0
@@ -80,7 +103,9 @@ class Placed:
                 continue
             if not self.own and name in _NO_MARKETS and end < len(tokens):
                 return end
-            if self.market not in (None, code):
+            if not self.little.get(name, True):
+                return end
+            if self.market not in (None, code) or name in self.little:
                 self.twice += tokens[at:end]
             self.market = self.market or code
             return end
