@@ -11,7 +11,7 @@ SKU's total would be too small. A single unknown word beside bare names may mean
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -87,6 +87,10 @@ class Searched(NamedTuple):
     def under(self, at: int, lines: int = _LINES) -> pl.Series:
         """Return the cells given below the header in a column."""
         return self.grid.under(at, self.at, lines)
+
+    def mostly(self, positions: Iterable[int], fits: pl.Expr, share: float = _MOST) -> list[int]:
+        """Return the columns of which such a share of the cells given below the header fit."""
+        return self.grid.mostly(positions, self.at, _LINES, fits, share)
 
     def without(self, columns: Sequence[Column]) -> "Searched":
         """Return the header without the labels of columns that are settled."""
@@ -377,15 +381,14 @@ def _likely_code(free: dict[int, str], header: Searched) -> int | None:
 
     Where none is unlike words, each cell is one short word with a letter, and no other line has it.
     """
-    cells = {at: header.under(at) for at in free}
-    fitting = [at for at in free if are_codes(cells[at])]
+    fitting = [at for at in header.mostly(free, pl.all().str.contains(r"\d")) if are_codes(header.under(at))]
     if not fitting:
-        word, with_letter = r"^\s*\S{1,40}\s*$", r"\p{L}"
-        short = {at: texts.str.contains(word) & texts.str.contains(with_letter) for at, texts in cells.items()}
-        fitting = [at for at, fits in short.items() if len(fits) and fits.all() and cells[at].n_unique() == len(fits)]
+        word = pl.all().str.contains(r"^\s*\S{1,40}\s*$")
+        short = header.mostly(free, word & pl.all().str.contains(r"\p{L}"), share=1)
+        fitting = [at for at in short if header.under(at).is_unique().all()]
     return max(
         fitting,
-        key=lambda at: (bool(word_roles(free[at]) & {"code", "thing"}), cells[at].n_unique() == len(cells[at]), -at),
+        key=lambda at: (bool(word_roles(free[at]) & {"code", "thing"}), header.under(at).is_unique().all(), -at),
         default=None,
     )
 
@@ -396,12 +399,9 @@ def _likely_name(free: dict[int, str], code: int | None, header: Searched) -> in
     Where no column is the code, there is a space among the words.
     """
     fitting: list[int] = []
-    for at in free:
-        cells = header.under(at)
-        if not len(cells) or float(cells.str.contains(r"\p{L}").sum()) < _MOST * len(cells):
-            continue
+    for at in header.mostly(free, pl.all().str.contains(r"\p{L}")):
         if code is None:
-            names = bool(cells.str.strip_chars().str.contains(r"\s").any())
+            names = bool(header.under(at).str.strip_chars().str.contains(r"\s").any())
         else:
             pairs = header.grid.cells.select(code=f"c{code}", text=f"c{at}").slice(header.at + 1, _LINES).drop_nulls()
             codes = pairs["code"].n_unique()

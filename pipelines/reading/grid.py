@@ -137,6 +137,18 @@ class Grid:
         none = pl.Series([], dtype=pl.String)
         return self.cells.get_column(f"c{at}", default=none).slice(row + 1, lines).drop_nulls()
 
+    def mostly(self, positions: Iterable[int], row: int, lines: int, fits: pl.Expr, share: float) -> list[int]:
+        """Return the columns of which such a share of the cells that `under` returns fit, in one query for all."""
+        names = set(self.cells.columns)
+        held = {name: at for at in positions if (name := f"c{at}") in names}
+        if not held:
+            return []
+        below = self.cells.select(held.keys()).slice(row + 1, lines)
+        fitting, given = (below.select(each.sum()).row(0) for each in (fits, pl.all().is_not_null()))
+        return [
+            at for at, many, all_of in zip(held.values(), fitting, given, strict=True) if 0 < many >= share * all_of
+        ]
+
     def cells_given(self) -> pl.Series:
         """Return the number of cells that each row gives."""
         if self.filled is not None:
