@@ -97,7 +97,16 @@ _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 def flags(record: Sku, rules: RuleSet, *, today: date) -> list[AnnexVFlag]:
     """Return the record's flags in table order, as published; `today` decides which bans are in force (UTC)."""
-    return [_flag(ban, open_facts, today) for ban, open_facts in bans(record, rules)]
+    return flags_and_undecided(record, rules, today=today)[0]
+
+
+def flags_and_undecided(record: Sku, rules: RuleSet, *, today: date) -> tuple[list[AnnexVFlag], tuple[Undecided, ...]]:
+    """Return what `flags` and `undecided` return, of facts that are read once."""
+    if not may_be_in_the_union(of_record(record)):
+        return [], ()
+    facts, answers = _facts(record, rules), _answers(record)
+    found = _bans(facts, answers, rules)
+    return [_flag(ban, open_facts, today) for ban, open_facts in found], _undecided(facts, answers, rules)
 
 
 def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
@@ -109,13 +118,16 @@ def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """
     if not may_be_in_the_union(of_record(record)):
         return []
-    answers = {fact["fact"]: fact["answer"] for fact in record.get("flag_facts") or ()}
-    return _bans(_facts(record, rules), tuple(answers.items()), rules)
+    return _bans(_facts(record, rules), _answers(record), rules)
 
 
 def _facts(record: Sku, rules: RuleSet) -> tuple[tuple[str, Fact], ...]:
     facts = {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
     return tuple(facts.items())
+
+
+def _answers(record: Sku) -> tuple[tuple[str, bool], ...]:
+    return tuple({fact["fact"]: fact["answer"] for fact in record.get("flag_facts") or ()}.items())
 
 
 @cache
@@ -141,8 +153,7 @@ def undecided(record: Sku, rules: RuleSet) -> tuple[Undecided, ...]:
     """
     if not may_be_in_the_union(of_record(record)):
         return ()
-    answers = {fact["fact"]: fact["answer"] for fact in record.get("flag_facts") or ()}
-    return _undecided(_facts(record, rules), tuple(answers.items()), rules)
+    return _undecided(_facts(record, rules), _answers(record), rules)
 
 
 @lru_cache(maxsize=4096)

@@ -115,15 +115,15 @@ def sku_detail(
         trace = {**trace, "previous": {**earlier, "reason": then["reason"]}}
     form = row["packaging_format"]
     packaging_format = resolve_format(form, rules) if form else None
+    flags, undecided = annex_v.flags_and_undecided(sku, rules, today=today)
     compliance: SkuCompliance = {
         "recyclability_grade": row["recyclability_grade"],
         "recyclability_score": row["recyclability_score"],
         "doc_status": doc_status,
         "annex_v_flags": [
-            {**flag, "reason": translated_reason(flag["code"], flag["reason"], rules, lang)}
-            for flag in annex_v.flags(sku, rules, today=today)
+            {**flag, "reason": translated_reason(flag["code"], flag["reason"], rules, lang)} for flag in flags
         ],
-        "annex_v_undecided": list(annex_v.undecided(sku, rules)),
+        "annex_v_undecided": list(undecided),
         "grade_trace": trace,
         "schemes": settling.published_schemes(sku, rules, today.year, lang),
     }
