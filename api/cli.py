@@ -108,7 +108,7 @@ def _options(
 
 
 def main() -> None:
-    """The entry point."""
+    """Run the command line."""
     in_plain_words(_main)
 
 

@@ -119,7 +119,7 @@ AMBIGUOUS = ("BAD-MARK", "Crate of one gram or a thousand", "plastic", "HDPE", "
 
 
 def good_rows() -> list[tuple[str, ...]]:
-    """The packagings, every cell as text."""
+    """Return the packagings, every cell as text."""
     rows: list[tuple[str, ...]] = []
     for line in LINES:
         for size, (label, grams) in enumerate(line.sizes, 1):
@@ -136,7 +136,7 @@ def good_rows() -> list[tuple[str, ...]]:
 
 
 def part_rows() -> list[tuple[str, str, str, str, float, str]]:
-    """The components of the packagings that have several."""
+    """Return the components of the packagings that have several."""
     return [
         (f"{line.key}-{size:02d}", part.type, part.family, part.grade, round(part.grams * grams, 2), part.colour)
         for line in LINES
@@ -152,7 +152,7 @@ def write_csv(path: Path) -> None:
 
 
 def write_workbook(path: Path) -> None:
-    """A title, the table under French headers, numbers and GTINs as number cells, and the sheet of components."""
+    """Write a title, the table under French headers, numbers and GTINs as number cells, and the sheet of components."""
     with xlsxwriter.Workbook(path) as book:
         book.set_properties({"created": datetime.datetime(YEAR, 1, 1, tzinfo=datetime.UTC)})
         bold, code = book.add_format({"bold": True}), book.add_format({"num_format": "0"})

@@ -1,5 +1,5 @@
-"""Processes data, a folder for each pipeline, and contains the Dagster definitions that run them.
+"""Processes data, a module or folder for each pipeline, and contains the Dagster definitions that run them.
 
-`reading`, `writing`, `imports`, `regrading`, `figures`, `declarations`, `catalogue` and `housekeeping` are plain
-functions. `defs`, `engine` and `shown` are for Dagster, and only they import it.
+What happens to data is plain functions: `reading`, `writing`, `imports`, `rules`, `figures`, `filings` and others.
+`defs`, `checks`, `metadata` and `engine` are for Dagster; the import contracts in `pyproject.toml` list them.
 """

@@ -1,6 +1,6 @@
 """Lists Declarations of Conformity by their metadata, and adds them for operators.
 
-`skus.DOC_STATUS` gives a SKU's coverage by them. `today` is the UTC day of the service's clock.
+`warehouse.skus.queries.DOC_STATUS` gives a SKU's coverage by them. `today` is the UTC day of the service's clock.
 """
 
 from collections.abc import Mapping

@@ -141,7 +141,7 @@ class WrongMethod(HttpRefusal):
     status = HTTPStatus.METHOD_NOT_ALLOWED
 
     def __init__(self, allowed: Sequence[str]) -> None:
-        """`allowed` are all methods of the path."""
+        """Take all methods of the path."""
         methods = ", ".join(sorted({*allowed, *(["HEAD"] if "GET" in allowed else [])}))
         super().__init__(
             "not_found", Message("This path takes {methods}.", methods=methods), headers={"Allow": methods}
@@ -195,7 +195,7 @@ class Fault(HttpRefusal):
     """A fault of the service: the answer reveals nothing of it; the log line of the correlation id has everything."""
 
     def __init__(self, *, passing: bool = False) -> None:
-        """It accepts no message on purpose; one that is `passing` is the machine's, and says when to come again."""
+        """Take no message on purpose; a fault that is `passing` is the machine's, and says when to come again."""
         if not passing:
             super().__init__("internal_error")
             return

@@ -272,7 +272,7 @@ def get_guide(request: Request, name: str) -> Response:
 
 @router.get("/{folder}/{picture}")
 def get_picture(request: Request, folder: str, picture: str) -> Response:
-    """A picture that a guide shows."""
+    """Answer a picture that a guide shows."""
     name = f"{folder}/{picture}"
     if not any(name in guide.pictures for guide in guides().values()):
         raise HttpRefusal("not_found")

@@ -200,7 +200,7 @@ def answer_archive(
 def answer_return(
     write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
 ) -> Response:
-    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
+    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `PlanLimitReached`."""
     write = with_reason(write, body)
 
     def return_sku(conn: Connection) -> WriteOutcome:

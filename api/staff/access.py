@@ -262,7 +262,7 @@ class AccessRefused(Exception):  # noqa: N818  (an answer, not a fault of the pr
     """The request is refused: `key` is the text with the reason and the remedy."""
 
     def __init__(self, status: int, key: str) -> None:
-        """The text is shown in the requester's language."""
+        """Take the key of a text, which is shown in the requester's language."""
         super().__init__(key)
         self.status, self.key = status, key
 

@@ -367,7 +367,7 @@ def newest_snapshot(service: Service) -> tuple[Snapshot, Now]:
 
 
 def _answer(head: Head, answer: Mapping[str, object], next_step: str) -> Portfolio:
-    """The answer: what was found, without what every answer begins with."""
+    """Return what was found, without what every answer begins with."""
     newer = head["newer_writes"]
     return Portfolio(
         as_of=head["as_of"],

@@ -323,7 +323,7 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], in
 
 
 def _keys(placed: pl.DataFrame) -> pl.Series:
-    """Number places in the file in ascending order: the lines of the SKUs' sheets, then those of the components."""
+    """Return the places in the file as ascending numbers: lines of the SKUs' sheets, then those of the components."""
     return placed["sheet_position"] * LINES_OF_SHEET + placed["line"]
 
 

@@ -146,7 +146,7 @@ def submit(
     """Queue a file that was read and kept, in the caller's transaction.
 
     `upload` is a reader's result for the file (`pipelines.readers`), read as `sent` says. Raises
-    `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
+    `PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
     for a dry run), and `Refused` where SKUs have changed since they were shown.
     """
     if sent.shown is not None and (changed := queries.changed_since(conn, upload.codes, sent.shown)):

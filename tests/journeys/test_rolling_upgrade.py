@@ -1,6 +1,6 @@
 """The last release's API serves while this one's migrations run, and beside this one's API afterwards.
 
-`tests/warehouse/releases/0035.commit` names the commit of the last release; in a clone without its history the test is
+`tests/warehouse/releases/0055.commit` names the commit of the last release; in a clone without its history the test is
 skipped and says so.
 """
 

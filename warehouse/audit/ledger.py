@@ -184,7 +184,7 @@ _HELD: Final = f"SELECT json_build_array({queries.SELECT}) FROM {{table}} AS sku
 _VERSION: Final = f"""coalesce(
     ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
     ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
-"""Selects the row version that an entry made (`ago` 0), or the one before it (1), as an array of `detail.COLUMNS`.
+"""Selects the row version that an entry made (`ago` 0), or the one before it (1), as an array of `queries.COLUMNS`.
 
 Null where the entry is about no SKU. An array without names, because names are most of the text to send and parse.
 """
@@ -252,7 +252,7 @@ ORDER BY chosen.version DESC"""
 
 
 class Entry(TypedDict):
-    """An entry of a page with its transaction; the row versions are lists of the values of `detail.COLUMNS`.
+    """An entry of a page with its transaction; the row versions are lists of the values of `queries.COLUMNS`.
 
     `before` and `after` are the JSON objects of an entry that is about no SKU. `version_before` and `version_after` are
     null there; `version_before` is also null for a new SKU.

@@ -137,7 +137,7 @@ class Loaded(NamedTuple):
 
 
 def loaded(owner: Connection, company_id: UUID) -> Loaded:
-    """Return how the chain of an export, in temporary tables (`belongings.load_apart`), agrees with what stayed."""
+    """Return how the chain of an export, in temporary tables (`load_apart`), agrees with what stayed."""
     row = owner.execute(_LOADED, [company_id]).fetchone()
     return Loaded(*(row or (0, None)))
 

@@ -1,1 +1,1 @@
-"""SKUs, their versions and Declarations of Conformity: tables, list pages, and where stored values came from."""
+"""Stores and reads SKUs: their versions, lists and search, the archive, and where stored values came from."""

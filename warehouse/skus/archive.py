@@ -35,13 +35,13 @@ _ALL: Final = ", ".join(column.name for column in STORED_COLUMNS)
 
 
 def _next(source: str, **values: str) -> str:
-    """The select list of the next version of the rows of `source`, with other `values` by column."""
+    """Return the select list of the next version of the rows of `source`, with other `values` by column."""
     new = _NEW | values
     return ", ".join(new.get(c.name, f"{{source}}.{c.name}").format(source=source) for c in STORED_COLUMNS)
 
 
 def _leaves(action: str) -> str:
-    """The entries for `written`, rows with their digest: an entry names the version that it made."""
+    """Return the ledger's entries for `written`, rows with their digest: an entry names the version that it made."""
     entry = {"action": f"'{action}'", "resource_id": "written.id::text", "version": "written.version"}
     fields = ", ".join(f"{expression} AS {name}" for name, expression in entry.items())
     return f"""leaves AS MATERIALIZED (
@@ -55,7 +55,7 @@ def _returning(table: str) -> str:
 
 
 def _archiving(resting: str) -> str:
-    """The statement that archives the SKUs `ids`; `resting` selects what they rest as, out of `gone`."""
+    """Return the statement that archives the SKUs `ids`; `resting` selects what they rest as, out of `gone`."""
     return f"""
 WITH gone AS (
     DELETE FROM skus WHERE id = ANY(%(ids)s::uuid[]) RETURNING {", ".join(f"skus.{c.name}" for c in STORED_COLUMNS)}
@@ -121,7 +121,7 @@ _NAMED: Final = {
 
 
 def _rename(kind: str) -> tuple[str, str, str, str]:
-    """The statements that lock the SKUs that name a record, and rewrite them; and the same of archived ones."""
+    """Return the statements that lock and rewrite the SKUs that name a record, and the same for archived ones."""
     columns, of_record = _NAMED[kind]
     sets = ", ".join(f"{name} = {value.format(source='skus')}" for name, value in (_NEW | columns).items())
     resting = f"""archived_skus AS rests JOIN sku_versions AS last ON last.id = rests.sku_id

@@ -24,7 +24,7 @@ A SKU that was not there before and has been archived since loses the units of t
 
 
 def _values(table: str) -> str:
-    """The value columns of a row in a form that can be compared: `json` has no equality."""
+    """Return the value columns of a row in a form that can be compared: `json` has no equality."""
     of_json = {name for name in VALUE_COLUMNS if str(skus.c[name].type) == "JSON"}
     return "ROW(" + ", ".join(f"{table}.{name}{'::text' if name in of_json else ''}" for name in VALUE_COLUMNS) + ")"
 
@@ -98,7 +98,7 @@ def touched_by(conn: Connection, import_id: UUID, *, lock: bool) -> list[Touched
 
 
 def of_version(conn: Connection, sku_id: UUID, version: int) -> StoredSku | None:
-    """Return a SKU as it was at a version, by `detail.COLUMNS`; None where the company has no such version."""
+    """Return a SKU as it was at a version, by `queries.COLUMNS`; None where the company has no such version."""
     row = conn.execute(_ONE, {"id": sku_id, "version": version}).fetchone()
     return None if row is None else cast(StoredSku, dict(zip(COLUMNS, row, strict=True)))
 
@@ -157,13 +157,13 @@ class File(NamedTuple):
 
 
 def current_origins(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
-    """The current versions of SKUs of the session's company, by code."""
+    """Return the current versions of SKUs of the session's company, by code."""
     rows = connection.execute(_ORIGINS, {"codes": list(sku_codes)}).fetchall()
     return {row[0]: ValueOrigin(*row) for row in rows}
 
 
 def earlier(connection: Connection, sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
-    """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
+    """Return the versions before the current ones, oldest first, by code; a SKU that has none is not there."""
     origins: dict[str, list[ValueOrigin]] = {}
     for row in connection.execute(_EARLIER, {"codes": list(sku_codes)}):
         origins.setdefault(row[0], []).append(ValueOrigin(*row))
@@ -171,6 +171,6 @@ def earlier(connection: Connection, sku_codes: Sequence[str]) -> dict[str, list[
 
 
 def files(connection: Connection, import_ids: Sequence[UUID]) -> dict[UUID, File]:
-    """The files of imports of the session's company, by import, in the order asked for."""
+    """Return the files of imports of the session's company, by import, in the order asked for."""
     files_by_id = {row[0]: File(*row[1:]) for row in connection.execute(_FILES, [list(import_ids)])}
     return {import_id: files_by_id[import_id] for import_id in import_ids if import_id in files_by_id}

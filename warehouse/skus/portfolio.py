@@ -1,20 +1,14 @@
 """Reads many SKUs of a company in the order of their codes: block by block, some by their codes, or all of them.
 
-What belongs here: how a portfolio is walked without holding it in memory. What does not: pages that callers ask for
-(`queries`), rows that are about to be written (`by_code`), and snapshots (`warehouse.figures.snapshots`).
+What belongs here: how a portfolio is walked without holding it in memory, and the rows that are about to be written.
+What does not: pages that callers ask for (`queries`), and snapshots (`warehouse.figures.snapshots`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from functools import lru_cache
-from typing import (  # Any: rows, whose types the statement says
-    Any,
-    Final,
-    Literal,
-    NamedTuple,  # Any: a JSON column
-    cast,
-)
+from typing import Any, Final, Literal, NamedTuple, cast  # Any: rows, whose types the statement says
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -47,17 +41,17 @@ FROM skus GROUP BY recyclability_grade, grade_provisional, ruleset_version"""
 
 
 def grades(connection: Connection) -> list[tuple[object, ...]]:
-    """The company's grades: grade, whether provisional, rule-set; lowest and highest score (0 to 100), and SKUs."""
+    """Return the company's grades: grade, whether provisional, rule-set; lowest and highest score (0 to 100), SKUs."""
     return connection.execute(_GRADES).fetchall()
 
 
 def block(connection: Connection, columns: Sequence[str], *, after: str | None, rows: int) -> Table:
-    """These columns of the company's next SKUs after a code, or of its first ones, by COPY."""
+    """Return these columns of the company's next SKUs after a code, or of its first ones, by COPY."""
     return _copied(connection, columns, _FIRST if after is None else _NEXT, {"after": after, "rows": rows})
 
 
 def skus_of_codes(connection: Connection, columns: Sequence[str], codes: Sequence[str]) -> Table:
-    """These columns of the SKUs of these codes, by COPY."""
+    """Return these columns of the SKUs of these codes, by COPY."""
     return _copied(connection, columns, _NAMED, {"codes": list(codes)})
 
 
@@ -67,7 +61,7 @@ def _copied(connection: Connection, columns: Sequence[str], which: str, paramete
 
 
 def of_codes(connection: Connection, codes: Sequence[str]) -> Iterator[StoredSku]:
-    """The SKUs of these codes, archived ones among them, by `detail.COLUMNS`, a few hundred at a time."""
+    """Yield the SKUs of these codes, archived ones too, by `queries.COLUMNS`, a few hundred at a time."""
     with connection.cursor(row_factory=dict_row) as cursor:
         for first in range(0, len(codes), _AT_ONCE):
             yield from _rows(cursor.execute(_SHOWN, {"codes": list(codes[first : first + _AT_ONCE])}))
@@ -117,7 +111,7 @@ _NAMES_OF_FEW: Final = ("created_at", "updated_at", "doc_status", GRADED_BEFORE)
 
 
 def read(connection: Connection, codes: Sequence[str], columns: Sequence[str], today: date, *, locking: bool) -> Table:
-    """The company's rows of these codes, ids as text; with `locking` until the transaction ends.
+    """Return the company's rows of these codes, ids as text; with `locking` they are locked until the transaction ends.
 
     Has `id`, `version`, the code, the derived columns and `columns`; few rows, which are shown to a caller, have the
     instants and the `doc_status` of the day too and what the rule-set before gave.
@@ -143,7 +137,7 @@ def lock_versions(connection: Connection, codes: Sequence[str]) -> dict[str, int
 
 @lru_cache(maxsize=1024)
 def _read(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns to read where these are wanted, each once and in one order."""
+    """Return the columns to read where these are wanted, each once and in one order."""
     wanted = {"sku_code", *columns}
     return (*_ALWAYS, *(name for name in VALUE_COLUMNS if name in wanted))
 

@@ -78,7 +78,7 @@ def is_archived(sku_id: str) -> str:
 
 
 def code_of(connection: Connection, sku_id: UUID) -> str | None:
-    """The code of the session's company's SKU; None where it has none of that id."""
+    """Return the code of the session's company's SKU; None where it has none of that id."""
     row = connection.execute("SELECT sku_code FROM skus WHERE id = %s", [sku_id]).fetchone()
     return None if row is None else str(row[0])
 
@@ -123,7 +123,7 @@ def version_of(connection: Connection, sku_id: UUID) -> int | None:
 
 
 def id_of(connection: Connection, sku_code: str) -> UUID | None:
-    """The id of the session's company's SKU; None where it has none of that code."""
+    """Return the id of the session's company's SKU; None where it has none of that code."""
     row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
     return None if row is None else row[0]
 
@@ -177,7 +177,7 @@ NAMES: Final = (*COLUMNS, "version", "doc_status", GRADED_BEFORE)
 
 
 def _facts(table: str) -> str:
-    """What a grade follows from, in a form that can be compared: `json` has no equality."""
+    """Return what a grade follows from, in a form that can be compared: `json` has no equality."""
     return ", ".join(
         f"{table}.{name}::text" if str(skus.c[name].type) == "JSON" else f"{table}.{name}" for name in GRADED_INPUTS
     )
@@ -266,12 +266,12 @@ def row_of(values: Sequence[object]) -> StoredSku:
 
 
 def find_sku(connection: Connection, sku_id: UUID | None, today: date) -> StoredSku | None:
-    """The detail of the session's company's SKU; None where it has none of that id."""
+    """Return the detail of the session's company's SKU; None where it has none of that id."""
     row = connection.execute(BY_ID, {"id": sku_id, "today": today}).fetchone()
     return None if row is None else row_of(row)
 
 
 def with_maker(connection: Connection, sku_id: UUID, today: date) -> tuple[StoredSku, Maker] | None:
-    """The same together with the names of who makes it."""
+    """Return the same together with the names of who makes it."""
     row = connection.execute(_WITH_MAKER, {"id": sku_id, "today": today}).fetchone()
     return None if row is None else (row_of(row[: len(NAMES)]), Maker(*row[len(NAMES) :]))

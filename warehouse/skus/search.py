@@ -209,7 +209,7 @@ def stored_rows(items: Sequence[SkuListItem]) -> list[StoredSku]:
 
 
 def _deep(limit: int, offset: int) -> str:
-    """The rows of a page far from the top, found from whichever end of the list is nearer.
+    """Return the rows of a page far from the top, found from whichever end of the list is nearer.
 
     To skip rows Postgres must walk over them, so that half of the list is the most that is ever walked. Only ids are
     read on the way, out of the index. From the end on, the page begins at the counter's total less what stands before

@@ -1,7 +1,7 @@
 """Stores SKUs: new rows, changed rows, the versions they replace, ledger entries and counters, in one statement.
 
-The statement is the same for one row and for thousands; only how the rows reach it differs (see `by_code.FEW`): as one
-of its parameters, or through COPY into a temporary table, for which nobody's lock is needed (`stage`).
+The statement is the same for one row and for thousands; only how the rows reach it differs (`portfolio.FEW`): as one of
+its parameters, or through COPY into a temporary table, for which nobody's lock is needed (`stage`).
 
 What belongs here: the storing statement with its parts, and the staging before it. What does not: which rows change and
 what they become (`pipelines.writing.write`), and how a link is computed (`warehouse.audit.ledger`).
@@ -40,7 +40,7 @@ _ALL: Final = ", ".join(column.name for column in STORED_COLUMNS)
 
 
 def _declared(columns: Sequence[str]) -> str:
-    """The staged columns with their types; the id comes first and is a uuid.
+    """Return the staged columns with their types; the id comes first and is a uuid.
 
     The join by it must not need a cast: under row-level security Postgres uses an index only for conditions whose
     functions it knows to leak nothing, and a cast from text is none of them. It would read the whole table.
@@ -62,7 +62,7 @@ SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
 
 @lru_cache(maxsize=1024)
 def _statement(written: tuple[str, ...], *, few: bool, changing: bool, making: bool) -> tuple[str, list[str]]:
-    """The statement that stores rows of these columns, with the names of its numbered parameters.
+    """Return the statement that stores rows of these columns, with the names of its numbered parameters.
 
     A column that is not staged keeps what it has. The parts of the statement see the tables as they were before it:
     what was written reaches the ledger as `RETURNING` gives it. Only the parts that have rows to write are in it: to
@@ -77,13 +77,16 @@ def _statement(written: tuple[str, ...], *, few: bool, changing: bool, making: b
 
 @lru_cache(maxsize=1024)
 def _numbered(statement: str) -> tuple[str, list[str]]:
-    """A statement with numbered parameters, and their names: psycopg would translate a long one at each execution."""
+    """Return a statement with numbered parameters, and their names.
+
+    Psycopg would translate the names of a long one at each execution.
+    """
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
     return re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", statement), names
 
 
 def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
-    """The parts that keep a row as it was and change it."""
+    """Return the parts that keep a row as it was and change it."""
     changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
     # The ids are named: a join alone is planned as reading all rows of the company, while their number is unknown.
     ids = "%(ids)s::uuid[]" if few else "ARRAY(SELECT id FROM staged WHERE version > 1)"
@@ -104,7 +107,7 @@ def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
 
 
 def _made(written: tuple[str, ...]) -> list[str]:
-    """The part that adds a row, in the order of the codes."""
+    """Return the part that adds rows, in the order of the codes."""
     staged = ("id", *written)
     return [
         f"""made AS (
@@ -174,7 +177,7 @@ class Alike(NamedTuple):
 
 
 def alike(connection: Connection, values: pl.DataFrame, codes: Sequence[str] | None = None) -> list[Alike]:
-    """The rows whose every value is the stored one, by grade; `values` has their places `at` and then their columns.
+    """Return the rows whose every value is the stored one, by grade; `values` has the places `at`, then the columns.
 
     A null says nothing, and so is as it is stored. Where there are few `codes` they are named, so that Postgres does
     not read all rows of the company for them.
@@ -223,13 +226,13 @@ def lock_sku(connection: Connection, sku_id: UUID) -> Locked | None:
 
 
 def of_code(connection: Connection, sku_code: str) -> list[Component] | None:
-    """The lines of a SKU by its code; None where the session's company has no such SKU."""
+    """Return the lines of a SKU by its code; None where the session's company has no such SKU."""
     row = connection.execute(_OF_CODE, [sku_code]).fetchone()
     return None if row is None else _lines(row[0])
 
 
 def of_id(connection: Connection, sku_id: UUID) -> list[Component] | None:
-    """The lines of a SKU by its id; None where the session's company has no such SKU."""
+    """Return the lines of a SKU by its id; None where the session's company has no such SKU."""
     row = connection.execute(_OF_ID, [sku_id]).fetchone()
     return None if row is None else _lines(row[0])
 

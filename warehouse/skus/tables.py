@@ -206,7 +206,7 @@ _KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column i
 
 
 def column_definitions(names: Iterable[str]) -> str:
-    """The columns with the types that they travel in, as a temporary table or a recordset declares them.
+    """Return the columns with the types that they travel in, as a temporary table or a recordset declares them.
 
     Ids, arrays and JSON travel as text.
     """
@@ -214,12 +214,12 @@ def column_definitions(names: Iterable[str]) -> str:
 
 
 def select_list(names: Iterable[str]) -> str:
-    """The select list that gives these columns of `skus` as they travel, instants as they are."""
+    """Return the select list that gives these columns of `skus` as they travel, instants as they are."""
     return ", ".join(f"skus.{name}::text" if name in _AS_TEXT else f"skus.{name}" for name in names)
 
 
 def as_stored(name: str, source: str) -> str:
-    """A column that travelled to `source`, as the table holds it; an id column `id` travels as a uuid."""
+    """Return a column that travelled to `source`, as the table holds it; an id column `id` travels as a uuid."""
     kind = _KINDS[name]
     as_it_is = name == "id" or kind == "TEXT" or DTYPES[name] != pl.String
     return f"{source}.{name}" if as_it_is else f"{source}.{name}::{kind}"
@@ -233,7 +233,7 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Self:
-        """The columns of a frame."""
+        """Return the columns of a frame."""
         return cls({column.name: column.to_list() for column in frame})
 
     def __len__(self) -> int:
@@ -251,23 +251,23 @@ class Table:
         return list(self.columns)
 
     def with_columns(self, columns: Mapping[str, Column]) -> "Table":
-        """The table with these columns added or in the place of those of the same name."""
+        """Return the table with these columns, which replace those of the same name."""
         return Table({**self.columns, **columns})
 
     def where(self, kept: Sequence[bool]) -> "Table":
-        """The rows for which this says true; the table itself where those are all."""
+        """Return the rows for which `kept` is true; the table itself where those are all."""
         if all(kept):
             return self
         return Table({name: list(compress(column, kept)) for name, column in self.columns.items()})
 
     def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        """The rows as tuples of these columns."""
+        """Return the rows as tuples of these columns."""
         return zip(*map(self.columns.__getitem__, names), strict=True)
 
     def dicts(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """The rows as mappings of these columns."""
+        """Return the rows as mappings of these columns."""
         return [dict(zip(names, row, strict=True)) for row in self.rows(names)]
 
     def frame(self, dtypes: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-        """These columns as a frame of these types."""
+        """Return these columns as a frame of these types."""
         return pl.DataFrame({name: self.columns[name] for name in dtypes}, schema=dict(dtypes))

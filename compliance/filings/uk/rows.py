@@ -191,7 +191,7 @@ _ANSWERS: Final = {True: "Y", False: "N"}
 class Statements(NamedTuple):
     """The producer's statements: itself and the period (`half` 0 for the year), ratings and drinks containers.
 
-    `ratings` have `ratings.RATINGS`, `drinks` have `DRINKS`.
+    `ratings` have `RATINGS`, `drinks` have `DRINKS`.
     """
 
     producer: Producer

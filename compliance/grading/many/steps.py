@@ -274,7 +274,7 @@ def conditions_held(units: Units, tables: Tables) -> Ints:
 
 
 def apply_rules(assessed: Assessed, placed: Ints, units: Units, tables: Tables) -> None:
-    """Steps 5 to 7c: assess the units that have a stream; the results go to their places in `assessed`."""
+    """Assess the units that have a stream (steps 5 to 7c); the results go to their places in `assessed`."""
     word = unit_facts(units, tables)
     seat = tables.seats.numbers(assessed.stream[placed][units.unit], units.type, units.part)
     held = shares_held(units, seat, tables)
@@ -315,7 +315,7 @@ def shares_held(units: Units, seat: Ints, tables: Tables) -> Ints:
 
 
 def score(units: Units, effect: Ints, tables: Tables) -> Scores:
-    """Steps 6 (parts that no row lists) and 7: return the scores of units from the effects of their parts."""
+    """Return the scores of units from the effects of their parts: steps 6 (parts that no row lists) and 7."""
     effects, rules, count = tables.effects, tables.rules, units.count
     total, untested = units.total(), np.zeros(count, np.bool_)
     gone = effects.at("removed", effect)

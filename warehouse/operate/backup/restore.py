@@ -200,7 +200,7 @@ def end_all(owner: Connection, at: datetime, *, keep_keys: bool) -> Ended:
     """End every session, token, code and password link; keys, connections, links and webhooks unless `keep_keys`.
 
     Skips a table that the backup's release did not have. Call it where every row is visible, as inside
-    `load.open_tables`.
+    `open_tables`.
     """
     columns = take.columns_of(owner, OURS)
     for table in _DELETED:

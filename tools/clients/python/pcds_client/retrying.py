@@ -41,7 +41,7 @@ class Retrying(httpx.BaseTransport, httpx.AsyncBaseTransport):
         transport: httpx.BaseTransport | None = None,
         async_transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`attempts` counts the first; an answer that asks to wait longer than `longest_wait` seconds is returned."""
+        """Count the first among `attempts`; return an answer that asks to wait longer than `longest_wait` seconds."""
         self._attempts = attempts
         self._longest_wait = longest_wait
         self._transport = transport or httpx.HTTPTransport()
