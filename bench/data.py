@@ -96,19 +96,19 @@ def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, 
         )
 
 
-def frame(count: int, *, changed: bool) -> pl.DataFrame:
+def frame(count: int, *, changed: bool, seed: int = 1) -> pl.DataFrame:
     """Return the rows as a frame of the types that the floor loads."""
     return pl.DataFrame(
-        list(rows(count, changed=changed)), schema=list(COLUMNS), orient="row", infer_schema_length=None
+        list(rows(count, changed=changed, seed=seed)), schema=list(COLUMNS), orient="row", infer_schema_length=None
     )
 
 
-def csv_file(count: int, *, changed: bool) -> Path:
-    """Write the rows as UTF-8 CSV."""
-    path = CACHE / f"{count}{'-changed' if changed else ''}.csv"
+def csv_file(count: int, *, changed: bool, seed: int = 1) -> Path:
+    """Write the rows as UTF-8 CSV; those of another seed have the same codes and other values."""
+    path = CACHE / f"{count}{'-changed' if changed else ''}{f'-{seed}' if seed > 1 else ''}.csv"
     if not path.exists():
         CACHE.mkdir(exist_ok=True)
-        frame(count, changed=changed).write_csv(path)
+        frame(count, changed=changed, seed=seed).write_csv(path)
     return path
 
 
