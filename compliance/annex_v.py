@@ -174,7 +174,7 @@ def _undecided(
                 atoms for atoms in _clauses(ban.required_facts) if not any(_holds(atom, facts) for atom in atoms)
             ]
             lacking = {_LACKING[name] for atoms in failing for atom in atoms if (name := _parsed(atom)[0]) not in known}
-            fields |= lacking - _ASKED_LAST if lacking - _ASKED_LAST else lacking
+            fields |= lacking - _ASKED_LAST or lacking
     if facts["body_material"] is None and fields & {"material", "polymer_or_grade"}:
         fields = (fields - {"polymer_or_grade"}) | {"material"}
     return tuple(field for field in get_args(Undecided) if field in fields)
