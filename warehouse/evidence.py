@@ -43,6 +43,8 @@ _BODY: Final = """(
     WHERE component_type = 'body')"""
 _PLASTIC: Final = f"""CASE
     WHEN components IS NULL THEN CASE material WHEN 'plastic' THEN 'yes' ELSE 'unknown' END
+    WHEN material = 'plastic' AND (components::text LIKE '%%"body","material_family":"plastic"%%'
+        OR components::text LIKE '%%"body","position_in_sku":_,"material_family":"plastic"%%') THEN 'yes'
     ELSE (SELECT CASE WHEN NOT coalesce(bool_or(is_part), false) THEN 'unknown'
             WHEN bool_and(is_plastic) AND count(*) <= 20
                 OR count(grams) = count(*) AND 20 * max(grams) FILTER (WHERE is_plastic) >= sum(grams)
@@ -58,7 +60,8 @@ _PLASTIC: Final = f"""CASE
 """
 """Whether a SKU has a plastic part of 5 %% of its weight (Article 7(5)(b)), as `compliance.evidence.Facts` has it.
 
-Of twenty plastic parts one has a twentieth of the weight. What prints and glues is no part (Article 3(1)(52)); its
+One that is mainly plastic, as its body is, has: its graph is not read, which costs most. Of twenty plastic parts one
+has a twentieth of the weight. What prints and glues is no part (Article 3(1)(52)); its
 weight, where one is recorded, is of the whole.
 """
 _FACTS: Final = f"""json_build_array(food_contact, reusable, reuse_deposit_system, packaging_level, packaging_format,
