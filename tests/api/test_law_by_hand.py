@@ -211,6 +211,29 @@ def test_the_table_itself_asks_evidence_of_article_7_where_recycled_content_is_h
     assert len(PACKS) > 40
 
 
+MARKS = {
+    "household": ({"use_contexts": ["household"]}, "not_recorded"),
+    "industrial": ({"use_contexts": ["industrial"]}, "not_for_households"),  # as its scope in France has it
+    "both": ({"use_contexts": ["industrial", "food"]}, "not_recorded"),
+    "sent": ({"use_contexts": ["industrial"], "packaging_level": "e_commerce"}, "not_for_households"),
+    "transport": ({"packaging_level": "transport"}, "not_for_households"),
+    "nothing said": ({"use_contexts": []}, "not_recorded"),
+    "wine": ({"use_contexts": ["beverage"], "material": "glass"}, "exempt"),
+    "marked": ({"sorting_label_scheme": "triman_fr"}, "has_mark"),
+    "other mark": ({"sorting_label_scheme": "harmonised_eu"}, "lacks_mark"),
+    "Belgium": ({"markets": ["BE"]}, None),
+}
+
+
+def test_the_french_mark_is_asked_of_what_ends_in_households(caller):
+    """Code de l'environnement, R541-12-17: household packaging, but of drinks in glass."""
+    rows = [{**BOX, "material": "paper", "sku_code": code, "name": code, **more} for code, (more, _) in MARKS.items()]
+    written(caller, rows)
+    [answer] = told(caller, ("check_items_against_rule", {"rule": "triman_mark", "limit": 100}))
+    found = {item["sku_code"]: item["state"] for item in answer["items"]}
+    assert found == {code: state for code, (_, state) in MARKS.items() if state}
+
+
 LAYERS = [("4.999", 95.001, 4.999), ("5", 95, 5), ("5.001", 94.999, 5.001)]
 """Board with plastic of just below, of exactly and of just above 5 %, in grams."""
 CODES = {"DE": ("paper", "other_composites"), "FR": ("papier_carton", "papier_carton"), "GB": ("PC", "FC")}
