@@ -90,8 +90,11 @@ _LACKING: Final[Mapping[str, Undecided]] = {
     "body_material": "material",
     "any_layer_plastic": "material",
     "body_code": "polymer_or_grade",
+    "body_thickness_um": "thickness_um",
 }
 """The field that gives a fact which, while it is lacking, rules no ban out; of other facts the table itself says so."""
+_ASKED_LAST: Final[frozenset[Undecided]] = frozenset({"thickness_um"})
+"""What decides only of a pack that is otherwise what the ban names: a bag of plastic."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
@@ -170,7 +173,8 @@ def _undecided(
             failing = [
                 atoms for atoms in _clauses(ban.required_facts) if not any(_holds(atom, facts) for atom in atoms)
             ]
-            fields |= {_LACKING[name] for atoms in failing for atom in atoms if (name := _parsed(atom)[0]) not in known}
+            lacking = {_LACKING[name] for atoms in failing for atom in atoms if (name := _parsed(atom)[0]) not in known}
+            fields |= lacking - _ASKED_LAST or lacking
     if facts["body_material"] is None and fields & {"material", "polymer_or_grade"}:
         fields = (fields - {"polymer_or_grade"}) | {"material"}
     return tuple(field for field in get_args(Undecided) if field in fields)

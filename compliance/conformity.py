@@ -58,6 +58,10 @@ _BANS_OPEN: Final[dict[str, tuple[str, Message]]] = {
         "components",
         Message("Which plastic its body is of is not said; a format ban that depends on it cannot be ruled out."),
     ),
+    "thickness_um": (
+        "components",
+        Message("How thick its body is, is not said; a format ban that depends on it cannot be ruled out."),
+    ),
 }
 """Where each fact that `annex_v.undecided` names is answered, and what is said of it."""
 _OF_LINE: Final = re.compile(r"components\[(\d+)\]\.(\w+)")

@@ -27,6 +27,7 @@ STATES: Final = (ENDED, "missing", PARTIAL, ENDS, OPEN, "later", HELD, NOT_CONCE
 _YES: Final = ""
 _OF_ANNEX_VII: Final = re.compile(r"Annex VII, point (\d(?:\(\w\))?)")
 _CONTEXTS: Final = (("pharmaceutical", "medicinal"), ("dangerous_goods", "dangerous"))
+_EXEMPT: Final = "exempt"
 _COMPOSTABLE: Final = "compostable_art_9"
 _BY_STATES: Final = ("capsule", "carrier_bag", "pod")
 """Formats that a Member State may require to be compostable (Article 9(2)(a))."""
@@ -130,7 +131,7 @@ def _concerns(facts: Facts) -> dict[str, str]:
         return dict.fromkeys(needs(), "no.union")
     named = resolve_format(facts.packaging_format, ruleset.load()) if facts.packaging_format else None
     is_compostable = named is not None and _COMPOSTABLE in named.flags
-    context = next((key for context, key in _CONTEXTS if context in facts.use_contexts), "")
+    context = _exempting_context(facts)
     return {
         "metals": _YES,
         "pfas": _truth(facts.food_contact, "food"),
@@ -154,7 +155,19 @@ def _truth(truth: bool | None, key: str) -> str:
     return f"ask.{key}" if truth is None else _YES if truth else f"no.{key}"
 
 
+def _exempting_context(facts: Facts) -> str:
+    """Return the use by which Articles 6(11) and 7(4) exempt the pack, or may; empty where none does.
+
+    Transport packaging of dangerous goods is exempt, as its grade and its recycled content have it; other is asked.
+    """
+    if "dangerous_goods" in facts.use_contexts and facts.packaging_level == "transport":
+        return _EXEMPT
+    return next((key for context, key in _CONTEXTS if context in facts.use_contexts), "")
+
+
 def _recyclability(facts: Facts, context: str) -> str:
+    if context == _EXEMPT:
+        return "no.dangerous"
     if context:
         return f"ask.{context}"
     is_sales = facts.packaging_level in (None, "sales")
@@ -164,6 +177,8 @@ def _recyclability(facts: Facts, context: str) -> str:
 def _recycled(facts: Facts, context: str, *, is_compostable: bool) -> str:
     if facts.plastic in _OF_PLASTIC:
         return _OF_PLASTIC[facts.plastic]
+    if context == _EXEMPT:
+        return "no.recycled_dangerous"
     if is_compostable:
         return "ask.compostable"
     return f"ask.recycled_{context}" if context else _YES

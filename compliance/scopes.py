@@ -116,6 +116,13 @@ def judge_scope(scope_key: str, standing: Standing) -> Judgement:
 
 
 @cache
+def household_uses() -> tuple[str, ...]:
+    """Return the uses that make packaging one that ends in households, sorted."""
+    at, answers = _CONDITIONS.index("use_contexts"), _facts()["household_like"]
+    return tuple(sorted({use for row in answers if row.answer.answer == YES for use in row.conditions[at]} - {"*"}))
+
+
+@cache
 def asked_fields() -> tuple[str, ...]:
     """Return the fields that may be missing, each once, in the order of the facts."""
     return tuple(dict.fromkeys(row.answer.field for fact in FACTS for row in _facts()[fact] if row.answer.field))

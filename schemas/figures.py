@@ -424,13 +424,21 @@ class Counted(TypedDict):
     tonnes: float
 
 
+class BansOfYear(TypedDict):
+    """Items with a format ban that applies from a year, each once: for certain, or depending on a fact."""
+
+    certain: Counted
+    depends: Counted
+
+
 class HeadFigures(TypedDict):
     """Where a company stands: what it tells its board. Tonnes are of the calendar year `year`, over all markets.
 
     `tonnes` are weight times units of the items that are held, `good_tonnes` those of them with grade A or B that no
     missing fact could change, `covered_tonnes` those under a valid declaration of conformity. `in_scope_tonnes` and
     `undecided_tonnes` are the figures', None where none are computed. `bans` counts each item once, by its surest flag;
-    `undecided` are items without a flag, of which a missing fact keeps a ban from being ruled out.
+    `undecided` are items without a flag, of which a missing fact keeps a ban from being ruled out. `bans_by_year` has
+    the others by the year from which their flag applies, the earliest of the surest; `in_force` those of today.
     """
 
     year: int | None
@@ -443,6 +451,7 @@ class HeadFigures(TypedDict):
     undecided_tonnes: float | None
     grades: dict[str, GradeTonnes]
     bans: dict[str, Counted]
+    bans_by_year: dict[str, BansOfYear]
 
 
 class Overview(Head):

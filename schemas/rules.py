@@ -203,7 +203,9 @@ class SchemeRating(TypedDict):
     source_url: Annotated[str, PydanticField(description="Address of the methodology.")]
 
 
-Undecided = Literal["packaging_format", "packaging_level", "use_contexts", "material", "polymer_or_grade"]
+Undecided = Literal[
+    "packaging_format", "packaging_level", "use_contexts", "material", "polymer_or_grade", "thickness_um"
+]
 """A fact without which a format ban cannot be ruled out."""
 
 
@@ -218,7 +220,7 @@ class SkuCompliance(TypedDict):
         list[Undecided],
         PydanticField(
             description="Facts that are missing, or not understood, and without which a format ban beside those of "
-            "`annex_v_flags` cannot be ruled out; material and polymer are those of the body."
+            "`annex_v_flags` cannot be ruled out; material, polymer and thickness are those of the body."
         ),
     ]
     grade_trace: GradeTrace

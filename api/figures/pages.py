@@ -37,7 +37,7 @@ from compliance.tables import word as confidence_word
 from pipelines.figures import loaded_catalogue
 from pipelines.filings import Inputs, deadlines
 from schemas.accounts import includes
-from schemas.figures import Counted, Gap, GradeTonnes, HeadFigures, Missing, Overview
+from schemas.figures import BansOfYear, Counted, Gap, GradeTonnes, HeadFigures, Missing, Overview
 from schemas.imports.types import has_counts
 from schemas.messages import day, instant, number, word
 from schemas.normalise import Unfit
@@ -53,6 +53,7 @@ from warehouse.figures import market as market_figures
 from warehouse.figures import overview as overview_figures
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.gaps import skus_by_rule
+from warehouse.figures.overview import IN_FORCE
 from warehouse.figures.reader import Now
 from warehouse.figures.snapshots import KeptHead, Snapshot
 from warehouse.figures.stored import Rows, StoredFigures, Table, figure_rows, periods
@@ -467,7 +468,7 @@ def _steps(head: HeadFigures, missing: Missing, lang: str, *, may_edit: bool) ->
 
 
 def _comes(head: HeadFigures, recycled: Mapping[str, Counted], lang: str) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the years of Regulation (EU) 2025/40 with the items that each will concern."""
+    """Yield the years of the Regulation with the items that each will concern, after what is, or may be, in force."""
     grades = head["grades"]
     open_tonnes = sum(of_grade["provisional_tonnes"] for grade, of_grade in grades.items() if grade != "not_assessed")
     waiting = (recycled["undecided"], recycled["to_decide"])
@@ -476,30 +477,29 @@ def _comes(head: HeadFigures, recycled: Mapping[str, Counted], lang: str) -> Ite
         "tonnes": sum(each["tonnes"] for each in waiting),
     }
 
-    flags = {sure: "#flags" if counted["skus"] else "" for sure, counted in head["bans"].items()}
-
     def row(key: str, amount: str, path: str = "", **asked: str) -> Row:
         return Row(text(f"board.comes.{key}", lang), amount, path, asked)
 
-    yield (
-        "2028",
-        [
-            row("grades", _tonnes(open_tonnes, lang), "/items", gap="grade_provisional"),
-            row("unassessed", _counted(grades["not_assessed"], lang), "/items", grade="not_assessed"),
-        ],
-    )
-    yield (
-        "2030",
-        [
-            row("banned", _counted(head["bans"]["certain"], lang), flags["certain"]),
-            row("may_be_banned", _counted(head["bans"]["depends"], lang), flags["depends"]),
-            row("ban_undecided", _counted(head["bans"]["undecided"], lang)),
-            row("below_c", _counted(grades["not_recyclable"], lang), "/items", grade="not_recyclable"),
-            row("recycled.below", _counted(recycled["below"], lang)),
-            row("recycled.open", _counted(unknown, lang)),
-        ],
-    )
-    yield "2038", [row("only_a_b", _counted(grades["C"], lang), "/items", grade="C")]
+    def of_bans(bans: BansOfYear) -> list[Row]:
+        counted = {"banned": bans["certain"], "may_be_banned": bans["depends"]}
+        return [row(key, _counted(of, lang), "#flags" if of["skus"] else "") for key, of in counted.items()]
+
+    rows = {year: of_bans(bans) for year, bans in head["bans_by_year"].items()}
+    in_force = [*rows.pop(IN_FORCE), row("ban_undecided", _counted(head["bans"]["undecided"], lang))]
+    rows["2028"] = [
+        *rows.get("2028", ()),
+        row("grades", _tonnes(open_tonnes, lang), "/items", gap="grade_provisional"),
+        row("unassessed", _counted(grades["not_assessed"], lang), "/items", grade="not_assessed"),
+    ]
+    rows["2030"] = [
+        *rows.get("2030", ()),
+        row("below_c", _counted(grades["not_recyclable"], lang), "/items", grade="not_recyclable"),
+        row("recycled.below", _counted(recycled["below"], lang)),
+        row("recycled.open", _counted(unknown, lang)),
+    ]
+    rows["2038"] = [row("only_a_b", _counted(grades["C"], lang), "/items", grade="C")]
+    yield text("board.comes.in_force", lang), in_force
+    yield from sorted(rows.items())
 
 
 @router.get(HOME)

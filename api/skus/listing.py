@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from inspect import Parameter, Signature
 from tempfile import SpooledTemporaryFile
 from typing import (  # Any: each filter has a type of its own  # Any: filters of every type
@@ -208,11 +209,12 @@ _UNREADABLE: Final = Message("Send cursor=start for the first page, then `next_c
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: behind a SKU in an order, or at the top where `key` and `sku_id` are None."""
+    """Where a page begins: behind a SKU in an order of what was asked for, or at the top where all are None."""
 
     sort: str | None = None
     key: str | None = None
     sku_id: UUID | None = None
+    asked: str | None = None
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -222,15 +224,17 @@ class Cursor:
         try:
             if len(text) > _LONGEST:
                 raise ValueError
-            sort, key, sku_id = orjson.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
-            cursor = cls(sort, key, UUID(sku_id))
+            sort, key, sku_id, asked = orjson.loads(
+                base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
+            )
+            cursor = cls(sort, key, UUID(sku_id), asked)
             _check_key(sort, key)
         except (ValueError, TypeError, AttributeError, KeyError, binascii.Error):
             raise Unfit("invalid_format", _UNREADABLE) from None
         return cursor
 
-    def check(self, *, sort: str, offset: int) -> None:
-        """Raise `Refused` where the request asks for an offset, another order, or one that writes change."""
+    def check(self, *, sort: str, asked: str, offset: int) -> None:
+        """Raise `Refused` where the request asks for an offset, other SKUs, another order or one that writes change."""
         if offset:
             raise Refused([Issue("out_of_range", Message("A cursor takes no offset; send one of the two."), "offset")])
         if sort.removeprefix("-") not in LASTING:
@@ -240,6 +244,11 @@ class Cursor:
         if self.sort not in (None, sort):
             sentence = Message(
                 "This cursor is of a list in the order {sort}; send that `sort` with it.", sort=self.sort
+            )
+            raise Refused([Issue("invalid_format", sentence, "cursor")])
+        if self.asked not in (None, asked):
+            sentence = Message(
+                "This cursor is of a list with other filters; send the same ones with it, or cursor=start."
             )
             raise Refused([Issue("invalid_format", sentence, "cursor")])
 
@@ -253,12 +262,19 @@ def _check_key(sort: str, key: str) -> None:
         raise ValueError
 
 
-def next_cursor(items: Sequence[SkuListItem], sort: str, limit: int) -> str | None:
+def next_cursor(items: Sequence[SkuListItem], sort: str, asked: str, limit: int) -> str | None:
     """Return the cursor of the page behind this one; None where this one has fewer SKUs than were asked for."""
     if len(items) < limit:
         return None
     last: Mapping[str, object] = items[-1]
-    return base64.urlsafe_b64encode(as_json([sort, last[sort.removeprefix("-")], last["id"]])).decode()
+    return base64.urlsafe_b64encode(as_json([sort, last[sort.removeprefix("-")], last["id"], asked])).decode()
+
+
+def asked_of(filters: Mapping[str, Any], **others: Any) -> str:
+    """Return what the filters of a request ask for, in short: of two that differ another text. The order is none."""
+    given = {name: str(value) for name, value in {**filters, **others}.items() if value is not None}
+    named = sorted((name, value) for name, value in given.items() if name != "sort")
+    return sha256(as_json(named)).hexdigest()[:16]
 
 
 def sort_of(filters: Mapping[str, Any]) -> str:

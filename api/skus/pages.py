@@ -357,7 +357,7 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "origin": earlier_skus.current_origins(conn, [item["sku_code"]])[item["sku_code"]],
         "ban": partial(translated_reason, rules=rules, lang=lang),
         "undecided": [
-            header("component" if fact == "polymer_or_grade" else "sku", fact, lang)
+            header("component" if fact in ("polymer_or_grade", "thickness_um") else "sku", fact, lang)
             for fact in item["compliance"]["annex_v_undecided"]
         ],
         "fact_words": lambda fact: translate(in_words(fact), lang),

@@ -30,7 +30,16 @@ from api.http.writing import (
     with_etag,
 )
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
-from api.skus.listing import AskedCursor, FilterParameters, Include, next_cursor, place_of, sort_of, with_parts
+from api.skus.listing import (
+    AskedCursor,
+    FilterParameters,
+    Include,
+    asked_of,
+    next_cursor,
+    place_of,
+    sort_of,
+    with_parts,
+)
 from api.skus.writing import answer_archive, answer_free_code, answer_return, write_answer, write_one
 from schemas.json_values import Json, JsonObject
 from schemas.refusals import NotThere, require
@@ -80,8 +89,9 @@ async def list_skus(
 
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
+    asked = asked_of(wanted.values, sku_code=sku_codes, updated_since=updated_since)
     if cursor is not None:
-        cursor.check(sort=sort_of(wanted.values), offset=offset)
+        cursor.check(sort=sort_of(wanted.values), asked=asked, offset=offset)
     others: JsonObject = {"sku_codes": sku_codes, "updated_since": updated_since}
     if cursor is not None:
         others |= {"after_key": cursor.key, "after_id": cursor.sku_id}
@@ -97,7 +107,7 @@ async def list_skus(
         question = search_skus.page(search, limit, offset, now, with_rows=bool(include))
         page = await read_page(request, presented, question)
     if cursor is not None:
-        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.values), limit)
+        cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.values), asked, limit)
     return await with_parts(request, page, include) if include else json_of(page)
 
 

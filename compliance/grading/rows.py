@@ -239,23 +239,28 @@ def record_of(row: Inputs) -> Sku:
 
 
 class Judged(NamedTuple):
-    """The sorting stream of a packaging's body, None where none is known, and the ids of the rules that fired."""
+    """The sorting stream of a packaging's body, None where none is known, and the ids of the rules that fired.
+
+    `exempt` is what has no grade because Article 6 of Regulation (EU) 2025/40 does not apply to it, or may not.
+    """
 
     stream: str | None
     rules: tuple[str, ...]
+    exempt: bool
 
 
 def judged_rows(rows: Iterable[Inputs], rules: RuleSet) -> list[Judged]:
-    """Return the stream of each row of `GRADED_INPUTS`, and the rules that fired on it in the order of their ids."""
+    """Return the stream of each row of `GRADED_INPUTS`, the rules that fired on it by id, and whether it is exempt."""
     return [_fired(deciding(row), rules) for row in rows]
 
 
 @lru_cache(maxsize=32_768)
 def _fired(row: Inputs, rules: RuleSet) -> Judged:
-    units, fired = assess(record_of(row), rules).units, set[str]()
+    assessed, fired = assess(record_of(row), rules), set[str]()
+    units = assessed.units
     for unit in units:
         for part in unit.outcomes:
             fired.update(rule.rule_id for rule in part.standing)
         if (unlisted := unit.unlisted(rules)) is not None:
             fired.add(unlisted.rule_id)
-    return Judged(units[0].stream if units else None, tuple(sorted(fired)))
+    return Judged(units[0].stream if units else None, tuple(sorted(fired)), assessed.why_none is not None)

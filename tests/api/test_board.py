@@ -208,3 +208,26 @@ def test_a_day_keeps_its_last_publication_and_no_other_company_sees_it(caller, i
     assert not re.search(r"\b210\b", words(stranger.get("/portfolio")))
     assert stranger.get("/portfolio/board.pdf").status_code == 404
     assert Browser(caller.http, caller.address).get("/portfolio/board.pdf").status_code == 303
+
+
+def test_bans_stand_under_the_year_from_which_they_apply(caller, pool):
+    """SUPD-B9 is of 2021, Annex V of 2030 (Article 25(1)), XPS of 12 February 2029 (Articles 67(5) and 71)."""
+    sold = {"packaging_level": "sales", "markets": ["FR"]}
+    drinks, food = {**sold, "use_contexts": ["beverage"]}, {**sold, "use_contexts": ["takeaway"]}
+    together = {**drinks, "packaging_level": "grouped"}
+    for polymer, kind, uses in (("EPS", "cup", drinks), ("XPS", "pot", food), ("PE", "film", together)):
+        body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": polymer, "weight_g": 9}
+        caller.made(sku_code=polymer, packaging_format=kind, components=[body], **uses)
+    caller.made(sku_code="SILENT", packaging_format="cup", packaging_level="sales", material="plastic", markets=["FR"])
+    published(caller)
+    told = (
+        words(signed_in(caller, pool).get("/portfolio")).partition("What comes")[2].partition("Days of Regulation")[0]
+    )
+    years = dict(zip(*[iter(re.split(r"\b(Today|20(?:28|29|30|38))\b", told)[1:])] * 2, strict=True))
+    assert "Banned formats 0 t, 1 item " in years["Today"]
+    assert "ban not ruled out, facts are missing 0 t, 1 item " in years["Today"]
+    assert "may be banned, a fact decides 0 t, 0 items " in years["Today"]
+    assert "may be banned, a fact decides 0 t, 1 item " in years["2029"]
+    assert "may be banned, a fact decides 0 t, 1 item " in years["2030"]
+    assert "Banned formats 0 t, 0 items " in years["2030"]
+    assert "anned" not in years["2028"] + years["2038"]

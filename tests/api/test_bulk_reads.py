@@ -131,6 +131,23 @@ def test_a_cursor_is_refused_where_it_could_not_hold(caller):
     assert listed(caller, cursor=made)["data"] == []
 
 
+def test_a_cursor_goes_with_the_filters_that_it_was_made_with(caller):
+    """Behind its place another list would have lost its beginning, and nothing said so."""
+    for place in range(3):
+        caller.made(sku_code=f"A{place}", material="glass", markets=["FR"])
+    asked = {"material": "glass", "market": "FR", "updated_since": "2020-01-01T00:00:00Z", "sku_code": ["A0", "A1"]}
+    made = listed(caller, cursor="start", limit=1, **asked)["next_cursor"]
+    again = listed(caller, cursor=made, limit=50, include="volumes", **{**asked, "market": "fr"})
+    assert [item["sku_code"] for item in again["data"]] == ["A0"]
+    for change in ({"material": "paper"}, {"market": None}, {"updated_since": None}, {"sku_code": ["A0"]}, {"q": "A"}):
+        params = {name: value for name, value in {**asked, **change}.items() if value}
+        answer = caller.get("/skus", params={"cursor": made, **params})
+        assert answer.status_code == 400, change
+        [issue] = answer.json()["details"]
+        assert (issue["field"], issue["code"]) == ("cursor", "invalid_format")
+    assert listed(caller, cursor=made, unknown="x", **asked)["data"]
+
+
 def test_the_cursor_of_another_company_shows_nothing_of_it(caller, join):
     other = join()
     for number in range(3):
@@ -149,6 +166,6 @@ def test_a_text_is_a_cursor_or_unfit(text):
 @given(st.uuids(), st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=50), st.booleans())
 def test_a_cursor_holds_what_the_page_ended_with(sku_id, code, falling):
     sort = ("-" if falling else "") + "sku_code"
-    text = next_cursor([{"id": str(sku_id), "sku_code": code}], sort, 1)
+    text = next_cursor([{"id": str(sku_id), "sku_code": code}], sort, "f", 1)
     sent = QueryParams({"cursor": text})["cursor"]
-    assert Cursor.read(sent) == Cursor(sort, code, sku_id)
+    assert Cursor.read(sent) == Cursor(sort, code, sku_id, "f")

@@ -18,6 +18,7 @@ from tests.api.test_draft_pages import filed
 from warehouse import files
 
 GLASS = {"component_type": "body", "material_family": "glass", "weight_g": 200}
+GLUE = {"component_type": "adhesive", "material_family": "plastic", "polymer_or_grade": "PE", "weight_g": 100}
 CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 30}
 JAR = {"name": "Jar", "components": [GLASS], "packaging_level": "sales", "packaging_format": "jar", "reusable": False,
        "reuse_deposit_system": False, "use_contexts": ["food"], "food_contact": True, "markets": ["FR"]}  # fmt: skip
@@ -129,6 +130,9 @@ def test_a_certificate_of_a_supplier_counts_for_its_parts(caller, pool):
     assert needs(caller, jar)["metals"]["state"] == "held"
     of_parts(caller, pool, jar, "recycled_content_evidence", cap)
     assert states(caller, jar)["7"] == "held"  # of the plastic parts alone
+    glued = made(caller, "GLUED", components=[GLASS, CAP, GLUE])
+    of_parts(caller, pool, glued, "recycled_content_evidence", glued["components"][1])
+    assert states(caller, glued)["7"] == "held"  # glue is no part
 
 
 @pytest.mark.parametrize(
@@ -138,6 +142,11 @@ def test_a_certificate_of_a_supplier_counts_for_its_parts(caller, pool):
         ({"components": [GLASS, CAP | {"weight_g": None}]}, "open"),
         ({"components": [CAP | {"weight_g": None}]}, "later"),  # whatever it weighs
         ({"components": [GLASS, {"component_type": "label", "material_family": "composite", "weight_g": 1}]}, "open"),
+        ({"components": [GLASS, GLUE]}, "not_concerned"),  # glue is no part (3(1)(52)), however much it weighs
+        ({"components": [GLASS, GLUE], "material": "plastic"}, "not_concerned"),
+        ({"components": [GLASS, CAP | {"weight_g": 10}], "material": "plastic"}, "not_concerned"),
+        ({"components": [CAP, GLUE | {"weight_g": 600}]}, "not_concerned"),  # 30 of 630 g
+        ({"components": [CAP, GLUE | {"weight_g": 570}]}, "later"),  # 30 of 600 g are 5 %
         ({"components": []}, "open"),
         ({"components": [], "material": "plastic"}, "later"),
         ({"components": [GLASS, CAP], "markets": ["GB"]}, "not_concerned"),

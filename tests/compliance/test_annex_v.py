@@ -104,7 +104,13 @@ def test_the_rule_set_before_still_flags_what_it_flagged():
 )
 def test_a_category_that_excludes_a_ban_ends_its_depends(category, codes):
     """A bag of crisps is no fresh fruit (issue 37); a category that may be either decides nothing."""
-    film = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 4}
+    film = {
+        "component_type": "body",
+        "material_family": "plastic",
+        "polymer_or_grade": "PP",
+        "weight_g": 4,
+        "thickness_um": 30,
+    }
     bag = {"packaging_level": "sales", "packaging_format": "bag", "use_contexts": ["food"], "components": [film]}
     assert [flag["code"] for flag in flags(bag | {"product_category": category}, RULES, today=TODAY)] == codes
     unused = bag | {"product_category": category, "use_contexts": []}
@@ -178,11 +184,14 @@ def test_an_answered_fact_decides_a_ban_and_a_stored_field_stands_above_it():
 
 
 def pack(**fields):
-    body = {"component_type": "body", "weight_g": 5, "material_family": fields.pop("material", None)}
-    return {**fields, "components": [body | {"polymer_or_grade": fields.pop("polymer_or_grade", None)}]}
+    given = {name: fields.pop(name, None) for name in ("material", "polymer_or_grade", "thickness_um")}
+    family = given.pop("material")
+    return {**fields, "components": [{"component_type": "body", "weight_g": 5, "material_family": family, **given}]}
 
 
 _FOOD = {"use_contexts": ["food"], "material": "plastic"}
+_BAG = {"packaging_format": "bag", "packaging_level": "sales", "use_contexts": ["household"], "material": "plastic",
+        "polymer_or_grade": "PE"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -205,6 +214,13 @@ _FOOD = {"use_contexts": ["food"], "material": "plastic"}
         ({"packaging_format": "plate", "packaging_level": "transport", "reusable": False}, ["material"]),
         ({"packaging_format": "tray", "packaging_level": "sales", "material": "glass"}, []),
         ({"markets": ["US-CA"]}, []),
+        ({**_BAG}, ["thickness_um"]),  # Annex V point 6: below 15 micron (Article 3(1)(57))
+        ({**_BAG, "thickness_um": 15}, []),
+        ({**_BAG, "material": "paper", "polymer_or_grade": None}, []),
+        ({**_BAG, "material": None, "polymer_or_grade": None}, ["material"]),
+        ({**_BAG, "packaging_format": "tray"}, []),
+        ({**_BAG, "packaging_format": None, "packaging_level": "transport"}, ["packaging_format"]),
+        ({**_BAG, "markets": ["GB"]}, []),
     ],
 )
 def test_what_is_missing_for_a_ban_is_named_and_not_read_as_not_banned(facts, missing):
@@ -213,11 +229,12 @@ def test_what_is_missing_for_a_ban_is_named_and_not_read_as_not_banned(facts, mi
 
 
 _GIVEN = {
-    "packaging_format": ["cup", "tray", "bottle", "sachet", "plate", "wrap", "Dings"],
+    "packaging_format": ["cup", "tray", "bottle", "sachet", "plate", "wrap", "bag", "Dings"],
     "packaging_level": ["sales", "grouped", "transport"],
     "use_contexts": [["food"], ["beverage"], ["takeaway"], ["cosmetics"], ["household"]],
     "material": ["plastic", "paper", "glass"],
     "polymer_or_grade": ["EPS", "XPS", "PP"],
+    "thickness_um": [14.9, 15],
 }
 
 

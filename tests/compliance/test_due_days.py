@@ -33,6 +33,15 @@ def test_every_member_state_has_the_days_of_the_union():
     assert (report.after(2026), report.first_year) == (date(2027, 6, 1), 2026)
 
 
+def test_no_report_is_due_about_a_year_before_the_first_one():
+    """California: the first on 1 July 2026; Oregon: on 31 March 2025; Germany: section 9(2) of a law of 2026."""
+    firsts = {("US-CA", "annual_report"): date(2026, 7, 1), ("US-OR", "annual_report"): date(2025, 3, 31),
+              ("DE", "simplified_report"): date(2027, 6, 1)}  # fmt: skip
+    for (market, duty), first in firsts.items():
+        [day] = [each for each in due_days()[market] if each.duty == duty]
+        assert day.after(day.first_year) == first, market
+
+
 def test_a_first_half_is_reported_in_its_own_year():
     days = {each.half: each.after(2026) for each in due_days()["GB"] if each.half}
     assert days == {1: date(2026, 10, 1), 2: date(2027, 4, 1)}

@@ -145,6 +145,9 @@ def test_a_deciding_exemption_is_asked_with_the_field_that_answers_it():
     dangerous = judge(JAR._replace(use_contexts=("dangerous_goods",), plastic="yes"), {}, DAY)
     assert {need.key: need.reason for need in dangerous if need.state == "open"} == {
         "recyclability": "ask.dangerous", "recycled": "ask.recycled_dangerous"}  # fmt: skip
+    transported = JAR._replace(use_contexts=("dangerous_goods",), packaging_level="transport", plastic="yes")
+    reasons = {need.key: need.reason for need in judge(transported, {}, DAY)}  # as its grade and its averages have it
+    assert (reasons["recyclability"], reasons["recycled"]) == ("no.dangerous", "no.recycled_dangerous")
     compostable = judge(JAR._replace(packaging_format="tea bag", plastic="yes"), {}, DAY)
     assert {need.reason for need in compostable if need.state == "open"} == {"ask.compostable"}  # 7(4)(e)
     assert evidence.why("ask.food", "en")["field"] == "food_contact"
@@ -195,6 +198,7 @@ def test_every_text_is_in_each_language_with_its_source_and_every_answer_is_used
     facts = [JAR._replace(**change) for change in (
         {"place": "out"}, {"food_contact": False}, {"food_contact": None}, {"reusable": None}, {"reusable": True},
         *({"use_contexts": (context,), "plastic": "yes"} for context in ("pharmaceutical", "dangerous_goods")),
+        {"use_contexts": ("dangerous_goods",), "packaging_level": "transport", "plastic": "yes"},
         {"material": "wood"}, {"plastic": "small"}, {"plastic": "unknown"}, {"plastic": "unweighed"},
         {"packaging_format": "tea bag", "plastic": "yes"}, {"packaging_format": None}, {"packaging_format": "capsule"},
         {"packaging_level": None}, {"packaging_level": "transport"},

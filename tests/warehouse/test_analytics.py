@@ -318,6 +318,26 @@ def test_what_was_not_understood_or_not_asked_is_a_gap(
     assert (text["field"], text["text"], len(text["nearest"])) == ("components[0].polymer_or_grade", "Qwertz 7", 3)
 
 
+def test_a_pack_that_article_6_exempts_lacks_no_grade_and_can_be_ready(
+    write: Write, published: Publish, now: Callable[[], Now]
+) -> None:
+    """Article 6(11) and 9(1): no fact that a record holds would give it one, so that it stayed incomplete for ever."""
+    wood = [{"component_type": "body", "material_family": "wood", "weight_g": 9}]
+    exempt = (
+        {"use_contexts": ["pharmaceutical"]},
+        {"use_contexts": ["dangerous_goods"], "packaging_level": "transport"},
+        {"packaging_format": "tea bag"},
+        {"components": wood, "packaging_level": "sales"},
+    )
+    write(*({**WHOLE, "sku_code": f"E{place}", **change} for place, change in enumerate(exempt)))
+    write({**WHOLE, "sku_code": "rare", "material": "other", "components": []})
+    snapshot = published()
+    gaps = {item["sku_code"]: {gap["code"] for gap in item["gaps"]} for item in missing(snapshot, now())["items"]}
+    assert {code for code, of in gaps.items() if "not_assessed" in of} == {"rare"}
+    [exempt_row] = [row for row in readiness(snapshot, "FR", now())["upcoming"] if row["code"] == "exempt_from_grades"]
+    assert (exempt_row["skus"], exempt_row["applies_from"]) == (4, "2030-01-01")
+
+
 def test_a_stated_weight_that_is_not_that_of_the_parts_is_a_gap_where_a_write_warns(
     write: Write, published: Publish, now: Callable[[], Now]
 ) -> None:

@@ -1,6 +1,7 @@
 """Holds each SKU of a snapshot against one rule: recycled content of 2030, bisphenol A, format bans.
 
-Each SKU that the rule is about has one state; `compliance.readiness` has the rule, `warehouse.figures.by_rule` what
+The rules are law of the Union: a SKU that is sold outside of it alone, or that is archived, has no state. Each other
+SKU that the rule is about has one; `compliance.readiness` has the rule, `warehouse.figures.by_rule` what
 recycled content asks for. Labels on packaging are no part of
 a snapshot (`warehouse.skus.search`).
 """
@@ -19,11 +20,13 @@ from compliance.recycled_content import (
 )
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
+from compliance.scopes import is_in_union
 from compliance.weights import PLACES, judge_shares
 from compliance.words import resolve_material
 from schemas.json_values import JsonObject
 from warehouse.figures.reader import FACTS, Now, prepare, reader
 from warehouse.figures.snapshots import Snapshot
+from warehouse.figures.source import ARCHIVED
 
 RECYCLED_STATES: Final = ("below", "undecided", "to_decide", "meets")
 """The states, the gravest first. `to_decide`: an exemption may apply, or contact, use or material are not recorded."""
@@ -69,8 +72,7 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
     whole, and so exempt); parts have `sku_code`, `path` (of the part, empty for the SKU itself), `grams`, `share`,
     `pet`.
     """
-    every = pl.read_parquet(snapshot.skus, columns=list(_SKU_COLUMNS))
-    skus = every.filter(~transports_dangerous_goods())
+    skus = _sold_in_the_union(snapshot).filter(~transports_dangerous_goods())
     components = pl.read_parquet(snapshot.components, columns=list(_PART_COLUMNS)).join(skus, on="sku_code", how="semi")
     parts = _plastic_parts(components, skus, rules)
     minimums = {
@@ -120,6 +122,15 @@ def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFra
         "weights",
     )
     return judged, parts
+
+
+def _sold_in_the_union(snapshot: Snapshot) -> pl.DataFrame:
+    """Return the SKUs that are not archived and of which a market is in the Union, or none is given."""
+    held = pl.read_parquet(snapshot.skus, columns=[*_SKU_COLUMNS, ARCHIVED, "markets_in_effect"])
+    markets = pl.col("markets_in_effect").fill_null([])
+    inside = list(filter(is_in_union, held["markets_in_effect"].explode().drop_nulls().unique()))
+    may_be_there = (markets.list.len() == 0) | markets.list.eval(pl.element().is_in(inside)).list.any()
+    return held.filter(~pl.col(ARCHIVED).fill_null(value=False), may_be_there).select(_SKU_COLUMNS)
 
 
 def _with_open_exemptions(
@@ -298,8 +309,10 @@ SELECT sku_code, name, CASE WHEN bpa_status = 'above_limit' OR has_bpa THEN 'con
         WHEN coalesce(bpa_status, 'unknown') <> 'unknown' OR all_say THEN 'declared_free' ELSE 'no_statement' END
     AS said, CASE WHEN food_contact OR said = 'declared_free' THEN said ELSE 'undecided' END AS state,
     {'bpa_status': bpa_status, 'facts_missing': CASE WHEN food_contact THEN [] ELSE ['food_contact'] END} AS facts
-FROM skus LEFT JOIN parts USING (sku_code) WHERE coalesce(food_contact, true)
+FROM skus LEFT JOIN parts USING (sku_code)
+WHERE coalesce(food_contact, true) AND (len(markets_in_effect) = 0 OR list_has_any(markets_in_effect, $inside))
 """
+_MARKETS: Final = "SELECT DISTINCT unnest(markets_in_effect) FROM skus"
 _BANS: Final = """
 CREATE TEMPORARY TABLE judged AS
 WITH {facts}
@@ -338,7 +351,8 @@ def by_rule(
         return _recycled(snapshot, rules, state=state, limit=limit, offset=offset)
     with reader(snapshot) as answers:
         if key == "bpa_in_food_contact":
-            answers.rows(_BPA)
+            inside = [code for (code,) in answers.rows(_MARKETS) if is_in_union(code)]
+            answers.rows(_BPA, inside=inside)
         else:
             prepare(answers)
             answers.rows(_BANS.format(facts=FACTS), market=None, today=now.today)

@@ -14,6 +14,7 @@ from compliance.filings.document import PeriodTonnes, latest_year, totals_by_per
 from compliance.rollup.exact import written_tonnes
 from compliance.rule_rows import RuleSet
 from schemas.figures import (
+    BansOfYear,
     Counted,
     FlagSkus,
     GradeTonnes,
@@ -107,20 +108,28 @@ WITH {WEIGHED}
 SELECT recyclability_grade AS grade, grade_provisional AS provisional, doc_status = 'valid' AS covered,
        CASE WHEN len(list_filter(flags, lambda flag: flag.certainty = 'certain')) > 0 THEN 'certain'
             WHEN len(flags) > 0 THEN 'depends' WHEN len(annex_v_undecided) > 0 THEN 'undecided' END AS ban,
+       list_min(list_transform(list_filter(flags, lambda flag: flag.certainty = ban),
+                               lambda flag: flag.applies_from)) AS ban_from,
        count(*) AS skus, sum(tonnes) AS tonnes
 FROM weighed GROUP BY ALL
 """
+IN_FORCE: Final = "in_force"
+"""The bans of `HeadFigures.bans_by_year` that are in force on the day of the answer."""
 GOOD: Final = ("A", "B")
 """The grades that may be placed on the market from 2038 on (Article 6(2) and Annex II of Regulation (EU) 2025/40)."""
 
 
 class _Group(TypedDict):
-    """SKUs of one grade, cover and ban; `ban` is None where no flag points to one and none is undecided."""
+    """SKUs of one grade, cover and ban; `ban` is None where no flag points to one and none is undecided.
+
+    `ban_from` is the first day of their surest flags; None where `ban` is None or undecided.
+    """
 
     grade: str
     provisional: bool
     covered: bool
     ban: str | None
+    ban_from: date | None
     skus: int
     tonnes: float
 
@@ -141,6 +150,22 @@ def head_figures(snapshot: Snapshot, figures: StoredFigures | None, today: date)
         "undecided_tonnes": in_scope and in_scope[1],
         "grades": {grade: _of_grade(groups, grade) for grade in VOCABULARIES["recyclability_grade"]},
         "bans": {ban: _sum(group for group in groups if group["ban"] == ban) for ban in BANS},
+        "bans_by_year": _bans_by_year(groups, today),
+    }
+
+
+def _bans_by_year(groups: Iterable[_Group], today: date) -> dict[str, BansOfYear]:
+    """Return the bans by the year from which they apply, those that are in force first."""
+    by_year: dict[str, list[_Group]] = {IN_FORCE: []}
+    for group in sorted(groups, key=lambda group: group["ban_from"] or today):
+        if begins := group["ban_from"]:
+            by_year.setdefault(IN_FORCE if begins <= today else str(begins.year), []).append(group)
+    return {
+        year: {
+            "certain": _sum(group for group in of_year if group["ban"] == "certain"),
+            "depends": _sum(group for group in of_year if group["ban"] == "depends"),
+        }
+        for year, of_year in by_year.items()
     }
 
 

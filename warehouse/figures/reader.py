@@ -140,6 +140,7 @@ CONDITIONS: Final = {
     "banned_format_later": _FLAGGED.format(f"{_CERTAIN} AND flag.applies_from > today"),
     "format_may_be_banned_later": _FLAGGED.format(f"{_OPEN} AND flag.applies_from > today"),
     "not_recyclable": "recyclability_grade = 'not_recyclable'",
+    "exempt_from_grades": "exempt",
     "doc_missing": "doc_status <> 'valid'",
     "pfas_undeclared": "food_contact AND coalesce(pfas_status, 'unknown') = 'unknown' AND NOT pfas_by_part",
     "food_contact_unknown": "food_contact IS NULL",
@@ -153,7 +154,7 @@ CONDITIONS: Final = {
     "format_missing": "coalesce(packaging_format, '') = ''",
     "level_missing": "packaging_level IS NULL",
     "grade_provisional": "grade_provisional",
-    "not_assessed": "recyclability_grade = 'not_assessed'",
+    "not_assessed": "recyclability_grade = 'not_assessed' AND NOT exempt",
     "text_not_understood": "text_unread OR (parts = 0 AND material_subtype IN (FROM unread))",
     "use_missing": "list_contains(annex_v_undecided, 'use_contexts')",
 }

@@ -32,7 +32,7 @@ _Bans: TypeAlias = tuple[tuple[tuple[str, str, date, str], ...], tuple[str, ...]
 """The values of each flag of a SKU, and the fields without which no other ban can be ruled out."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
-JUDGED: Final = {"stream": pl.String(), "rules": pl.List(pl.String())}
+JUDGED: Final = {"stream": pl.String(), "rules": pl.List(pl.String()), "exempt": pl.Boolean()}
 """What the active rules say of a SKU besides its grade."""
 SKUS: Final = pl.Schema(
     {
@@ -337,7 +337,7 @@ def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged_rows(rows: pl.DataFrame, rules: RuleSet) -> list[pl.Series]:
-    """Return the stream of each SKU and the design rules that fired on it, judged once for equal ones.
+    """Return the stream of each SKU, the design rules that fired on it, and whether it is exempt; equal ones once.
 
     Contexts are JSON here, for the rules an array's text.
     """
@@ -347,7 +347,7 @@ def _judged_rows(rows: pl.DataFrame, rules: RuleSet) -> list[pl.Series]:
         GRADED_INPUTS
     )
     distinct = graded.unique(maintain_order=True)
-    of_distinct = [(stream, list(fired)) for stream, fired in judged_rows(distinct.iter_rows(), rules)]
+    of_distinct = [(stream, list(fired), exempt) for stream, fired, exempt in judged_rows(distinct.iter_rows(), rules)]
     judged = pl.DataFrame(of_distinct, JUDGED, orient="row")
     both = pl.concat([distinct, judged], how="horizontal")
     of_rows = graded.join(both, on=GRADED_INPUTS, how="left", nulls_equal=True, maintain_order="left")

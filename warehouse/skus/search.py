@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
-from compliance.scopes import FIRST_YEAR_IN_EFFECT
+from compliance.scopes import FIRST_YEAR_IN_EFFECT, household_uses
 from schemas.json_values import JsonObject
 from schemas.skus.types import ExportedSku, SkuListItem
 from schemas.vocabularies import VOCABULARIES
@@ -275,7 +275,8 @@ def _chosen(search: Search) -> str:
 STATES: Final = ("lacks_mark", "not_recorded", "has_mark", "exempt", "not_for_households")
 """The states, the gravest first. `lacks_mark`: another label or none is recorded; `exempt`: drinks in glass."""
 _STATE: Final = """CASE
-    WHEN packaging_level = 'transport' THEN 'not_for_households'
+    WHEN packaging_level = 'transport' OR 'industrial' = ANY(use_contexts) AND NOT use_contexts && %(household)s::text[]
+        THEN 'not_for_households'
     WHEN material = 'glass' AND 'beverage' = ANY(use_contexts) THEN 'exempt'
     WHEN sorting_label_scheme IN ('triman_fr', 'info_tri_fr') THEN 'has_mark'
     WHEN sorting_label_scheme IS NULL THEN 'not_recorded'
@@ -295,6 +296,7 @@ def by_label(
 ) -> tuple[dict[str, int], list[JsonObject]]:
     """Return how many SKUs have each state, and a page of those of one state, or of all, the gravest first."""
     parameters = {"market": _MARKET, "state": state, "order": list(STATES), "limit": limit, "offset": offset}
+    parameters["household"] = list(household_uses())
     counts = dict(conn.execute(_COUNTS, parameters).fetchall())
     with conn.cursor(row_factory=dict_row) as cursor:
         return {name: counts.get(name, 0) for name in STATES}, cursor.execute(_PAGE, parameters).fetchall()
