@@ -95,6 +95,7 @@ class Version:
     actor_id: str | None
     actor_name: str | None
     reason: str | None
+    action: str | None
     before: dict[str, object] | None
     after: dict[str, object]
 
@@ -104,7 +105,7 @@ def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Versio
     if not ledger.is_included(conn):
         return None
     return [
-        Version(*row[:6], *difference(row.version_before, row.version_after))
+        Version(*row[:7], *difference(row.version_before, row.version_after))
         for row in ledger.versions(conn, sku_id, limit=limit)
     ]
 
@@ -199,7 +200,7 @@ def changes_of_sku(
         Change(
             version.at,
             version.actor_name or version.actor_type,
-            "sku.created" if version.before is None else "sku.updated",
+            version.action or "sku.updated",
             record,
             version.reason,
             list(_recent_fields(version.before, version.after)),

@@ -17,7 +17,7 @@ from connector.tools.kit import (
     SkuCode,
     ToolSet,
     instant,
-    item_id,
+    record_id,
     record_names,
     refusal,
     stated,
@@ -69,7 +69,7 @@ class HistoryTools(ToolSet):
         """
         wanted = Wanted(_instant(since), _instant(until, end=True), actor, field)
         with self._service.writes.company(current_principal().company_id) as conn:
-            sku_id = None if id is None and sku_code is None else item_id(conn, id, sku_code)
+            sku_id = None if id is None and sku_code is None else record_id(conn, id, sku_code)
             for size in _SIZES if limit is None else (limit,):
                 if sku_id is None:
                     changes = audit.changes(conn, wanted, limit=size, offset=offset)

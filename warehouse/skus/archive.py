@@ -157,6 +157,7 @@ _LOCKED_CODES: Final = """
 SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
 ORDER BY sku_code FOR UPDATE"""
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
+_ID: Final = "SELECT sku_id FROM archived_skus WHERE sku_code = %s AND returned_at IS NULL"
 _REST: Final = f"""
 SELECT {SHOWN}, archived.archived_at
 FROM archived_skus AS archived
@@ -249,6 +250,12 @@ def code_of(conn: Connection, sku_id: UUID) -> str | None:
     """Return the code of an archived SKU; None where the session's company has none of that id."""
     row = conn.execute(_CODE, [sku_id]).fetchone()
     return None if row is None else str(row[0])
+
+
+def id_of(conn: Connection, sku_code: str) -> UUID | None:
+    """Return the id of an archived SKU; None where the session's company has none of that code."""
+    row = conn.execute(_ID, [sku_code]).fetchone()
+    return None if row is None else row[0]
 
 
 def find_archived(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
