@@ -37,7 +37,7 @@ from warehouse.enquiries import Saved
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
-from warehouse.skus import portfolio, store
+from warehouse.skus import archive, portfolio, store
 from warehouse.skus import queries as skus
 from warehouse.suppliers import EnquiryLinks, Request
 
@@ -328,8 +328,13 @@ def load_lines(conn: Connection, sku_code: str) -> list[Component]:
 
 
 def requested_lines(conn: Connection, request: Request) -> list[Component]:
-    """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
-    lines = store.of_id(conn, request.sku_id) or []
+    """Return the lines that the request asks about, in the order of the graph, without those that were removed.
+
+    An archived SKU has the parts with which it rests: its answer waits until somebody brings it back.
+    """
+    lines = store.of_id(conn, request.sku_id)
+    if lines is None:
+        lines = archive.lines_of(conn, request.sku_id)
     return [json_fields.published_line(line) for line in lines if UUID(line["id"]) in request.component_ids]
 
 
