@@ -15,7 +15,7 @@ from schemas.actors import Actor, Origin
 from schemas.audit import AuditEntry
 from schemas.pages import Page
 from services.companies import load_ledger, read
-from services.review.compare import leaves
+from services.review.compare import leaves_beside
 from services.skus import detail
 from warehouse import library
 from warehouse.audit import chain as chain_audit
@@ -316,7 +316,7 @@ def _recent_fields(before: Mapping[str, object] | None, after: Mapping[str, obje
     """Yield each value that differs; what a new record has besides its code and name is not listed."""
     if before is None:
         return
-    old, new = dict(leaves(before)), dict(leaves(after))
+    old, new = leaves_beside(before, after)
     for field in [*new, *(field for field in old if field not in new)]:
         if old.get(field) != new.get(field):
             yield Changed(field, old.get(field), new.get(field))

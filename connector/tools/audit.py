@@ -189,6 +189,8 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
     The parts of a supplier's answer are in words.
     """
     said = {name: value for name, value in entry.payload.items() if name not in _LONG}
+    if "changes" in said:  # the code that the item had then names it, and is no change
+        said["changes"] = {name: value for name, value in said["changes"].items() if name != "sku_code"}
     if draft := entry.payload.get("draft"):
         said["to_complete"] = draft["missing"]
         if whole:

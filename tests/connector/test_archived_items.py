@@ -101,3 +101,26 @@ async def test_what_another_company_archived_is_not_there(assistants: Any):
     stranger = assistants()
     for tool in ("get_packaging_item", "list_changes", "check_missing_data"):
         assert (await stranger.call(tool, id=str(sku_id))).text.startswith("not_found:")
+
+
+async def test_a_history_and_a_question_do_not_say_that_a_list_is_null_which_has_members(assistant: Assistant):
+    sku_id = UUID(str(assistant.made(sku_code="UNITS", components=[]).id))
+    assistant.write(sku_code="UNITS", name="Bottle", components=[BODY])
+    told = (await assistant.call("list_changes", id=str(sku_id))).told["answer"]["changes"][0]["fields"]
+    assert "components" not in {change["field"] for change in told}
+    assert {"field": "components[0].weight_g", "before": None, "after": 20.0} in told
+    emptied = {"sku_code": "UNITS", "changes": {"components": []}}
+    tried = (await assistant.call("what_if", **emptied)).told["answer"]["changes"]
+    assert "components" not in {change["field"] for change in tried}
+    assert {"field": "components[0].weight_g", "now": 20.0, "then": None} in tried
+
+
+async def test_the_code_that_a_proposal_names_its_item_by_is_no_change(assistant: Assistant):
+    sku_id = UUID(str(assistant.made(sku_code="OLD").id))
+    asked = {"id": str(sku_id), "changes": {"description": "new"}}
+    code = (await assistant.call("propose_sku_update", **asked)).told["confirmation"]
+    assert not (await assistant.call("propose_sku_update", **asked, confirmation=code)).refused
+    [waiting] = (await assistant.call("list_review_queue")).told["answer"]["entries"]
+    assert waiting["says"] == {"changes": {"description": "new"}}
+    renamed = await assistant.call("propose_sku_update", id=str(sku_id), changes={"sku_code": "NEW"})
+    assert "PATCH /skus/{id}" in renamed.text

@@ -264,6 +264,12 @@ def id_of(conn: Connection, sku_code: str) -> UUID | None:
     return None if row is None else row[0]
 
 
+def resting_codes(conn: Connection, codes: Sequence[str]) -> set[str]:
+    """Return those of these codes that archived SKUs of the session's company have."""
+    query = "SELECT sku_code FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])"
+    return {code for (code,) in conn.execute(query, [list(codes)])}
+
+
 def lines_of(conn: Connection, sku_id: UUID) -> list[Component]:
     """Return the lines as which an archived SKU rests; none where the session's company has none of that id."""
     row = conn.execute(_GRAPH, [sku_id]).fetchone()
