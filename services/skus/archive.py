@@ -109,10 +109,15 @@ def why_not_held(conn: Connection, codes: Sequence[str]) -> dict[str, Issue]:
 
 def _why_not_held(code: str, today: str | None, *, is_archived: bool) -> Issue:
     if is_archived:
-        return Issue("sku_archived", Message("The SKU {code} is archived; bring it back first.", code=code), "sku_code")
+        return archived_code(code)
     if today is not None:
         return former_code(code, today)
     return Issue("unknown_reference", Message("The company has no SKU {code}.", code=code), "sku_code")
+
+
+def archived_code(code: str) -> Issue:
+    """Return the fault of a code that an archived SKU has."""
+    return Issue("sku_archived", Message("The SKU {code} is archived; bring it back first.", code=code), "sku_code")
 
 
 def archive_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rules: RuleSet, dry_run: bool) -> Archiving:
