@@ -202,6 +202,10 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
             {"part": described(parts[line["component_id"]]), **line} if line["component_id"] in parts else line
             for line in said.get("components") or ()
         ]
+        if files := review.of_entry(conn, entry.id):
+            said["documents"] = [
+                {"type": each.type, "filename": each.filename, "sha256": each.sha256} for each in files
+            ]
     row = {
         "kind": entry.kind,
         "sku_code": entry.sku_code,

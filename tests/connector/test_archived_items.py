@@ -6,10 +6,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.actors import Actor, Origin
+from services import suppliers
+from services.review.entries import attach
 from services.skus.archive import archive_sku, return_sku
 from services.skus.write import keep_former_code
 from tests.connector.assistants import Answer, Assistant
 from warehouse import conformity
+from warehouse.files import File
 
 pytestmark = pytest.mark.anyio
 
@@ -113,6 +116,18 @@ async def test_a_history_and_a_question_do_not_say_that_a_list_is_null_which_has
     tried = (await assistant.call("what_if", **emptied)).told["answer"]["changes"]
     assert "components" not in {change["field"] for change in tried}
     assert {"field": "components[0].weight_g", "now": 20.0, "then": None} in tried
+
+
+async def test_the_documents_of_a_suppliers_answer_are_told_with_it(assistant: Assistant):
+    made = assistant.made(sku_code="ASKED", components=[BODY])
+    by = actor(assistant)
+    with assistant.service.writes.company(assistant.company) as conn:
+        request, _ = suppliers.create_request(conn, by, sku_code=made.sku_code, supplier_name="Plasto")
+        file = File(uuid4(), "report.pdf", "application/pdf", 9, "ab" * 32, type="test_report_pfas")
+        attach(conn, by, file, request_id=request.id)
+        suppliers.submit(conn, by, request.id, {"comment": "see report"}, rulesets=assistant.service.rulesets)
+    [waiting] = (await assistant.call("list_review_queue")).told["answer"]["entries"]
+    assert waiting["says"]["documents"] == [{"type": "test_report_pfas", "filename": "report.pdf", "sha256": "ab" * 32}]
 
 
 async def test_the_code_that_a_proposal_names_its_item_by_is_no_change(assistant: Assistant):
