@@ -123,7 +123,8 @@ async def test_the_documents_of_a_suppliers_answer_are_told_with_it(assistant: A
     by = actor(assistant)
     with assistant.service.writes.company(assistant.company) as conn:
         request, _ = suppliers.create_request(conn, by, sku_code=made.sku_code, supplier_name="Plasto")
-        file = File(uuid4(), "report.pdf", "application/pdf", 9, "ab" * 32, type="test_report_pfas")
+        said = {"type": "test_report_pfas", "reference": None, "issuer": None, "issued_on": None, "expires_on": None}
+        file = File(uuid4(), "report.pdf", "application/pdf", 9, "ab" * 32, **said)
         attach(conn, by, file, request_id=request.id)
         suppliers.submit(conn, by, request.id, {"comment": "see report"}, rulesets=assistant.service.rulesets)
     [waiting] = (await assistant.call("list_review_queue")).told["answer"]["entries"]
