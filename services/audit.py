@@ -15,7 +15,7 @@ from schemas.actors import Actor, Origin
 from schemas.audit import AuditEntry
 from schemas.pages import Page
 from services.companies import load_ledger, read
-from services.review.compare import leaves
+from services.review.compare import leaves_beside
 from services.skus import detail
 from warehouse import library
 from warehouse.audit import chain as chain_audit
@@ -95,6 +95,7 @@ class Version:
     actor_id: str | None
     actor_name: str | None
     reason: str | None
+    action: str | None
     before: dict[str, object] | None
     after: dict[str, object]
 
@@ -104,7 +105,7 @@ def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Versio
     if not ledger.is_included(conn):
         return None
     return [
-        Version(*row[:6], *difference(row.version_before, row.version_after))
+        Version(*row[:7], *difference(row.version_before, row.version_after))
         for row in ledger.versions(conn, sku_id, limit=limit)
     ]
 
@@ -199,7 +200,7 @@ def changes_of_sku(
         Change(
             version.at,
             version.actor_name or version.actor_type,
-            "sku.created" if version.before is None else "sku.updated",
+            version.action or "sku.updated",
             record,
             version.reason,
             list(_recent_fields(version.before, version.after)),
@@ -315,7 +316,7 @@ def _recent_fields(before: Mapping[str, object] | None, after: Mapping[str, obje
     """Yield each value that differs; what a new record has besides its code and name is not listed."""
     if before is None:
         return
-    old, new = dict(leaves(before)), dict(leaves(after))
+    old, new = leaves_beside(before, after)
     for field in [*new, *(field for field in old if field not in new)]:
         if old.get(field) != new.get(field):
             yield Changed(field, old.get(field), new.get(field))

@@ -180,6 +180,9 @@ def _readable_secrets(folder: Path) -> Iterator[Problem]:
             yield Problem(State.SECRETS, f"Other accounts of this machine may read {path}.", f"Run: chmod 600 {path}")
 
 
+_COPIES: Final = {"connector.key": "that of a backup", "audit.key": "your own copy, as no backup has it"}
+
+
 def of_keys(conn: Connection, settings: Settings) -> Iterator[Problem]:
     """Yield which keys of the deployment this data directory lacks, or has another file of."""
     for name in keys.NAMES:
@@ -187,10 +190,12 @@ def of_keys(conn: Connection, settings: Settings) -> Iterator[Problem]:
         match keys.state(conn, settings, name):
             case "missing":
                 wrong = f"{path} is missing: what it seals or signs cannot be read or made here."
-                yield Problem(State.KEYS, wrong, "Copy the file from another program of the deployment, or a backup.")
+                yield Problem(
+                    State.KEYS, wrong, f"Copy the file from another program of the deployment, or {_COPIES[name]}."
+                )
             case "wrong":
                 wrong = f"{path} is not this deployment's key, or cannot be read."
-                yield Problem(State.KEYS, wrong, "Put back the file that the other programs have, or that of a backup.")
+                yield Problem(State.KEYS, wrong, f"Put back the file that the other programs have, or {_COPIES[name]}.")
             case "rolling":
                 wrong = f"{path} is new, and nothing is sealed with it yet."
                 yield Problem(State.KEYS, wrong, f"When every program has it, run `pcds deployment-key reseal {name}`.")

@@ -31,13 +31,14 @@ from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquir
 from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
 from services.skus import detail
+from services.skus.archive import why_not_held
 from warehouse import enquiries, review, suppliers
 from warehouse.audit import ledger
 from warehouse.enquiries import Saved
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
-from warehouse.skus import portfolio, store
+from warehouse.skus import archive, portfolio, store
 from warehouse.skus import queries as skus
 from warehouse.suppliers import EnquiryLinks, Request
 
@@ -282,16 +283,16 @@ def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, maili
     for at, code in enumerate(sent.sku_codes):
         if places[code] != at:
             issues.append(Issue("duplicate_sku_code", Message("{code} is named twice.", code=code), f"sku_codes[{at}]"))
-    for code, is_there, has_parts in enquiries.unaskable(conn, list(places), sent.supplier_name):
-        message = _why_not(code, sent.supplier_name, is_there=is_there, has_parts=has_parts)
-        issues.append(Issue("unknown_reference", message, f"sku_codes[{places[code]}]"))
+    unaskable = enquiries.unaskable(conn, list(places), sent.supplier_name)
+    missing = why_not_held(conn, [code for code, is_there, _ in unaskable if not is_there])
+    for code, _, has_parts in unaskable:
+        why = missing.get(code) or Issue("unknown_reference", _why_not(code, sent.supplier_name, has_parts=has_parts))
+        issues.append(Issue(why.code, why.message, f"sku_codes[{places[code]}]"))
     return last_day, issues
 
 
-def _why_not(code: str, supplier_name: str | None, *, is_there: bool, has_parts: bool) -> Message:
-    """Return why nothing of a SKU can be asked about; with parts, they are of other suppliers."""
-    if not is_there:
-        return Message("The company has no SKU {code}.", code=code)
+def _why_not(code: str, supplier_name: str | None, *, has_parts: bool) -> Message:
+    """Return why nothing of a held SKU can be asked about; with parts, they are of other suppliers."""
     if not has_parts:
         return Message("The SKU {code} has no components to ask about; write its components first.", code=code)
     return Message(
@@ -322,14 +323,21 @@ def _between(first: date, last: date) -> Message:
 def load_lines(conn: Connection, sku_code: str) -> list[Component]:
     """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `Refused`."""
     lines = store.of_code(conn, sku_code)
+    if lines is None:
+        raise Refused([why_not_held(conn, [sku_code])[sku_code]])
     if not lines:
-        raise _not_askable(_why_not(sku_code, None, is_there=lines is not None, has_parts=False))
+        raise _not_askable(_why_not(sku_code, None, has_parts=False))
     return [json_fields.published_line(line) for line in lines]
 
 
 def requested_lines(conn: Connection, request: Request) -> list[Component]:
-    """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
-    lines = store.of_id(conn, request.sku_id) or []
+    """Return the lines that the request asks about, in the order of the graph, without those that were removed.
+
+    An archived SKU has the parts with which it rests: its answer waits until somebody brings it back.
+    """
+    lines = store.of_id(conn, request.sku_id)
+    if lines is None:
+        lines = archive.lines_of(conn, request.sku_id)
     return [json_fields.published_line(line) for line in lines if UUID(line["id"]) in request.component_ids]
 
 

@@ -11,6 +11,7 @@ from api.operate.program import AsJson, CompanyId, DataDir, Operator, Refusal, a
 from schemas import texts
 from schemas.conformity import DocListItem
 from schemas.vocabularies import VOCABULARIES
+from services.skus.archive import why_not_held
 from warehouse import conformity
 from warehouse.skus import queries as skus
 
@@ -68,7 +69,7 @@ def _add(operator: Operator, company: UUID, sku_code: str, values: Mapping[str, 
     with operator.company(company) as connection:
         sku_id = skus.id_of(connection, sku_code)
         if sku_id is None:
-            raise Refusal(f"The company has no SKU {sku_code}.")
+            raise Refusal(why_not_held(connection, [sku_code])[sku_code].message)
         values = {"sku_id": sku_id, **values}
         doc = conformity.add(connection, company, doc_id, values=values, at=operator.clock.now())
         after = {name: value if isinstance(value, str) else str(value) for name, value in values.items() if value}

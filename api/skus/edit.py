@@ -45,6 +45,7 @@ from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.skus.types import SkuDetail
 from services.audit import difference_of_rows
 from services.skus import detail
+from services.skus.archive import archived_code
 from services.skus.write import WriteOutcome, write_volumes
 from warehouse import library
 from warehouse.operate.sessions import Connection
@@ -232,6 +233,8 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
         body = {name: value for name, value in body.items() if value not in (None, [])}
         written = write_one(conn, write, body | required, addressed=None, dry_run=dry_run)
         if written.version_before is not None:
+            if any(warning.code == "returned_from_archive" for warning in written.warnings):
+                raise Refused([archived_code(written.sku_code)])
             sentence = Message("There is an item with this code already; open it and edit it there.")
             raise Refused([Issue("duplicate_sku_code", sentence, "sku_code")])
     else:

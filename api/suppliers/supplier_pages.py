@@ -54,13 +54,14 @@ from schemas.skus.types import Component
 from schemas.suppliers import DESIGN, FIRST, SUBSTANCE_PARTS, parse_submission
 from schemas.vocabularies import SUBSTANCES, TAKEN, VOCABULARIES
 from services import suppliers as operations
-from services.review.entries import attach
+from services.review.entries import attach, remembered_parts
 from warehouse import review, suppliers
 from warehouse.figures import overview
 from warehouse.files import File, key_of
 from warehouse.operate.objects import AGAIN_SECONDS, AWAY
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import Linked
+from warehouse.suppliers import Request as SupplierRequest
 
 router = APIRouter()
 
@@ -131,8 +132,7 @@ def post_form(request: Request, link: CountedLink, form: SupplierForm) -> Respon
     write = write_of_supplier(request, link)
     with write.service.writes.company(link.company_id) as conn:
         supplier_request = suppliers.find_request(conn, link.id)
-        lines = operations.requested_lines(conn, supplier_request) if supplier_request else []
-    components = [line["id"] for line in lines]
+    components = _places(supplier_request) if supplier_request else []
     try:
         body = body_of_form(form, components, language_of(request))
         if unread := faults_with(body, parse_submission):
@@ -249,6 +249,7 @@ def _form_page(
         if supplier_request is None:
             raise PageRefused(404, "supplier.gone")
         lines = operations.requested_lines(conn, supplier_request)
+        asked = remembered_parts(conn, supplier_request)
         attached = review.of_request(conn, link.id)
         last_answer = review.answer_to(conn, link.id)
         rulesets = service_of(request).rulesets
@@ -256,17 +257,20 @@ def _form_page(
         [of_sku] = overview.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     if form is None:
         payload: JsonMapping = last_answer.payload if last_answer else {}
-        answers = form_of_answer(payload, [line["id"] for line in lines], lang)
+        answers = form_of_answer(payload, _places(supplier_request), lang)
     else:
         answers = form
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
-    parts = _parts(lines, of_sku, rules, lang, answers=answers, faulty={name for name, _ in faults})
-    labels = _input_labels(lines, lang)
+    places = _places(supplier_request)
+    placed = [(places.index(line["id"]), line) for line in lines]
+    parts = _parts(placed, of_sku, rules, lang, answers=answers, faulty={name for name, _ in faults})
+    labels = _input_labels(placed, lang)
     return page(
         request,
         "supplier_form.html",
         supplier_request=supplier_request,
         parts=parts,
+        gone=[facts for part, facts in asked.items() if part not in {line["id"] for line in lines}],
         attached=attached,
         given=answers,
         rejected=last_answer if is_rejected else None,
@@ -281,8 +285,19 @@ def _form_page(
     )
 
 
+def _places(supplier_request: SupplierRequest) -> list[str]:
+    """Return the asked parts in the order of their inputs, which stays whatever becomes of the graph meanwhile."""
+    return list(map(str, supplier_request.component_ids))
+
+
 def _parts(
-    lines: Sequence[Component], of_sku: Questions, rules: RuleSet, lang: str, *, answers: Form, faulty: Collection[str]
+    lines: Sequence[tuple[int, Component]],
+    of_sku: Questions,
+    rules: RuleSet,
+    lang: str,
+    *,
+    answers: Form,
+    faulty: Collection[str],
 ) -> list[JsonObject]:
     """Return each part with its questions; those of the design are open where one has a text or a fault."""
     return [
@@ -294,16 +309,16 @@ def _parts(
             "declarations": substance_questions(place, lang),
             "design_is_open": any(question.name in faulty or answers.get(question.name) for question in design),
         }
-        for place, line in enumerate(lines)
+        for place, line in lines
     ]
 
 
-def _input_labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
+def _input_labels(lines: Sequence[tuple[int, Component]], lang: str) -> dict[str, str]:
     """Return each input's name in the list of faults: with its part, as many parts may be alike."""
     labels = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
-    for place, line in enumerate(lines):
+    for number, (place, line) in enumerate(lines, 1):
         kind = word("component_type", line["component_type"], lang)
-        title = text("supplier.part", lang, number=place + 1, total=len(lines), type=kind)
+        title = text("supplier.part", lang, number=number, total=len(lines), type=kind)
         labels |= input_labels(place, title, lang)
     return labels
 

@@ -17,7 +17,7 @@ from connector.tools.kit import (
     SkuCode,
     ToolSet,
     instant,
-    item_id,
+    record_id,
     record_names,
     refusal,
     stated,
@@ -69,7 +69,7 @@ class HistoryTools(ToolSet):
         """
         wanted = Wanted(_instant(since), _instant(until, end=True), actor, field)
         with self._service.writes.company(current_principal().company_id) as conn:
-            sku_id = None if id is None and sku_code is None else item_id(conn, id, sku_code)
+            sku_id = None if id is None and sku_code is None else record_id(conn, id, sku_code)
             for size in _SIZES if limit is None else (limit,):
                 if sku_id is None:
                     changes = audit.changes(conn, wanted, limit=size, offset=offset)
@@ -189,6 +189,8 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
     The parts of a supplier's answer are in words.
     """
     said = {name: value for name, value in entry.payload.items() if name not in _LONG}
+    if "changes" in said:  # the code that the item had then names it, and is no change
+        said["changes"] = {name: value for name, value in said["changes"].items() if name != "sku_code"}
     if draft := entry.payload.get("draft"):
         said["to_complete"] = draft["missing"]
         if whole:
@@ -200,6 +202,10 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
             {"part": described(parts[line["component_id"]]), **line} if line["component_id"] in parts else line
             for line in said.get("components") or ()
         ]
+        if files := review.of_entry(conn, entry.id):
+            said["documents"] = [
+                {"type": each.type, "filename": each.filename, "sha256": each.sha256} for each in files
+            ]
     row = {
         "kind": entry.kind,
         "sku_code": entry.sku_code,

@@ -455,9 +455,7 @@ class FigureTools(ToolSet):
         return Found(
             as_of=stored.origin.as_of,
             sources=[_SOURCE, *sorted({row["source_url"] for row in placed.obligations if row["source_url"]})[:3]],
-            next_step="Call propose_sku_update with the facts that an uncounted item lacks."
-            if placed.uncounted
-            else "Quote tonnes with market, year and as_of.",
+            next_step=_next_of_figures(code, placed, held),
             answer=answer,
         )
 
@@ -510,6 +508,16 @@ def _by_material(placed: Placed, rows: Iterable[JsonMapping]) -> dict[str, float
     for row in rows:
         rows_by_material["/".join(row["materials"]) or row["category_name"]].append(row)
     return {name: _sum(placed, of_material) for name, of_material in sorted(rows_by_material.items())}
+
+
+def _next_of_figures(market: str, placed: Placed, half: int) -> str:
+    """Return the next step: nothing that is recorded is no figure of 0 tonnes."""
+    if placed.uncounted:
+        return "Call propose_sku_update with the facts that an uncounted item lacks."
+    if (placed.year, half) in placed.periods:
+        return "Quote tonnes with market, year and as_of."
+    of_half = f" half {half}" if half else ""
+    return f"Say that no units are recorded for {market} in {placed.year}{of_half}, and no tonnes; periods has what is."
 
 
 def _half_note(market: str, year: int | str) -> str:

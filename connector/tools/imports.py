@@ -141,16 +141,23 @@ class RowTools:
         served, own_words = await to_thread.run_sync(self._markets_and_words, actor.company_id)
         order = submissions.reading_order(text, now=actor.now, served_markets=served, words=own_words, mapping=mapping)
         read = await read_apart(self._service, actor.company_id, order)
-        return await to_thread.run_sync(self._previewed, actor, read, limit, offset)
+        return await to_thread.run_sync(self._previewed, actor, read, mapping, limit, offset)
 
     def _markets_and_words(self, company_id: UUID) -> tuple[frozenset[str], Words]:
         """Return the codes of the served markets, and the company's own words."""
         with self._service.writes.company(company_id) as conn:
             return served_markets(conn), words.for_reading(conn)
 
-    def _previewed(self, actor: Actor, read: tuple[Upload, TypedRows], limit: int, offset: int) -> BulkCheck:
+    def _previewed(
+        self,
+        actor: Actor,
+        read: tuple[Upload, TypedRows],
+        mapping: dict[str, Any] | None,
+        limit: int,
+        offset: int,
+    ) -> BulkCheck:
         with self._service.writes.company(actor.company_id) as conn:
-            preview = submissions.preview(conn, actor, *read, self._service.rulesets)
+            preview = submissions.preview(conn, actor, *read, self._service.rulesets, mapping=mapping)
         errors = preview["errors"]
         preview["errors"] = errors[offset : offset + limit]
         page = Page.from_pagination({"limit": limit, "offset": offset, "total": len(errors)}, len(preview["errors"]))

@@ -30,12 +30,15 @@ from schemas.normalise import Unfit
 from schemas.pages import MOST_OFFSET, Pagination
 from schemas.pages import Page as ListPage
 from schemas.skus.inputs import whole
+from schemas.texts import in_quotes
 from schemas.words import market_named
 from warehouse import library
 from warehouse.catalogue import kept_market
 from warehouse.operate.sessions import Connection, all_rows, first_row
 from warehouse.pages import Listing
+from warehouse.skus import archive
 from warehouse.skus import queries as skus
+from warehouse.skus.archive import Archived
 
 T = TypeVar("T")
 
@@ -264,12 +267,39 @@ def uuid_of(text: str) -> UUID | None:
 
 
 def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # noqa: A002
-    """Return the id of the company's item that a call names. Raises the tool's refusal where there is none."""
+    """Return the id of the company's item that a call names. Raises the tool's refusal of none, and of an archived."""
+    sku_id = record_id(conn, id, sku_code)
+    code = archive.code_of(conn, sku_id)
+    if code is None:
+        return sku_id
+    raise refusal(
+        "sku_archived",
+        f"{in_quotes(code)} is archived: what was placed of it stays in the figures, and nothing is missing, tried or "
+        "filed for it. get_packaging_item, list_changes and list_declarations show it; a person brings it back on its "
+        "page.",
+    )
+
+
+def record_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # noqa: A002
+    """Return the id of the company's item that a call names, archived or not. Raises the tool's refusal of none."""
     require_one(id, sku_code)
-    sku_id = uuid_of(id) if id is not None else skus.id_of(conn, texts.code(str(sku_code)))
-    if sku_id is None or skus.code_of(conn, sku_id) is None:
+    code = texts.code(str(sku_code))
+    sku_id = uuid_of(id) if id is not None else skus.id_of(conn, code) or archive.id_of(conn, code)
+    if sku_id is not None and skus.names_of(conn, [sku_id]):
+        return sku_id
+    today = skus.codes_of_today(conn, [code]) if id is None else {}
+    if today:
+        raise refusal("sku_code_former", f"{in_quotes(code)} was renamed to {in_quotes(today[code])}; send that code.")
+    raise refusal("not_found", UNKNOWN_ITEM)
+
+
+def archived_item(service: Service, id: str | None, sku_code: str | None) -> Archived:  # noqa: A002
+    """Return an archived item of the caller's company as it rests; it waits for the database. Raises as `record_id`."""
+    with service.writes.company(current_principal().company_id) as conn:
+        item = archive.find_archived(conn, record_id(conn, id, sku_code), service.clock.today())
+    if item is None:  # it came back meanwhile
         raise refusal("not_found", UNKNOWN_ITEM)
-    return sku_id
+    return item
 
 
 async def page_of(service: Service, company_id: UUID, listing: Listing[T]) -> ListPage[T]:

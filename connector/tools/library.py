@@ -9,7 +9,8 @@ from pydantic import Field
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import kit
-from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Stated, Tool, item_id
+from connector.tools.kit import DEFAULT_LIMIT, Answer, Limit, Offset, Page, Stated, Tool, record_id
+from schemas import texts
 from schemas.actors import Actor
 from schemas.json_values import JsonObject
 from warehouse import conformity, files, library
@@ -73,7 +74,7 @@ class RecordTools:
         register list_filed_declarations.
         """
         if sku_code is not None:
-            await to_thread.run_sync(self._require_item, sku_code)
+            sku_code = await to_thread.run_sync(self._code_of, sku_code)
         listing = conformity.page_with_items(
             self._service.clock.today(),
             limit,
@@ -108,7 +109,8 @@ class RecordTools:
             page=page,
         )
 
-    def _require_item(self, sku_code: str) -> None:
-        """Raise the tool's refusal where the company has no such item."""
+    def _code_of(self, sku_code: str) -> str:
+        """Return the code of an item, archived or not, as it is stored. Raise the tool's refusal of none."""
         with self._service.writes.company(current_principal().company_id) as conn:
-            item_id(conn, None, sku_code)
+            record_id(conn, None, sku_code)
+        return texts.code(sku_code)

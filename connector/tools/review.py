@@ -165,7 +165,11 @@ def sku_update(
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
         if fields.get("sku_code", code) != code:
-            raise refusal("sku_code_mismatch", f"This item has the sku_code {in_quotes(code)}; a code never changes.")
+            raise refusal(
+                "sku_code_mismatch",
+                f"This item has the sku_code {in_quotes(code)}. Leave sku_code out: another code is given with "
+                "PATCH /skus/{id}, and no proposal renames.",
+            )
         entry = what_if.unfiled(actor, sku_id, {**fields, "sku_code": code}, lines)
         compared = compare.compare(conn, actor, entry, rulesets=service.rulesets)
         proposed = effect(compared)

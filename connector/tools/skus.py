@@ -20,7 +20,6 @@ from connector.tools import kit
 from connector.tools.kit import (
     DEFAULT_LIMIT,
     SHORT,
-    UNKNOWN_ITEM,
     Answer,
     FittingLimit,
     Found,
@@ -65,7 +64,6 @@ from warehouse import library
 from warehouse.figures.gaps import GAPS, Finding
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries, search
-from warehouse.skus import queries as skus
 from warehouse.skus.search import MOST_WORDS, NEWEST, SORTS, Search
 
 
@@ -284,6 +282,9 @@ MEMBERS: Final = {
     "technical_files": newest_files,
 }
 """What other subjects say in the answer about an item."""
+_OF_ARCHIVED: Final = {"technical_files": MEMBERS["technical_files"]}
+_MISSING: Final = "Call check_missing_data with this sku_code for what is missing, the worst first."
+_ARCHIVED: Final = "It is archived: say so; list_changes has who archived it. A person brings it back on its page."
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
 
@@ -423,16 +424,17 @@ class ItemTools:
         """
         require_one(id, sku_code)
         today = self._service.clock.today()
-        by_id = {"id": uuid_of(id)} if id is not None else None
-        query, parameters = (
-            (queries.BY_ID, by_id) if by_id else (queries.BY_CODE, {"sku_code": texts.code(str(sku_code))})
-        )
-        record = await kit.row(self._service, current_principal().company_id, query, {**parameters, "today": today})
+        query = queries.BY_CODE if id is None else queries.BY_ID
+        named = {"id": uuid_of(str(id)), "sku_code": texts.code(str(sku_code)), "today": today}
+        record = await kit.row(self._service, current_principal().company_id, query, named)
+        of_item, since = MEMBERS, dict[str, object]()
         if record is None:
-            raise refusal("not_found", UNKNOWN_ITEM)
-        row = queries.row_of(record)
+            row, archived_at = await to_thread.run_sync(kit.archived_item, self._service, id, sku_code)
+            of_item, since = _OF_ARCHIVED, {"archived_at": archived_at}
+        else:
+            row = queries.row_of(record)
         item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
-        more = await to_thread.run_sync(kit.members, self._service, MEMBERS, UUID(str(item["id"])))
+        more = since | await to_thread.run_sync(kit.members, self._service, of_item, UUID(str(item["id"])))
         names = await to_thread.run_sync(kit.names_in, self._service, item)
         stream = item["compliance"]["grade_trace"]["stream"]
         sources = [_SOURCE, _GRADES, *unread(stream, rules)]
@@ -441,9 +443,7 @@ class ItemTools:
             answer = ItemDetail(
                 as_of=self._service.clock.now(),
                 sources=sources,
-                next_step=page.way_on(
-                    "Call check_missing_data with this sku_code for what is missing, the worst first."
-                ),
+                next_step=page.way_on(_ARCHIVED if since else _MISSING),
                 item={**window, **more, "names": names},
                 page=page,
             )
@@ -498,7 +498,7 @@ class WhatIfTools:
         service, actor = self._service, self._actor()
         with service.writes.company(actor.company_id) as conn:
             sku_id = item_id(conn, id, sku_code)
-            code = str(skus.code_of(conn, sku_id))
+            code = str(queries.code_of(conn, sku_id))
             if not fields and not lines:
                 way = what_if.way_to(conn, sku_id, target_grade or "B", today=actor.today, rulesets=service.rulesets)
                 return self._answer(_way(code, target_grade or "B", way))

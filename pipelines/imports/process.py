@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,8 +28,9 @@ from uuid import UUID
 import polars as pl
 
 from compliance.rollup.parts import Portfolio
-from pipelines.imports import beside, report
-from pipelines.imports.report import Work, make_records
+from pipelines.imports import report
+from pipelines.imports import rows as rows_of_import
+from pipelines.imports.report import Work
 from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
 from pipelines.reading.upload import Upload
@@ -38,7 +38,7 @@ from pipelines.writing import merge
 from pipelines.writing.json_fields import COLUMNS, LEGACY
 from pipelines.writing.patch import Patch, Prepared, RowIssue, TypedPatch, from_typed
 from pipelines.writing.refuse import warnings_of
-from pipelines.writing.write import PlanLimitReached, prepare, stage_rows, write_patch
+from pipelines.writing.write import PlanLimitReached, prepare, stage_rows
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message, templates
@@ -50,7 +50,7 @@ from warehouse.imports.claims import MAX_ATTEMPTS, Claim
 from warehouse.operate import tracing
 from warehouse.operate.clock import Clock
 from warehouse.operate.objects import Objects
-from warehouse.operate.sessions import Connection, Pool, savepoint
+from warehouse.operate.sessions import Connection, Pool
 from warehouse.rules import Rulesets
 
 
@@ -352,34 +352,18 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             unfit += conflicts
         now = job.clock.now()
         writer = Actor(work.company_id, work.origin, now)
-        tried = savepoint(conn) if work.dry_run and work.makes_records else nullcontext()  # takes new records back
-        with tracing.span("import.store"), tried:
-            if work.makes_records:
-                make_records(conn, work, patch, now)
-            outcome = write_patch(
-                conn,
-                writer,
-                patch,
-                rules=job.rulesets.active(conn),
-                dry_run=work.dry_run,
-                source=source,
-                import_id=work.id,
-                ahead=ahead,
-                keep_archived=work.keep_archived,
+        with tracing.span("import.store"):
+            outcome, counts, unkept = rows_of_import.write_rows(
+                conn, work, writer, patch, values, rules=job.rulesets.active(conn), unfit=unfit, ahead=ahead
             )
         faults = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(faults.columns), unnamed, faults]))
         told = told_ahead if ahead is not None and outcome.merged is ahead.merged else warnings_of(outcome)
-        renumbered, unkept = beside.write_articles(conn, writer, values, outcome, dry_run=work.dry_run)
         report.add(conn, work, [*told, *unkept], values, job.upload, first=chunk.start == 0)
         if work.dry_run:
             _store_preview(conn, job, chunk, outcome, unchanged)
-        counts = outcome.counts
         counts["unchanged"] += unchanged.total()
-        rejected = {issue.row for issue in (*unfit, *outcome.errors)}
-        changed = renumbered | beside.write(conn, writer, values, rejected, dry_run=work.dry_run)
-        counts.update(_counted_beside(changed, outcome))
         counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected
         claims.advance(
             conn,
@@ -396,16 +380,6 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(unchanged)
     return CommittedChunk(counts, grades, outcome.seconds)
-
-
-def _counted_beside(changed: set[str], outcome: Prepared) -> dict[str, int]:
-    """Return what the SKUs beside which something changed add to the counts of rows by outcome.
-
-    A row that changes nothing of its SKU is an update all the same where it changes what stands beside it.
-    """
-    written = outcome.merged.rows(("sku_code", "outcome")) if changed else ()
-    more = changed - {code for code, of_sku in written if of_sku != "unchanged"}
-    return {"updated": len(more), "unchanged": -len(more)} if more else {}
 
 
 def _store_preview(conn: Connection, job: Job, chunk: Chunk, outcome: Prepared, unchanged: Mapping[str, int]) -> None:

@@ -24,6 +24,7 @@ from uuid_utils import uuid7
 
 from pipelines.imports import report
 from pipelines.imports.report import Work, before_key
+from pipelines.imports.rows import write_rows
 from pipelines.readers.requests import ReadRequest, preview_request
 from pipelines.reading.mapping import Words
 from pipelines.reading.rows import TypedRows
@@ -290,11 +291,19 @@ def reading_order(
     )
 
 
-def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, rulesets: Rulesets) -> ImportPreview:
+def preview(
+    conn: Connection,
+    actor: Actor,
+    upload: Upload,
+    typed: TypedRows,
+    rulesets: Rulesets,
+    *,
+    mapping: Mapping[str, object] | None = None,
+) -> ImportPreview:
     """Return counts, source and faults of an import of these rows, in a session that has the company set.
 
-    It takes the steps of a run, in one piece and one transaction that writes nothing, so that its answer is that of a
-    dry run. It is meant for tables that fit into one request; files are sent as imports.
+    It takes the steps of a dry run, in one piece and one transaction, so that its answer is that of one. `mapping` is
+    the caller's, by which the rows were read. It is meant for tables that fit into one request; files are imports.
     """
     work = Work(
         id=UUID(str(uuid7())),
@@ -304,26 +313,27 @@ def preview(conn: Connection, actor: Actor, upload: Upload, typed: TypedRows, ru
         default_year=actor.now.year,
         source=upload.source,
         rows_total=upload.rows,
+        mapping=mapping,
     )
     rules = rulesets.active(conn)
     rows = from_typed(typed.values, typed.presence, rules)
     patch = Patch.from_frames(rows.values, rows.presence).without([fault.row for fault in rows.issues])
-    prepared = write.prepare(conn, patch, now=actor.now, rules=rules, whole_rows=False, locking=False)
-    written = report.writer_faults([*rows.issues, *prepared.errors], typed.values, upload, work)
+    outcome, counts, unkept = write_rows(conn, work, actor, patch, typed.values, rules=rules, unfit=rows.issues)
+    written = report.writer_faults([*rows.issues, *outcome.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
     unnamed = report.missing_names(conn, typed, faults)
-    warned = report.listed(list(warnings_of(prepared)), typed.values, upload, work, report.MOST_LISTED)
+    warned = report.listed([*warnings_of(outcome), *unkept], typed.values, upload, work, report.MOST_LISTED)
     errors = pl.concat([faults.select(written.columns), unnamed, written])
     errors = errors.sort("sheet_position", "line", maintain_order=True)
-    outcomes: Sequence[str] = prepared.merged["outcome"]
-    rejected = typed.rejected + typed.values.height - len(outcomes)
+    accepted = len(outcome.merged)
+    rejected = typed.rejected + typed.values.height - accepted
     return {
         "rows": upload.rows,
         "counts": {
-            "total": len(outcomes) + rejected,
-            "created": outcomes.count("created"),
-            "updated": outcomes.count("updated"),
-            "unchanged": outcomes.count("unchanged"),
+            "total": accepted + rejected,
+            "created": counts["created"],
+            "updated": counts["updated"],
+            "unchanged": counts["unchanged"],
             "rejected": rejected,
         },
         "source": upload.source,

@@ -345,7 +345,7 @@ def graph_changes(before: Sequence[Component], after: Sequence[Component]) -> li
 
 def _changes(before: Mapping[str, object], after: Mapping[str, object], proposed_paths: set[str]) -> list[Change]:
     """Return every field that differs, and every proposed one, also where its value stays the same."""
-    old, new = dict(leaves(before)), dict(leaves(after))
+    old, new = leaves_beside(before, after)
     fields = [*new, *(field for field in old if field not in new)]
     return [
         Change(field, old.get(field), new.get(field))
@@ -384,6 +384,17 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
                 yield from leaves(member, f"{path}[{place}]")
         case _:
             yield path, value
+
+
+def leaves_beside(before: object, after: object) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the leaves of two values. An empty array is none where the other has members there, which say it all."""
+    old, new = dict(leaves(before)), dict(leaves(after))
+    return _without_emptied(old, new), _without_emptied(new, old)
+
+
+def _without_emptied(values: Mapping[str, object], others: Mapping[str, object]) -> dict[str, object]:
+    filled = {field.partition("[")[0] for field in others if "[" in field}
+    return {field: value for field, value in values.items() if value != [] or field not in filled}
 
 
 class Dispute(NamedTuple):

@@ -19,6 +19,7 @@ from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUM
 from compliance.rollup.tonnes import rollup
 from compliance.ruleset import RuleSet
 from pipelines.figures import loaded_catalogue
+from pipelines.writing.write import former_code
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Figure, Message
@@ -98,6 +99,25 @@ class Archiving(NamedTuple):
     item: Archived
     warnings: list[Issue]
     version_before: int
+
+
+def why_not_held(conn: Connection, codes: Sequence[str]) -> dict[str, Issue]:
+    """Return for each of these codes, which no held SKU has, why: archived, renamed since, or unknown."""
+    resting, today = archive.resting_codes(conn, codes), queries.codes_of_today(conn, codes)
+    return {code: _why_not_held(code, today.get(code), is_archived=code in resting) for code in codes}
+
+
+def _why_not_held(code: str, today: str | None, *, is_archived: bool) -> Issue:
+    if is_archived:
+        return archived_code(code)
+    if today is not None:
+        return former_code(code, today)
+    return Issue("unknown_reference", Message("The company has no SKU {code}.", code=code), "sku_code")
+
+
+def archived_code(code: str) -> Issue:
+    """Return the fault of a code that an archived SKU has."""
+    return Issue("sku_archived", Message("The SKU {code} is archived; bring it back first.", code=code), "sku_code")
 
 
 def archive_sku(conn: Connection, actor: Actor, sku_id: UUID, *, rules: RuleSet, dry_run: bool) -> Archiving:

@@ -218,6 +218,16 @@ def test_an_item_is_made_and_copied(caller, browser):
     assert twin["components"][0]["id"] != stored(caller, sku_id)["components"][0]["id"]
 
 
+def test_a_new_item_of_a_code_that_rests_or_was_renamed_is_told_so(caller, browser):
+    gone, old = made(caller, sku_code="GONE"), made(caller, sku_code="OLD")
+    assert caller.post(f"/skus/{gone['id']}/archive", {}).status_code == 200
+    assert caller.request("PATCH", f"/skus/{old['id']}", json={"sku_code": "NEW"}).status_code == 200
+    for code, said in (("GONE", "The item GONE is archived. Bring it back first."), ("OLD", "was renamed to “NEW”")):
+        refused = send(browser, "/items/new", replaced(form(browser, "/items/new"), sku_code=code, name="x"), "save")
+        assert (refused.status_code, said in unescape(refused.text)) == (400, True), code
+    assert stored(caller, gone["id"])["archived_at"], "nothing brought it back"
+
+
 def test_what_is_missing_leads_to_its_input(caller, browser):
     item = made(caller, sku_code="E-5", material="plastic", components=[BODY, LABEL])
     page = unescape(browser.get(f"/items/{item['id']}").text)

@@ -212,3 +212,23 @@ def test_the_library_is_searched_by_name_or_code(caller, join):
     assert names("/components", "cap-1") == names("/components", "CAP") == ["Cap"]
     assert names("/sites", "x") == []
     assert len(names("/brands", "")) == 3
+
+
+def test_a_sku_that_is_archived_or_renamed_is_not_said_to_be_unknown_where_a_supplier_is_asked(caller):
+    part = {"component_type": "body", "material_family": "plastic", "weight_g": 1}
+    gone, renamed = (
+        caller.post("/skus", {"sku_code": code, "name": "x", "components": [part]}).json()["data"]
+        for code in ("GONE", "OLD")
+    )
+    assert caller.post(f"/skus/{gone['id']}/archive", {}).status_code == 200
+    assert caller.request("PATCH", f"/skus/{renamed['id']}", json={"sku_code": "NEW"}).status_code == 200
+    codes = ["GONE", "OLD", "NOTHING"]
+    refused = caller.post("/supplier-enquiries", {"supplier_name": "Plasto", "sku_codes": codes}).json()["details"]
+    assert {fault["field"]: (fault["code"], fault["message"].split(";")[0]) for fault in refused} == {
+        "sku_codes[0]": ("sku_archived", "The SKU GONE is archived"),
+        "sku_codes[1]": ("sku_code_former", "“OLD” was renamed to “NEW”"),
+        "sku_codes[2]": ("unknown_reference", "The company has no SKU NOTHING."),
+    }
+    for code, fault in zip(codes, ("sku_archived", "sku_code_former", "unknown_reference"), strict=True):
+        [said] = caller.post("/supplier-requests", {"sku_code": code}).json()["details"]
+        assert (said["field"], said["code"]) == ("sku_code", fault)

@@ -332,3 +332,50 @@ def test_a_number_that_may_be_two_is_asked_with_both_readings(asked, browser):
     told = {name: unescape(said) for name, said in re.findall(r'<p><a href="#([^"]+)">([^<]+)</a>', page.text)}
     assert told.keys() == {"1.weight_g", "0.colour"}
     assert "“1,234” can be 1.234 or 1234" in told["1.weight_g"]
+
+
+LABEL = {"component_type": "label", "material_family": "paper", "weight_g": 1}
+
+
+def rewritten(asked, caller, lines):
+    """Write the bottle with other lines while the supplier has its form open."""
+    answer = caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BOTTLE-1", "name": "Bottle", "components": lines})
+    assert answer.status_code == 200, answer.json()
+
+
+@pytest.mark.parametrize("order", ["turned", "inserted", "removed"])
+def test_an_answer_is_about_the_part_that_the_form_showed_whatever_became_of_the_graph(
+    asked, browser, caller, pool, order
+):
+    path, (body, cap) = f"/supplier-data/{asked.token}", asked.components
+    assert 'name="1.weight_g"' in browser.get(path).text
+    lines = [CAP | {"id": cap}, BODY | {"id": body}]
+    rewritten(asked, caller, {"turned": lines, "inserted": [LABEL, *lines[::-1]], "removed": lines[:1]}[order])
+    assert browser.post(path, {"0.weight_g": "21", "1.weight_g": "3", "consent": "yes"}).status_code == 303
+    assert {line["component_id"]: line["weight_g"] for line in entry(pool, asked).payload["components"]} == {
+        body: 21,
+        cap: 3,
+    }
+    again = browser.get(path).text
+    assert re.search(r'name="1.weight_g"[^>]*value="3"', again)
+
+
+def test_a_part_that_is_gone_is_named_and_a_fault_is_of_the_part_that_was_typed_in(asked, browser, caller):
+    path, (_, cap) = f"/supplier-data/{asked.token}", asked.components
+    rewritten(asked, caller, [CAP | {"id": cap}])
+    page = browser.get(path).text
+    assert "No longer part of this packaging" in page
+    assert re.search(r"<li>body: plastic, PET</li>", page)
+    faulty = browser.post(path, {"1.weight_g": "heavy", "consent": "yes"})
+    assert 'href="#1.weight_g"' in faulty.text
+    assert "Part 1 of 1: cap" in unescape(faulty.text)
+
+
+def test_the_parts_of_an_archived_packaging_are_asked_about_still(asked, browser, caller, pool):
+    path = f"/supplier-data/{asked.token}"
+    assert caller.post(f"/skus/{asked.sku_id}/archive", {}).status_code == 200
+    page = browser.get(path).text
+    assert page.count('name="0.weight_g"') == page.count('name="1.weight_g"') == 1
+    assert "no longer part" not in page.lower()
+    assert browser.post(path, {"0.weight_g": "21", "consent": "yes"}).status_code == 303
+    assert entry(pool, asked).payload["components"][0]["component_id"] == asked.components[0]

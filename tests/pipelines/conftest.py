@@ -54,7 +54,7 @@ class Desk(Stocked):
         kept = submissions.keep_file(self.objects, self.company, data, read.table)
         try:
             with self.pool.company(self.company) as conn:
-                sent = submissions.Submission(data, filename, dry_run)
+                sent = submissions.Submission(data, filename, dry_run, mapping=mapping)
                 actor = Actor(self.company, ORIGIN, now)
                 accepted = submissions.submit(conn, actor, self.objects, kept, sent, upload=read)
         except PlanLimitReached:  # as the doors do (`api.imports.submissions`)

@@ -5,8 +5,10 @@ import pytest
 from pipelines.imports import submissions
 from pipelines.reading.grid import ReadingRefused
 from schemas.actors import Actor
+from services.skus.write import keep_former_code
 from tests.pipelines.conftest import ORIGIN, Desk
 from warehouse.catalogue import served_markets
+from warehouse.skus import archive, queries
 
 FILES = {
     "rows": (
@@ -32,12 +34,12 @@ FILES = {
 }
 
 
-def previewed(desk: Desk, text: str) -> dict:
+def previewed(desk: Desk, text: str, mapping: dict[str, object] | None = None) -> dict:
     now = desk.clock.now()
     with desk.pool.company(desk.company) as conn:
-        order = submissions.reading_order(text, now=now, served_markets=served_markets(conn), words={})
+        order = submissions.reading_order(text, now=now, served_markets=served_markets(conn), words={}, mapping=mapping)
         read = desk.readers.read(desk.company, "test", order)
-        return submissions.preview(conn, Actor(desk.company, ORIGIN, now), *read, desk.rulesets)
+        return submissions.preview(conn, Actor(desk.company, ORIGIN, now), *read, desk.rulesets, mapping=mapping)
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
@@ -53,6 +55,41 @@ def test_the_answer_is_that_of_a_dry_run(desk: Desk, text: str):
     assert asked["errors"] == ran["errors"]
     assert asked["source"] == ran["source"]
     assert desk.entries()["sku.created"] == before["sku.created"]
+
+
+GONE = "sku_code,name\nRESTS,Rests\nFORMER,Renamed\nRESTS-TOO,Rests too\n"
+"""Three SKUs, of which two are archived and one is renamed then, to TODAY."""
+AGAIN = {
+    "archived": "sku_code,name,food_contact,pfas_status,markets\nRESTS,Back,,,\nRESTS-TOO,Back,yes,above_limit,FR\n",
+    "former": "sku_code,name\nFORMER,Renamed\nTODAY,Renamed\nNEW,New\n",
+    "marks": "sku_code,name,printed_marks\nTODAY,Renamed,Triman\n",
+    "article": "sku_code,name,component_type,material_family,component_weight_g,supplier_id,supplier_article\n"
+    "TODAY,Renamed,body,metal,12,Dosen AG,0815\nNEW,Box,body,paper,20,,0816\n",
+}
+
+
+@pytest.mark.parametrize("text", AGAIN.values(), ids=AGAIN)
+def test_it_is_that_of_a_dry_run_of_skus_that_are_archived_or_renamed_and_of_what_stands_beside(desk: Desk, text: str):
+    assert desk.finish(desk.send(GONE))
+    actor = Actor(desk.company, ORIGIN, desk.clock.now())
+    with desk.pool.company(desk.company) as conn:
+        ids = {code: queries.id_of(conn, code) for code in ("RESTS", "FORMER", "RESTS-TOO")}
+        archive.archive(conn, actor, [ids["RESTS"], ids["RESTS-TOO"]])
+        keep_former_code(conn, actor, ids["FORMER"], "FORMER", "TODAY")
+        conn.execute("UPDATE skus SET sku_code = 'TODAY' WHERE sku_code = 'FORMER'")
+    mapping: dict[str, object] = {"create": True}
+    before = desk.entries()
+    sent = desk.send(text, dry_run=True, filename=submissions.FILENAME, mapping=mapping)
+    asked = previewed(desk, text, mapping)
+    assert desk.finish(sent)
+    ran = desk.poll(sent)
+    assert {name: asked[name] for name in ("counts", "errors", "warnings", "warning_counts")} == {
+        name: ran[name] for name in ("counts", "errors", "warnings", "warning_counts")
+    }
+    after = desk.entries()
+    assert {name: after[name] - before[name] for name in after if "sku" in name or "supplier" in name} == dict.fromkeys(
+        (name for name in after if "sku" in name or "supplier" in name), 0
+    )
 
 
 def test_rows_become_the_cells_that_a_file_would_hold(desk: Desk):

@@ -51,6 +51,9 @@ def test_missing_keys_are_made_once_and_never_beside_those_that_were_used(owner:
         str(elsewhere.data_dir / CONNECTOR),
         str(elsewhere.data_dir / AUDIT),
     ]
+    remedies = [problem.remedy for problem in operate.of_keys(owner, elsewhere)]
+    assert "backup" in remedies[0]
+    assert "no backup has it" in remedies[1], "a backup has connector.key alone"
 
 
 def test_a_key_of_before_is_taken_over_and_another_one_is_named(owner: Connection, tmp_path: Path) -> None:

@@ -246,6 +246,11 @@ WITH chosen AS MATERIALIZED (
     ) AS held ORDER BY version DESC LIMIT %(limit)s
 )
 SELECT chosen.version, t.at, t.actor_type, t.actor_id, t.actor_name, t.reason,
+       CASE WHEN chosen.version = 1 THEN 'sku.created'
+            WHEN EXISTS (SELECT FROM archived_skus WHERE sku_id = %(id)s AND t.at IN (archived_at, returned_at)) THEN (
+                SELECT action FROM audit_entries WHERE company_id = t.company_id AND version = chosen.version
+                AND id BETWEEN t.first_entry AND t.first_entry + t.entries - 1 AND resource_id = (%(id)s::uuid)::text)
+            ELSE 'sku.updated' END AS action,
        {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
 FROM chosen CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
 ORDER BY chosen.version DESC"""
@@ -284,6 +289,7 @@ class Version(NamedTuple):
     actor_id: str | None
     actor_name: str | None
     reason: str | None
+    action: str | None
     version_before: list[object] | None
     version_after: list[object]
 

@@ -12,8 +12,10 @@ from datetime import date, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+import orjson
+
 from schemas.actors import Actor, Origin
-from schemas.skus.types import ArchivedSku
+from schemas.skus.types import ArchivedSku, Component
 from warehouse import pages
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
@@ -157,6 +159,11 @@ _LOCKED_CODES: Final = """
 SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
 ORDER BY sku_code FOR UPDATE"""
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
+_ID: Final = "SELECT sku_id FROM archived_skus WHERE sku_code = %s AND returned_at IS NULL"
+_GRAPH: Final = """
+SELECT last.components::text FROM archived_skus AS rests
+JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
+WHERE rests.returned_at IS NULL AND rests.sku_id = %s"""
 _REST: Final = f"""
 SELECT {SHOWN}, archived.archived_at
 FROM archived_skus AS archived
@@ -249,6 +256,25 @@ def code_of(conn: Connection, sku_id: UUID) -> str | None:
     """Return the code of an archived SKU; None where the session's company has none of that id."""
     row = conn.execute(_CODE, [sku_id]).fetchone()
     return None if row is None else str(row[0])
+
+
+def id_of(conn: Connection, sku_code: str) -> UUID | None:
+    """Return the id of an archived SKU; None where the session's company has none of that code."""
+    row = conn.execute(_ID, [sku_code]).fetchone()
+    return None if row is None else row[0]
+
+
+def resting_codes(conn: Connection, codes: Sequence[str]) -> set[str]:
+    """Return those of these codes that archived SKUs of the session's company have."""
+    query = "SELECT sku_code FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])"
+    return {code for (code,) in conn.execute(query, [list(codes)])}
+
+
+def lines_of(conn: Connection, sku_id: UUID) -> list[Component]:
+    """Return the lines as which an archived SKU rests; none where the session's company has none of that id."""
+    row = conn.execute(_GRAPH, [sku_id]).fetchone()
+    lines: list[Component] = orjson.loads(row[0]) if row and row[0] else []
+    return lines
 
 
 def find_archived(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
