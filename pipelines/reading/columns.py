@@ -339,7 +339,7 @@ def _component_headers() -> dict[str, str]:
 def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, in_parts: bool = False) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`.
 
-    With `of_rows` that of units whose market stands in each row; with `in_parts` that of a quarter or a month alone.
+    With `of_rows` that of units whose market stands in each row; with `in_parts` that of a part of a year alone.
     """
     field = VOLUME
     alone = {note[0] for note in notes if len(note) == 1}  # a note of one word may be a code: `Ventes (de)`
@@ -347,20 +347,18 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little)
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
-    if (
-        _CAPACITY.search(header)
-        or (volume.market is None) != of_rows
-        or bool(volume.part) != in_parts
-        or said.other
-        or (volume.half and volume.market not in ("GB", None))
-    ):
+    # A half of a market that is declared by the year is a part of it, as a quarter is.
+    is_part = bool(volume.half) and volume.market not in ("GB", None)
+    half, part = (0, volume.part or f"h{volume.half}") if is_part else (volume.half, volume.part)
+    both = volume.half and volume.part
+    if _CAPACITY.search(header) or (volume.market is None) != of_rows or bool(part) != in_parts or said.other or both:
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
     parts = [field.name, *market, *([str(volume.year)] if volume.year else [])]
-    own = "_".join([*parts, *([f"h{volume.half}"] if volume.half else []), *([volume.part] if volume.part else [])])
+    own = "_".join([*parts, *([f"h{half}"] if half else []), *([part] if part else [])])
     column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
     unknown = " ".join((*volume.twice, *said.unknown)) or None
-    placed = replace(column, market=volume.market, year=volume.year, half=volume.half, part=volume.part)
+    placed = replace(column, market=volume.market, year=volume.year, half=half, part=part)
     return replace(placed, open=unknown)
 
 
@@ -370,7 +368,7 @@ def units_of_rows(header: str, position: int) -> Column | None:
 
 
 def units_of_part(header: str, position: int) -> Column | None:
-    """Return the column of units of a quarter or a month: `Absatz DE Q1 2025`, `Sales Jan 2025`.
+    """Return the column of units of a part of a year: `Absatz DE Q1 2025`, `Sales Jan 2025`, `FR S1 2025`.
 
     It is open where nothing says that it counts units: `Q1 2025`, unless it names a market and a year.
     """

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
 from pipelines.reading.columns import bare_market, open_column, units_of_rows
 from pipelines.reading.grammar import (
@@ -43,14 +44,14 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.side_by_side import whole_years
+from pipelines.reading.side_by_side import states_in_doubt, whole_years
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold
+from schemas.words import code_lists, code_of, fold
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -127,12 +128,21 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
     return question(
         "unit" if units else "column",
         message,
-        could_be=units or [column.name],
+        could_be=units or [column.name, *_states_of(column)],
         column=column,
         sheet=sheet,
         text=text,
         of_components=table == "component",
     )
+
+
+def _states_of(column: Column) -> list[str]:
+    """Return the units of the state of the USA that an open code may be, where the catalogue serves it."""
+    code, states = str(column.open), code_lists("markets")["us_states"]
+    state = states.get(code) if column.field == VOLUME and len(code) == 2 else None
+    if state not in {entry.code for entry in served(pinned())}:
+        return []
+    return [column.name.replace(f"_{code}", f"_us_{code}", 1)]
 
 
 def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> list[Column]:
@@ -520,6 +530,10 @@ def with_units_in_doubt(
         if column.field == VOLUME and not (column.mapped or column.has_unit or mapped.unit_of(column))
         if column.factor == 1
     ]
+    states = states_in_doubt(placed, header) if header.table == "sku" else []
+    doubtful += states
+    of_states = {column.position for column in states}
+    columns, placed = ([c for c in own if c.position not in of_states] for own in (columns, placed))
     said = next((text for text in above if _scales(text)), None)
     weighs = any(column.field.name in WEIGHTS for column in columns)
     for at, title in header.free([]).items() if placed else ():
