@@ -415,6 +415,9 @@ def bare_market(header: str, position: int) -> Column | None:
 
 
 _WEIGHT = "weight_g"
+SHARE_OF_WEIGHT: Final = "weight_share_percent"
+ROUNDED_SHARE: Final = 0.5
+"""Percent by which a share that is written without decimals may be off."""
 COMPONENT_FIELDS: Final = {
     "material": "material_family",
     "material_subtype": "polymer_or_grade",
@@ -475,12 +478,17 @@ def part_headers() -> dict[str, str]:
 def _material_column(tokens: Tokens, header: str) -> Column | None:
     """Return the column of a material's name beside only words for weights or a part.
 
-    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
+    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight,
+    with a word or a sign for a share (`Kunststoff %`, `Anteil Papier`) the material's share of the packaging's.
     """
+    is_share = any(measure.unit == "percent" for measure in measures_in(header))
     parts = [code_of(token, "component_type") for token in tokens]
     of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
-    of_weight = [code_of(token, "weight_column") is not None for token in tokens]
-    beside = zip(map(bool, parts), of_unit, of_weight, strict=True)
+    of_share = [code_of(token, "header_word") == "share" for token in tokens]
+    of_weight = [
+        code_of(token, "weight_column") is not None and not share for token, share in zip(tokens, of_share, strict=True)
+    ]
+    beside = zip(map(bool, parts), of_unit, of_weight, of_share, strict=True)
     own = [at for at, roles in enumerate(beside) if sum(roles) != 1]  # words that can only be the material's
     for start, end in runs(len(tokens)):
         types = [part for part in (*parts[:start], *parts[end:]) if part is not None]
@@ -490,6 +498,8 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
             if start and code_of(tokens[start - 1], "header_part") == "per":
                 return None  # a carton that something is per is no material
             name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
+            if name == _WEIGHT and (is_share or any((*of_share[:start], *of_share[end:]))):
+                name = SHARE_OF_WEIGHT
             return _column_of_material(material, types[0] if types else "body", name, header)
     return None
 
@@ -551,5 +561,8 @@ def usable_groups(columns: list[Column]) -> list[Column]:
             for column in whole
         ]
     materials = [column for column in columns if column.fixed]
+    if shares := [column for column in materials if column.field.name == SHARE_OF_WEIGHT]:
+        of_weights = [column for column in materials if column not in shares]
+        return usable_groups(of_weights) if any(c.field.name == _WEIGHT for c in of_weights) else shares
     several = sum(column.field.name == _WEIGHT for column in materials) > 1
     return materials if several else [column for column in materials if not is_bare_material(column)]
