@@ -506,7 +506,7 @@ def _without_open_shares(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
         headers=headers,
         mapping={"columns": {column.name: letter(column.position) for column in shares}},
     )
-    about = question("column", message, could_be=["materials"], sheet=sheet.name, text=headers)
+    about = question("column", message, could_be=["shares"], sheet=sheet.name, text=headers)
     return without, [about]
 
 
