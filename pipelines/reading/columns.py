@@ -232,7 +232,7 @@ def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Co
     field = column.field
     if field == VOLUME:
         return column
-    around = sense_of(rest, field)
+    around = Sense() if _lists_answers(rest, field) else sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
     is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
     if loose and (field.kind not in TEXTS or field.name in _TEXTS_OF_WORDS):
@@ -242,6 +242,14 @@ def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Co
     has_unit = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None
     return replace(column, factor=said.factor, per=said.per, has_unit=has_unit, open=unknown)
+
+
+def _lists_answers(rest: Tokens, field: Field) -> bool:
+    """Return whether the words around a term only list what may be answered: `Mehrweg j/n`, `Einweg/Mehrweg`."""
+    if field.kind != "truth" or "/" not in rest:
+        return False
+    of_field = words("reusable") if field.name == "reusable" else {}
+    return all(word in words("truth") or word in of_field for word in rest if word != "/")
 
 
 @lru_cache(maxsize=MOST_KEPT)

@@ -67,6 +67,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
 from pipelines.reading.side_by_side import whole_years, with_ticked_markets, with_year_of_titles
+from pipelines.reading.substances import with_statuses
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -416,7 +417,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         off,
         any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, searched),
-        (*(about_open_column(column, sheet, table) for column in doubtful), *judged.questions),
+        (*(about_open_column(column, searched) for column in doubtful), *judged.questions),
         judged.in_question,
         tuple(watched_columns([*columns, *doubtful, *ticks], searched)),
         ticks,
@@ -463,9 +464,8 @@ def _needed_columns(
         columns = _with_substitutes(columns, header, mapped=mapped.columns)
     doubtful = {c.name: c for c in open_columns(header, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
-    columns = with_part_columns(with_units_beside(columns, header), header)
-    if table == "sku":
-        columns += unknown_weights(columns, header)
+    columns = with_statuses(with_part_columns(with_units_beside(columns, header), header), header)
+    columns += unknown_weights(columns, header) if table == "sku" else []
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
         own, units = split_units_of_lines(columns, header, mapped.constants)
@@ -474,7 +474,7 @@ def _needed_columns(
     names = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in names]
     for name in (name for name in missing if name in doubtful):
-        question = about_open_column(doubtful[name], header.sheet, table)
+        question = about_open_column(doubtful[name], header)
         message, kind = message_of(question["message"]), question["kind"]
         issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=question["answer"]))
     of_missing = issues_of_missing([name for name in missing if name not in doubtful], header, columns)

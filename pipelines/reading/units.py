@@ -45,10 +45,12 @@ from pipelines.reading.grid import (
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.side_by_side import states_in_doubt, whole_years
+from pipelines.reading.substances import answers_of_absence, of_absence
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
 from schemas.imports.types import Asked
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
 from schemas.words import code_lists, code_of, fold
@@ -81,7 +83,7 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     opened = [
         column
         for at, cell in enumerate(header.cells)
-        if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
+        if cell is not None and at not in taken and (column := of_absence(open_column(cell, at, table, loose=True)))
         if not (column.field.kind in _OF_WORDS and any(m.unit not in ("", PIECES) for m in measures_in(cell)))
     ]
     has_parts = table == "component" or "component_type" in names
@@ -89,12 +91,12 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     return [column for column in of_table if column.name not in names]
 
 
-def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
+def about_open_column(column: Column, header: Searched) -> Asked:
     """Return the question about a column around whose known term something was not understood.
 
     Where only its unit is open the answers are units: for the weight of a case, those per so many.
     """
-    place, text = letter(column.position), str(column.open)
+    place, text, sheet, table = letter(column.position), str(column.open), header.sheet, header.table
     unit_of_field = column.field.unit or ""
     units: Sequence[str] = _UNITS.get(unit_of_field, (unit_of_field,)) if _is_about_unit(column) else ()
     if units and column.field.unit == "g" and names_bundle(text):
@@ -117,13 +119,16 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
             mapping={"columns": {column.name: place}},
         )
     else:
+        answer: JsonObject = {"columns": {column.name: place}}
+        if values := answers_of_absence(column, header):
+            answer["values"] = {column.name: values}
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
             "mapping={mapping}.",
             header=quote(column.header),
             name=column.name,
             text=quote(text),
-            mapping={"columns": {column.name: place}},
+            mapping=answer,
         )
     return question(
         "unit" if units else "column",
