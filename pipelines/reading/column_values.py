@@ -183,8 +183,8 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
         return [Column(SKU_CODE.name, SKU_CODE, "sku", numbers[0], free[numbers[0]]), *columns]
     barcodes = [column for column in columns if column.name == "gtin"]
     if header.table == "component":
-        seen = (recognise(cell, at, "sku") for at, cell in header.free([]).items())
-        barcodes = [column for column in seen if column is not None and column.name == "gtin"]
+        seen = [c for at, cell in header.free([]).items() if (c := recognise(cell, at, "sku")) is not None]
+        barcodes = [c for c in seen if c.name == SKU_CODE.name] or [c for c in seen if c.name == "gtin"]
     if len(barcodes) != 1:
         return columns
     return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=header.table, exact=False), *columns]

@@ -172,7 +172,12 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     if word is not None:
         formats = sheet.table.filter(repeated).select(pl.col(word.name).n_unique().over("sku_code")).to_series()
         cleared |= {word.name} if (formats > 1).any() else set()
-    cells = [pl.when(~repeated).then(pl.col(name)) for name in sorted(cleared & set(sheet.table.columns))]
+    asked = any(about["kind"] == "quantity" for about in sheet.questions)
+    of_open = sheet.table["line"].is_in(list(sheet.held)) & asked  # weights whose quantity is open
+    cells = [
+        pl.when(~(repeated | of_open) if name == "weight_grams" else ~repeated).then(pl.col(name))
+        for name in sorted(cleared & set(sheet.table.columns))
+    ]
     table = sheet.table.with_columns(*cells, grouped=repeated)
     return _split(replace(sheet, table=table), [c for c in sheet.columns if not _is_of_parts(c)], of_lines)
 
