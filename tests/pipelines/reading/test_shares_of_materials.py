@@ -35,8 +35,8 @@ def test_shares_that_are_whole_divide_the_weight(plastic: str, paper: str) -> No
 
 
 def test_percent_cells_of_a_workbook_divide_it_too() -> None:
-    head = ["SKU", "Product", "Packaging weight (g)", "Plastic", "Plastic (%)", "Paper (%)"]
-    data = workbook({"S": [head, ["A", "x", 30, "", 0.95, 0.05]]}, formats={4: "0%", 5: "0%"})
+    head = ["SKU", "Product", "Packaging weight (g)", "Plastic (%)", "Paper (%)"]
+    data = workbook({"S": [head, ["A", "x", 30, 0.95, 0.05]]}, formats={3: "0%", 4: "0%"})
     assert [part["weight_g"] for part in json.loads(read(data)[1].values["components"][0])] == [28.5, 1.5]
 
 
