@@ -248,8 +248,10 @@ def _lists_answers(rest: Tokens, field: Field) -> bool:
     """Return whether the words around a term only list what may be answered: `Mehrweg j/n`, `Einweg/Mehrweg`."""
     if field.kind != "truth" or "/" not in rest:
         return False
-    of_field = words("reusable") if field.name == "reusable" else {}
-    return all(word in words("truth") or word in of_field for word in rest if word != "/")
+    answers, of_field = words("truth"), words("reusable") if field.name == "reusable" else {}
+    said = [answers.get(word) for word in rest]
+    lists_only = all(word in answers or word in of_field for word in rest if word != "/")
+    return lists_only and said.count("false") <= said.count("true")
 
 
 @lru_cache(maxsize=MOST_KEPT)

@@ -154,6 +154,8 @@ _NOT_WHOLE: Final = frozenset(
 _CLOSURES: Final = frozenset({"cap", "closure"})
 """Types that one part's two names may have: `Deckel / Verschluss`."""
 _OPEN: Final = "open"
+_LIKE_PARTS: Final = frozenset({"box", "carton", "case", "capsule"})
+"""Formats whose words are a sleeve's or a cap's too: `Étui / Fourreau`, `Capsule / Couvercle`."""
 
 
 def part_type_of_word(text: str) -> str | None:
@@ -166,7 +168,8 @@ def part_type_of_word(text: str) -> str | None:
     sides = [side for side in text.split("/") if side.strip()]
     codes = [code for side in sides if (code := code_of(side, "component_type")) is not None]
     others = (formats.get(normalise(side)) for side in sides if code_of(side, "component_type") is None)
-    said = {*codes, *(_type_of_format(form) or _OPEN for form in others if form is not None)}
+    wholes = (form for form in others if form is not None and form.key not in _LIKE_PARTS)
+    said = {*codes, *(_type_of_format(form) or _OPEN for form in wholes)}
     return codes[0] if codes and (len(said) == 1 or said == _CLOSURES) else None
 
 
