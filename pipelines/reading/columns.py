@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from compliance import ruleset
@@ -492,6 +493,7 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
     with a word or a sign for a share (`Kunststoff %`, `Anteil Papier`) the material's share of the packaging's.
     """
     is_share = any(measure.unit == "percent" for measure in measures_in(header))
+    tokens = _without_per_material(tokens)
     parts = [code_of(token, "component_type") for token in tokens]
     of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
     of_share = [code_of(token, "header_word") == "share" for token in tokens]
@@ -512,6 +514,14 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
                 name = SHARE_OF_WEIGHT
             return _column_of_material(material, types[0] if types else "body", name, header)
     return None
+
+
+def _without_per_material(tokens: Tokens) -> Tokens:
+    """Return the words without `per material`, which a title over columns of materials says: `Gewicht je Material`."""
+    for at, (per, word) in enumerate(pairwise(tokens)):
+        if code_of(per, "header_part") == "per" and code_of(word, "header_word") == "material":
+            return (*tokens[:at], *tokens[at + 2 :])
+    return tokens
 
 
 def _column_of_material(material: str, part: str, name: str, header: str) -> Column:

@@ -400,9 +400,8 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
     doubtful += open_parts(columns, doubtful, searched)
-    if table == "sku":
-        columns += whole_years([*columns, *doubtful, *ticks], searched, of_rows=False)
-        columns = with_component_prefix(columns)
+    whole = whole_years([*columns, *doubtful, *ticks], searched, of_rows=False) if table == "sku" else []
+    columns = with_component_prefix([*columns, *whole]) if table == "sku" else columns
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
@@ -434,7 +433,8 @@ def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None)
     if (row := header_index(grid, table, mapped)) is None:
         return Searched(grid, table, sheet, -1, 0, [None] * len(grid.row(0))), 0
     cells, last_line = header_labels(grid, row, REQUIRED_FIELDS[table])
-    return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line
+    last = int((grid.lines <= last_line).sum()) - 1
+    return Searched(grid, table, sheet, row, int(grid.lines[row]), cells, last), last_line
 
 
 def _needed_columns(

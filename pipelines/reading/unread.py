@@ -53,7 +53,21 @@ def with_unread_asked(kept: Sheet, *, of_whole: Sheet) -> tuple[Sheet, list[Aske
     for years, about in years_asked(kept.ignored, kept.columns, sheet.name):
         questions.append(about)
         asked |= {column.position for column in years}
+        kept = _without_markets_of_rows(kept) if years[0].market is None else kept
     return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+
+
+def _without_markets_of_rows(sheet: Sheet) -> Sheet:
+    """Return a table without the markets of its lines where a SKU has several: they go with units that are asked about.
+
+    The first line's market would be the only one of its SKU.
+    """
+    codes = sheet.table["sku_code"].drop_nulls()
+    markets = [c for c in sheet.columns if c.name == "markets" and c.constant is None and not c.mapped]
+    if codes.n_unique() == len(codes) or not markets:
+        return sheet
+    ignored = tuple(sorted((*sheet.ignored, *((column.position, column.header) for column in markets))))
+    return replace(sheet, columns=tuple(c for c in sheet.columns if c not in markets), ignored=ignored)
 
 
 def _weights_unread(sheet: Sheet) -> list[Column]:
