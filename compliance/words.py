@@ -5,7 +5,7 @@ only offered in a warning.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
@@ -15,7 +15,7 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from compliance.rule_rows import Format, Material, RuleSet, Value
-from schemas.words import without_accents
+from schemas.words import code_of, without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _MEASURE: Final = re.compile(
@@ -29,9 +29,23 @@ _LONGEST: Final = 500
 """Characters of the longest text that is searched for words: a longer one is prose, and names no one material."""
 _LETTERS: Final = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o"})
 _JOINING: Final = frozenset(
-    {"mit", "avec", "with", "et", "and", "und", "pour", "for", "fur", "de", "of", "en", "aus", "in"}
+    {
+        *("mit", "avec", "with", "et", "and", "und", "pour", "for", "fur", "de", "of", "en", "aus", "in"),
+        *("con", "com", "met", "incl", "inkl", "inklusive", "including", "einschliesslich"),
+    }
 )
 """Words after which a format text names something else: *bottle with cap* is a bottle."""
+_DENYING: Final = frozenset(
+    {
+        *("no", "not", "none", "without", "except", "kein", "keine", "keinen", "keiner", "nicht", "ohne"),
+        *("sans", "pas", "aucun", "aucune", "sauf", "sin", "ningun", "ninguna", "senza", "nessun", "nessuna"),
+        *("geen", "niet", "zonder", "nie", "bez", "brak", "zadny", "uden", "ingen", "utan", "sem"),
+    }
+)
+"""Words that deny what comes behind them: *no bottle*, *tray without lid*."""
+_ARTICLES: Final = frozenset({"a", "an", "the", "un", "una", "une", "uno", "e", "est", "es"})
+_LISTING: Final = re.compile(r"[,;+&|\n]|\s/\s|(?<=\s)(?:or|oder|ou|o|lub|bzw)(?=[.\s])", re.IGNORECASE)
+"""What stands between things that one text lists, or between which it leaves the choice."""
 
 
 _KEPT_SIGNS: Final = "/?¿≠¬~≈*"
@@ -267,23 +281,74 @@ def nearest_materials(text: str, rules: "RuleSet") -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def resolve_format(text: str, rules: "RuleSet") -> "Format | None":
-    """Return the packaging format that a text names; None where no word is known or two are equally long."""
+    """Return the packaging format that a text names; None where no word is known, or several of other forms are.
+
+    Of a whole packaging and parts in one list (*bottle, cap*) it is the whole one; beside each other without a sign
+    (*tray lid*) nothing tells which of them it is. What the text denies (*not a bottle*) it does not name.
+    """
     if len(text) > _LONGEST:
         return None
     normal = normalise(text)
-    if normal in rules.formats:
+    if normal in rules.formats and not lists_several(text):
         return rules.formats[normal]
-    tokens = normal.split()
-    cut = next((place for place, word in enumerate(tokens) if place and word in _JOINING), len(tokens))
-    return _longest_format(tokens[:cut], rules)
+    named = [each for tokens in affirmed(text, rules) if (each := _one_format(tokens, rules)) is not None]
+    wholes = [each for each in named if not _is_part(each)] or named
+    return wholes[0] if len({each.key for each in wholes}) == 1 else None
 
 
-def _longest_format(tokens: list[str], rules: "RuleSet") -> "Format | None":
-    reach = _longest_alias(rules)
-    spans = {" ".join(tokens[i:j]) for i in range(len(tokens)) for j in range(i + 1, min(i + reach, len(tokens)) + 1)}
-    spans_of_formats = [span for span in spans if span in rules.formats]
-    longest = [rules.formats[span] for span in spans_of_formats if len(span) == max(map(len, spans_of_formats))]
-    return longest[0] if len({format_row.key for format_row in longest}) == 1 else None
+def lists_several(text: str) -> bool:
+    """Return whether a text lists things, or leaves the choice of them: *bottle + cap*, *bottle or jar*."""
+    return _LISTING.search(text) is not None
+
+
+def affirmed(text: str, rules: "RuleSet") -> list[list[str]]:
+    """Return the words of each thing that a text lists, normalised, up to what it is with, for or without.
+
+    A thing that is denied is left out: *not a bottle*, *no lid*. `non` before another word than a format's belongs to
+    that word: *non-returnable bottle*.
+    """
+    things: list[list[str]] = []
+    for side in _LISTING.split(text[:_LONGEST]):
+        tokens = normalise(side).split()
+        formats = {word for alias in rules.formats for word in alias.split()[:1]} | _ARTICLES if "non" in tokens else ()
+        denied = [at for at, word in enumerate(tokens) if word in _DENYING or _is_denying(tokens, at, formats)]
+        if not tokens or denied[:1] == [0] or denied[-1:] == [len(tokens) - 1]:
+            continue
+        ends = [*denied, *(at for at, word in enumerate(tokens) if at and word in _JOINING), len(tokens)]
+        things.append(tokens[: min(ends)])
+    return things
+
+
+def _is_denying(tokens: list[str], at: int, formats: Container[str]) -> bool:
+    return tokens[at] == "non" and tokens[at + 1 : at + 2] != [] and tokens[at + 1] in formats
+
+
+def formats_among(tokens: list[str], rules: "RuleSet") -> list["Format"]:
+    """Return the formats that words name, the longest alias from each word on.
+
+    A first word that is a material's too is the material where another format follows: *Karton Schale*.
+    """
+    reach, at = _longest_alias(rules), 0
+    named: list[tuple[str, Format]] = []
+    while at < len(tokens):
+        spans = ((end, " ".join(tokens[at:end])) for end in range(min(len(tokens), at + reach), at, -1))
+        end, alias = next(((end, span) for end, span in spans if span in rules.formats), (at + 1, ""))
+        named += [(alias, rules.formats[alias])] if alias else []
+        at = end
+    alias, first = named[0] if len(named) > 1 else ("", None)
+    is_material = first is not None and alias in rules.aliases and first.form != "film"
+    return [each for _, each in named[is_material:]]
+
+
+def _one_format(tokens: list[str], rules: "RuleSet") -> "Format | None":
+    """Return the format of words that stand beside each other; None where they name none, or two of other forms."""
+    named = formats_among(tokens, rules)
+    kinds = {(each.form, _is_part(each)) for each in named}
+    return named[0] if len(kinds) == 1 else None
+
+
+def _is_part(named: "Format") -> bool:
+    return code_of(named.key, "component_type") not in (None, "body")
 
 
 @lru_cache(maxsize=16)

@@ -75,7 +75,7 @@ _LONGEST_QUOTED: Final = 60
 
 
 class Searched(NamedTuple):
-    """The header whose columns are wanted: its row `at`, its line in the file, and its labels."""
+    """The header whose columns are wanted: its row `at`, its line in the file, its labels, and its `last` row."""
 
     grid: Grid
     table: Table
@@ -83,14 +83,15 @@ class Searched(NamedTuple):
     at: int
     line: int
     cells: list[str | None]
+    last: int = -1
 
     def under(self, at: int, lines: int = _LINES) -> pl.Series:
         """Return the cells given below the header in a column."""
-        return self.grid.under(at, self.at, lines)
+        return self.grid.under(at, max(self.at, self.last), lines)
 
     def mostly(self, positions: Iterable[int], fits: pl.Expr, share: float = _MOST) -> list[int]:
         """Return the columns of which such a share of the cells given below the header fit."""
-        return self.grid.mostly(positions, self.at, _LINES, fits, share)
+        return self.grid.mostly(positions, max(self.at, self.last), _LINES, fits, share)
 
     def without(self, columns: Sequence[Column]) -> "Searched":
         """Return the header without the labels of columns that are settled."""
@@ -183,8 +184,8 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
         return [Column(SKU_CODE.name, SKU_CODE, "sku", numbers[0], free[numbers[0]]), *columns]
     barcodes = [column for column in columns if column.name == "gtin"]
     if header.table == "component":
-        seen = (recognise(cell, at, "sku") for at, cell in header.free([]).items())
-        barcodes = [column for column in seen if column is not None and column.name == "gtin"]
+        seen = [c for at, cell in header.free([]).items() if (c := recognise(cell, at, "sku")) is not None]
+        barcodes = [c for c in seen if c.name == SKU_CODE.name] or [c for c in seen if c.name == "gtin"]
     if len(barcodes) != 1:
         return columns
     return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=header.table, exact=False), *columns]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from compliance import ruleset
@@ -232,7 +233,7 @@ def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Co
     field = column.field
     if field == VOLUME:
         return column
-    around = sense_of(rest, field)
+    around = Sense() if _lists_answers(rest, field) else sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
     is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
     if loose and (field.kind not in TEXTS or field.name in _TEXTS_OF_WORDS):
@@ -242,6 +243,16 @@ def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Co
     has_unit = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None
     return replace(column, factor=said.factor, per=said.per, has_unit=has_unit, open=unknown)
+
+
+def _lists_answers(rest: Tokens, field: Field) -> bool:
+    """Return whether the words around a term only list what may be answered: `Mehrweg j/n`, `Einweg/Mehrweg`."""
+    if field.kind != "truth" or "/" not in rest:
+        return False
+    answers, of_field = words("truth"), words("reusable") if field.name == "reusable" else {}
+    said = [answers.get(word) for word in rest]
+    lists_only = all(word in answers or word in of_field for word in rest if word != "/")
+    return lists_only and said.count("false") <= said.count("true")
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -339,7 +350,7 @@ def _component_headers() -> dict[str, str]:
 def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, in_parts: bool = False) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`.
 
-    With `of_rows` that of units whose market stands in each row; with `in_parts` that of a quarter or a month alone.
+    With `of_rows` that of units whose market stands in each row; with `in_parts` that of a part of a year alone.
     """
     field = VOLUME
     alone = {note[0] for note in notes if len(note) == 1}  # a note of one word may be a code: `Ventes (de)`
@@ -347,20 +358,18 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little)
     senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
-    if (
-        _CAPACITY.search(header)
-        or (volume.market is None) != of_rows
-        or bool(volume.part) != in_parts
-        or said.other
-        or (volume.half and volume.market not in ("GB", None))
-    ):
+    # A half of a market that is declared by the year is a part of it, as a quarter is.
+    is_part = bool(volume.half) and volume.market not in ("GB", None)
+    half, part = (0, volume.part or f"h{volume.half}") if is_part else (volume.half, volume.part)
+    both = volume.half and volume.part
+    if _CAPACITY.search(header) or (volume.market is None) != of_rows or bool(part) != in_parts or said.other or both:
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
     parts = [field.name, *market, *([str(volume.year)] if volume.year else [])]
-    own = "_".join([*parts, *([f"h{volume.half}"] if volume.half else []), *([volume.part] if volume.part else [])])
+    own = "_".join([*parts, *([f"h{half}"] if half else []), *([part] if part else [])])
     column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
     unknown = " ".join((*volume.twice, *said.unknown)) or None
-    placed = replace(column, market=volume.market, year=volume.year, half=volume.half, part=volume.part)
+    placed = replace(column, market=volume.market, year=volume.year, half=half, part=part)
     return replace(placed, open=unknown)
 
 
@@ -370,7 +379,7 @@ def units_of_rows(header: str, position: int) -> Column | None:
 
 
 def units_of_part(header: str, position: int) -> Column | None:
-    """Return the column of units of a quarter or a month: `Absatz DE Q1 2025`, `Sales Jan 2025`.
+    """Return the column of units of a part of a year: `Absatz DE Q1 2025`, `Sales Jan 2025`, `FR S1 2025`.
 
     It is open where nothing says that it counts units: `Q1 2025`, unless it names a market and a year.
     """
@@ -417,6 +426,9 @@ def bare_market(header: str, position: int) -> Column | None:
 
 
 _WEIGHT = "weight_g"
+SHARE_OF_WEIGHT: Final = "weight_share_percent"
+ROUNDED_SHARE: Final = 0.5
+"""Percent by which a share that is written without decimals may be off."""
 COMPONENT_FIELDS: Final = {
     "material": "material_family",
     "material_subtype": "polymer_or_grade",
@@ -477,12 +489,18 @@ def part_headers() -> dict[str, str]:
 def _material_column(tokens: Tokens, header: str) -> Column | None:
     """Return the column of a material's name beside only words for weights or a part.
 
-    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
+    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight,
+    with a word or a sign for a share (`Kunststoff %`, `Anteil Papier`) the material's share of the packaging's.
     """
+    is_share = any(measure.unit == "percent" for measure in measures_in(header))
+    tokens = _without_per_material(tokens)
     parts = [code_of(token, "component_type") for token in tokens]
     of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
-    of_weight = [code_of(token, "weight_column") is not None for token in tokens]
-    beside = zip(map(bool, parts), of_unit, of_weight, strict=True)
+    of_share = [code_of(token, "header_word") == "share" for token in tokens]
+    of_weight = [
+        code_of(token, "weight_column") is not None and not share for token, share in zip(tokens, of_share, strict=True)
+    ]
+    beside = zip(map(bool, parts), of_unit, of_weight, of_share, strict=True)
     own = [at for at, roles in enumerate(beside) if sum(roles) != 1]  # words that can only be the material's
     for start, end in runs(len(tokens)):
         types = [part for part in (*parts[:start], *parts[end:]) if part is not None]
@@ -492,8 +510,18 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
             if start and code_of(tokens[start - 1], "header_part") == "per":
                 return None  # a carton that something is per is no material
             name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
+            if name == _WEIGHT and (is_share or any((*of_share[:start], *of_share[end:]))):
+                name = SHARE_OF_WEIGHT
             return _column_of_material(material, types[0] if types else "body", name, header)
     return None
+
+
+def _without_per_material(tokens: Tokens) -> Tokens:
+    """Return the words without `per material`, which a title over columns of materials says: `Gewicht je Material`."""
+    for at, (per, word) in enumerate(pairwise(tokens)):
+        if code_of(per, "header_part") == "per" and code_of(word, "header_word") == "material":
+            return (*tokens[:at], *tokens[at + 2 :])
+    return tokens
 
 
 def _column_of_material(material: str, part: str, name: str, header: str) -> Column:
@@ -553,5 +581,8 @@ def usable_groups(columns: list[Column]) -> list[Column]:
             for column in whole
         ]
     materials = [column for column in columns if column.fixed]
+    if shares := [column for column in materials if column.field.name == SHARE_OF_WEIGHT]:
+        of_weights = [column for column in materials if column not in shares]
+        return usable_groups(of_weights) if any(c.field.name == _WEIGHT for c in of_weights) else shares
     several = sum(column.field.name == _WEIGHT for column in materials) > 1
     return materials if several else [column for column in materials if not is_bare_material(column)]

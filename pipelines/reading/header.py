@@ -67,6 +67,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
 from pipelines.reading.side_by_side import whole_years, with_ticked_markets, with_year_of_titles
+from pipelines.reading.substances import with_statuses
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
@@ -399,9 +400,8 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
     doubtful += open_parts(columns, doubtful, searched)
-    if table == "sku":
-        columns += whole_years([*columns, *doubtful, *ticks], searched, of_rows=False)
-        columns = with_component_prefix(columns)
+    whole = whole_years([*columns, *doubtful, *ticks], searched, of_rows=False) if table == "sku" else []
+    columns = with_component_prefix([*columns, *whole]) if table == "sku" else columns
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
@@ -416,7 +416,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         off,
         any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, searched),
-        (*(about_open_column(column, sheet, table) for column in doubtful), *judged.questions),
+        (*(about_open_column(column, searched) for column in doubtful), *judged.questions),
         judged.in_question,
         tuple(watched_columns([*columns, *doubtful, *ticks], searched)),
         ticks,
@@ -433,7 +433,8 @@ def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None)
     if (row := header_index(grid, table, mapped)) is None:
         return Searched(grid, table, sheet, -1, 0, [None] * len(grid.row(0))), 0
     cells, last_line = header_labels(grid, row, REQUIRED_FIELDS[table])
-    return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line
+    last = int((grid.lines <= last_line).sum()) - 1
+    return Searched(grid, table, sheet, row, int(grid.lines[row]), cells, last), last_line
 
 
 def _needed_columns(
@@ -463,9 +464,8 @@ def _needed_columns(
         columns = _with_substitutes(columns, header, mapped=mapped.columns)
     doubtful = {c.name: c for c in open_columns(header, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
-    columns = with_part_columns(with_units_beside(columns, header), header)
-    if table == "sku":
-        columns += unknown_weights(columns, header)
+    columns = with_statuses(with_part_columns(with_units_beside(columns, header), header), header)
+    columns += unknown_weights(columns, header) if table == "sku" else []
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
         own, units = split_units_of_lines(columns, header, mapped.constants)
@@ -474,7 +474,7 @@ def _needed_columns(
     names = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in names]
     for name in (name for name in missing if name in doubtful):
-        question = about_open_column(doubtful[name], header.sheet, table)
+        question = about_open_column(doubtful[name], header)
         message, kind = message_of(question["message"]), question["kind"]
         issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=question["answer"]))
     of_missing = issues_of_missing([name for name in missing if name not in doubtful], header, columns)

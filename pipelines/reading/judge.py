@@ -16,6 +16,7 @@ import pycountry
 
 from compliance.weights import is_likely
 from pipelines.reading.column_values import is_of_lines, is_served, quantity_of
+from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
 from pipelines.reading.grammar import mentions, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
@@ -446,8 +447,9 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))
     kept, of_shares = _without_shares_of_weight(kept)
+    kept, open_shares = _without_open_shares(kept)
     kept, of_unread = with_unread_asked(kept, of_whole=sheet)
-    return kept, [*questions, *of_shares, *of_unread]
+    return kept, [*questions, *of_shares, *open_shares, *of_unread]
 
 
 def _without_shares_of_weight(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
@@ -478,6 +480,34 @@ def _without_shares_of_weight(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
     groups = {column.group for column in parts}
     about = question("column", message, could_be=["materials"], sheet=sheet.name, text=headers)
     return replace(sheet, columns=tuple(column for column in sheet.columns if column.group not in groups)), [about]
+
+
+def _without_open_shares(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
+    """Return a table without the shares of materials that are not 100 % together in most lines, and the question.
+
+    Of `Verpackungsgewicht | Kunststoff %` the rest has no material. Without a weight that they are of, none is read.
+    """
+    shares = [column for column in sheet.columns if column.field.name == SHARE_OF_WEIGHT and column.fixed]
+    without = replace(sheet, columns=tuple(column for column in sheet.columns if column not in shares))
+    if not shares or any(column.position in sheet.in_question for column in shares):
+        return without, []  # whether they are fractions is asked
+    if any(column.mapped for column in shares):
+        return sheet, []
+    given = pl.DataFrame([sheet.read(share, _LINES_SUMMED).alias(share.name) for share in shares])
+    counts = given.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+    whole = ((given.sum_horizontal() - 100).abs() <= counts * ROUNDED_SHARE) & (counts > 0)
+    of_weight = any(column.name == "weight_grams" for column in sheet.columns)
+    if of_weight and len(shares) > 1 and 2 * int(whole.sum()) > int((counts > 0).sum()):
+        return sheet, []
+    headers = ", ".join(quote(column.header) for column in shares)
+    message = Message(
+        "{headers} may be the materials' shares of the packaging's weight; but in most lines they are not 100 % "
+        "together, or no weight is read. They are not read. If they are such shares, say so: mapping={mapping}.",
+        headers=headers,
+        mapping={"columns": {column.name: letter(column.position) for column in shares}},
+    )
+    about = question("column", message, could_be=["shares"], sheet=sheet.name, text=headers)
+    return without, [about]
 
 
 def _weights_of_cases(sheet: Sheet) -> list[Column]:
@@ -552,7 +582,8 @@ def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measure
 def _signs_of_packaging(sheet: Sheet) -> Iterator[bool]:
     """Yield for each column whether it says that the table is of packaging: formats do by most of their texts."""
     for column in sheet.columns:
-        if column.table == "component" or column.name in _FIELDS_OF_PACKAGING or mentions(column.header, "packaging"):
+        is_part = column.table == "component" and column.field.name != SHARE_OF_WEIGHT  # a product has materials too
+        if is_part or column.name in _FIELDS_OF_PACKAGING or mentions(column.header, "packaging"):
             yield True
         elif column.name == "packaging_format":
             texts = sheet.table[column.name].drop_nulls().unique()

@@ -17,7 +17,7 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.columns import COMPONENT_FIELDS
+from pipelines.reading.columns import COMPONENT_FIELDS, ROUNDED_SHARE, SHARE_OF_WEIGHT
 from pipelines.reading.grid import (
     CLEARED,
     LINES_OF_SHEET,
@@ -47,7 +47,7 @@ from schemas.words import code_of, fold
 
 _DISTINGUISHING: Final = ("material", "packaging_format", "weight_grams")
 _TYPE: Final = "component_type"
-_COMPONENT_HELPERS: Final = ("unit_count", "weight_share_percent")
+_COMPONENT_HELPERS: Final = ("unit_count", SHARE_OF_WEIGHT)
 """Columns that describe parts: where no line is a part they mean something else."""
 
 
@@ -172,7 +172,12 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     if word is not None:
         formats = sheet.table.filter(repeated).select(pl.col(word.name).n_unique().over("sku_code")).to_series()
         cleared |= {word.name} if (formats > 1).any() else set()
-    cells = [pl.when(~repeated).then(pl.col(name)) for name in sorted(cleared & set(sheet.table.columns))]
+    asked = any(about["kind"] == "quantity" for about in sheet.questions)
+    of_open = sheet.table["line"].is_in(list(sheet.held)) & asked  # weights whose quantity is open
+    cells = [
+        pl.when(~(repeated | of_open) if name == "weight_grams" else ~repeated).then(pl.col(name))
+        for name in sorted(cleared & set(sheet.table.columns))
+    ]
     table = sheet.table.with_columns(*cells, grouped=repeated)
     return _split(replace(sheet, table=table), [c for c in sheet.columns if not _is_of_parts(c)], of_lines)
 
@@ -241,8 +246,11 @@ def _is_of_parts(column: Column) -> bool:
 
 
 def lines_are_parts(sheet: Sheet) -> bool:
-    """Return whether a table has component columns, or lines of one SKU that are its components."""
-    if any(column.table == "component" for column in sheet.columns):
+    """Return whether a table has component columns, or lines of one SKU that are its components.
+
+    Shares of materials are no components: a product has them too.
+    """
+    if any(column.table == "component" and column.field.name != SHARE_OF_WEIGHT for column in sheet.columns):
         return True
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
     return _component_lines(_fill_codes(table, "material", keys=_KEYS), sheet.columns) is not None
@@ -297,18 +305,13 @@ def _split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
     return sheet.select(own), _of_parts(lines, faults)
 
 
-_SHARE: Final = "weight_share_percent"
-_ROUNDED: Final = 0.5
-"""Percent by which a share that is written without decimals may be off."""
-
-
 def _with_weights_of_shares(sheet: Sheet) -> tuple[Sheet, tuple[LineFault, ...]]:
     """Give parts that have shares the weight of their SKU, of which `complete_weights` takes the share; or no shares.
 
     `Material 1 | Anteil 1 (%)` beside a weight of the packaging. Where a part has a weight of its own, or the SKU none,
     a share weighs nothing and is ignored. The shares of a line must be of all its parts and 100 % together.
     """
-    shares = {c.group: c for c in sheet.columns if c.group is not None and c.field.name == _SHARE}
+    shares = {c.group: c for c in sheet.columns if c.group is not None and c.field.name == SHARE_OF_WEIGHT}
     total = next((c for c in sheet.columns if c.group is None and c.name == "weight_grams"), None)
     if not shares or any(column.position in sheet.in_question for column in shares.values()):
         return sheet, ()
@@ -317,7 +320,13 @@ def _with_weights_of_shares(sheet: Sheet) -> tuple[Sheet, tuple[LineFault, ...]]
     field = fields_of("component")["weight_g"]
     of_parts = {
         share.name: replace(
-            total, name=f"component_{group}_weight_g", field=field, table="component", group=group, exact=False
+            total,
+            name=f"component_{group}_weight_g",
+            field=field,
+            table="component",
+            group=group,
+            exact=False,
+            fixed=share.fixed,
         )
         for group, share in shares.items()
     }
@@ -330,8 +339,9 @@ def _with_weights_of_shares(sheet: Sheet) -> tuple[Sheet, tuple[LineFault, ...]]
         for group in {c.group for c in sheet.columns if c.group is not None}
         if (names := [c.name for c in sheet.columns if c.group == group and c.field.name == "material_family"])
     ]
+    there += [given[share.name].is_not_null() for share in shares.values() if share.fixed]
     parts = pl.DataFrame([part.alias(str(at)) for at, part in enumerate(there)]).sum_horizontal()
-    wrong = (counts > 0) & (((sums - 100).abs() > counts * _ROUNDED) | (counts != parts))
+    wrong = (counts > 0) & (((sums - 100).abs() > counts * ROUNDED_SHARE) | (counts != parts))
     message = Message("The shares of the parts must be 100 % together, each part with its own; correct them.")
     faults = tuple(
         LineFault(line, "out_of_range", message, f"{given_sum:g} %", code)

@@ -25,6 +25,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.columns import recognise
+from pipelines.reading.grammar import word_roles
 from pipelines.reading.grid import (
     LINES_OF_SHEET,
     Cells,
@@ -488,6 +489,7 @@ def _wordy_lines(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
 
 
 _UNIT: Final = r"\((?:k?g|mg|%)\)"
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b(?!\s*$)|(?<=\w)\s(?:19|20)\d\d$|\b[HQS][1-4]\b")
 
 
 def of_one_table(
@@ -533,18 +535,24 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
 
 @cache
 def _known_title(table: Table) -> pl.Expr:
-    ways = {way for name in headers(table) for way in (name, name.replace(" ", "_"), name.replace(" ", ""))}
+    things = {word for word, code in words("header_word").items() if code == "thing"}
+    titles = {*headers(table), *things}
+    ways = {way for name in titles for way in (name, name.replace(" ", "_"), name.replace(" ", ""))}
     return pl.all().is_in(sorted(ways)) | pl.all().str.contains(_UNIT)
 
 
 def _is_header(row: Cells, code_at: int | None, table: Table) -> bool:
-    """Return whether a row has the needed headers, or that of the code in its column, another one, and no digit."""
+    """Return whether a row has the needed headers, or that of the code in its column, another one, and no number.
+
+    A year in a header is no number: `Units 2025`.
+    """
     fields = _fields(row, table)
     if fields.issuperset(REQUIRED_FIELDS[table]):
         return True
     code = row[code_at] if code_at is not None and code_at < len(row) else None
-    is_code = code is not None and _fields([code], table) == {"sku_code"}
-    return is_code and len(fields) > 1 and not any(c.isdigit() for cell in row if cell for c in cell)
+    is_code = code is not None and (_fields([code], table) == {"sku_code"} or word_roles(code) == {"thing"})
+    others = fields - {"sku_code"}
+    return is_code and bool(others) and not any(c.isdigit() for cell in row if cell for c in _YEAR.sub("", cell))
 
 
 def _fields(row: Cells, table: Table) -> set[str]:

@@ -14,7 +14,7 @@ from pipelines.reading.columns import COMPONENT_FIELDS, part_headers, with_sense
 from pipelines.reading.grammar import MOST_KEPT, composed_field, divided, key_of, names_bundle, without_measures
 from pipelines.reading.grid import LONGEST_HEADER, Column, fields_of, invalid_mapping, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.questions import question
+from pipelines.reading.questions import WHOLE, question
 from pipelines.reading.words import SALES, level_of, part_type
 from schemas.imports.types import Asked
 from schemas.messages import Message
@@ -122,7 +122,7 @@ def parts_asked(
         other={"columns": {of_sku[name].name: letter(of_sku[name].position) for name in _OF_WHOLE}},
     )
     held = [*whole.values(), *parts]
-    return held, question("column", message, could_be=["components"], sheet=sheet, text=headers)
+    return held, question("column", message, could_be=["components", WHOLE], sheet=sheet, text=headers)
 
 
 def check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:

@@ -10,12 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pipelines.reading.columns import COMPONENT_FIELDS
 from pipelines.reading.grid import Column, ReadingRefused, letter
 from schemas.imports.types import Asked, ImportSource
 from schemas.issues import Issue, QuestionKind
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 
+WHOLE: Final = "whole"
+"""What columns of a packaging beside parts can be: the whole packaging's, with its parts."""
 NOTHING_READ: Final[ImportSource] = {
     "format": "csv",
     "encoding": None,
@@ -105,7 +108,9 @@ def answer_with(open_question: Asked, choice: str) -> dict[str, object]:
     if choice == first:
         return dict(open_question["answer"])
     replaced, is_replaced = _replaced(open_question["answer"], first, choice)
-    if not is_replaced and open_question["kind"] == "column":
+    if choice == WHOLE:
+        replaced, is_replaced = _of_whole(open_question["answer"])
+    elif not is_replaced and open_question["kind"] == "column":
         replaced, is_replaced = _renamed(open_question["answer"], choice)
     if choice not in open_question["could_be"] or not is_replaced or not isinstance(replaced, dict):
         raise ValueError(choice)
@@ -122,6 +127,14 @@ def _replaced(piece: object, first: str | None, choice: str) -> tuple[object, bo
     return {key: member for key, (member, _) in members.items()}, any(
         is_replaced for _, is_replaced in members.values()
     )
+
+
+def _of_whole(piece: Mapping[str, object]) -> tuple[dict[str, object], bool]:
+    """Return a piece of mapping that makes the first part's columns those of the whole packaging, and no parts."""
+    columns = piece.get("columns")
+    named = columns if isinstance(columns, Mapping) else {}
+    own = {of_sku: named.get(f"component_1_{of_part}") for of_sku, of_part in COMPONENT_FIELDS.items()}
+    return {"columns": {name: at for name, at in own.items() if at is not None}}, any(own.values())
 
 
 def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object], bool]:

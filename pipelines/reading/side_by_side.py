@@ -18,20 +18,24 @@ from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import Searched, has_numbers, is_served
 from pipelines.reading.columns import units_of_part, units_of_rows
 from pipelines.reading.grammar import mentions, tokens_of
-from pipelines.reading.grid import VOLUME, Column, fields_of, letter, repeated
+from pipelines.reading.grid import LONGEST_HEADER, VOLUME, Column, fields_of, letter, repeated
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.placed import YEAR, is_of_selling, market_of
+from pipelines.reading.placed import YEAR, is_of_selling, market_code, market_of
 from pipelines.reading.questions import question
 from schemas.imports.types import Asked
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold, headers, words
+from schemas.words import code_lists, code_of, fold, headers, words
 
 _TICK: Final = r"^\s*[01]\s*$"
 _FIGURE: Final = r"[2-9]|\d."
-_WHOLE: Final = (frozenset(f"q{at}" for at in range(1, 5)), frozenset(f"m{at:02}" for at in range(1, 13)))
-"""The quarters, and the months, of a year."""
+_WHOLE: Final = (
+    frozenset(f"q{at}" for at in range(1, 5)),
+    frozenset(("h1", "h2")),
+    frozenset(f"m{at:02}" for at in range(1, 13)),
+)
+"""The quarters, the halves and the months of a year: of several that are whole the first counts."""
 _FEWEST: Final = 2
 """Columns of parts of one year that are asked about: a month alone may be a date."""
 _Years: TypeAlias = dict[tuple[str | None, int | None, str], list[Column]]
@@ -46,14 +50,18 @@ def whole_years(columns: Sequence[Column], header: Searched, *, of_rows: bool) -
 
 
 def _by_year(found: Iterable[Column], columns: Sequence[Column]) -> _Years:
-    """Return parts of years by market, year and whether they are quarters; without those whose year a column gives."""
+    """Return parts of years by market, year and kind, one kind where it is whole; none where the year is given."""
     given = {(column.market, column.year) for column in columns if column.field == VOLUME}
     years: _Years = {}
     for column in found:
         if (column.market, column.year) not in given:
             years.setdefault((column.market, column.year, column.part[0]), []).append(column)
-    by_quarters = {(market, year) for (market, year, kind), parts in years.items() if kind == "q" and _is_whole(parts)}
-    return {key: parts for key, parts in years.items() if key[2] == "q" or key[:2] not in by_quarters}
+    whole: dict[tuple[str | None, int | None], str] = {}
+    for kind in (next(iter(parts))[0] for parts in _WHOLE):
+        for market, year, own in years:
+            if own == kind and _is_whole(years[market, year, own]):
+                whole.setdefault((market, year), kind)
+    return {key: parts for key, parts in years.items() if whole.get(key[:2], key[2]) == key[2]}
 
 
 def _is_whole(parts: Sequence[Column]) -> bool:
@@ -76,7 +84,7 @@ def years_asked(
     return of_years + [
         (parts, _about(parts, sheet, is_whole=_is_whole(parts), has_market=has_market))
         for parts in _by_year(found, columns).values()
-        if len(parts) >= _FEWEST
+        if len(parts) >= _FEWEST or (parts[0].part[0] == "h" and parts[0].open is None)
     ]
 
 
@@ -118,7 +126,7 @@ def _about(parts: Sequence[Column], sheet: str | None, *, is_whole: bool | None,
         )
     else:
         message = Message(
-            "{headers} may be units, and are not all quarters or months of a year; they are not read. If no others "
+            "{headers} may be units, and are not all parts of a year; they are not read. If no others "
             "were placed on the market in that year, they are added up: mapping={mapping}.",
             headers=listed,
             mapping=answer,
@@ -143,6 +151,28 @@ def add_up(columns: Iterable[Column], values: dict[str, pl.Series], presence: di
         presence[first.name] = reduce(or_, (presence[name] for name in names))
         for name in names[1:]:
             presence[name] = repeated(value=False, height=len(presence[name]))
+
+
+def states_in_doubt(placed: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the columns of units whose market may be a state of the USA, as a header beside it names: `CA | NY`.
+
+    The headers differ in one word alone, which is a state's and no market's. Each column is open, by its own code.
+    """
+    states = {fold(code) for code in code_lists("markets")["us_states"]}
+    taken = {column.position for column in placed}
+    beside = [tokens_of(text) for at, text in header.free([]).items() if at not in taken and len(text) < LONGEST_HEADER]
+    found: list[Column] = []
+    for column in placed:
+        tokens = tokens_of(column.header)
+        pairs = [list(zip(tokens, other, strict=True)) for other in beside if len(other) == len(tokens)]
+        differing = [[pair for pair in of_one if pair[0] != pair[1]] for of_one in pairs]
+        codes = {own for [(own, other)] in filter(_is_one, differing) if other in states and not is_served(other)}
+        found += [replace(column, open=code) for code in codes & states if market_code(code) == column.market]
+    return found
+
+
+def _is_one(pairs: Sequence[tuple[str, str]]) -> bool:
+    return len(pairs) == 1
 
 
 def with_ticked_markets(

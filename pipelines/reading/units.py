@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
 from pipelines.reading.columns import bare_market, open_column, units_of_rows
 from pipelines.reading.grammar import (
@@ -43,14 +44,16 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.side_by_side import whole_years
+from pipelines.reading.side_by_side import states_in_doubt, whole_years
+from pipelines.reading.substances import answers_of_absence, of_absence
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
 from schemas.imports.types import Asked
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold
+from schemas.words import code_lists, code_of, fold
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -80,7 +83,7 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     opened = [
         column
         for at, cell in enumerate(header.cells)
-        if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
+        if cell is not None and at not in taken and (column := of_absence(open_column(cell, at, table, loose=True)))
         if not (column.field.kind in _OF_WORDS and any(m.unit not in ("", PIECES) for m in measures_in(cell)))
     ]
     has_parts = table == "component" or "component_type" in names
@@ -88,12 +91,12 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     return [column for column in of_table if column.name not in names]
 
 
-def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
+def about_open_column(column: Column, header: Searched) -> Asked:
     """Return the question about a column around whose known term something was not understood.
 
     Where only its unit is open the answers are units: for the weight of a case, those per so many.
     """
-    place, text = letter(column.position), str(column.open)
+    place, text, sheet, table = letter(column.position), str(column.open), header.sheet, header.table
     unit_of_field = column.field.unit or ""
     units: Sequence[str] = _UNITS.get(unit_of_field, (unit_of_field,)) if _is_about_unit(column) else ()
     if units and column.field.unit == "g" and names_bundle(text):
@@ -116,23 +119,35 @@ def about_open_column(column: Column, sheet: str | None, table: Table) -> Asked:
             mapping={"columns": {column.name: place}},
         )
     else:
+        answer: JsonObject = {"columns": {column.name: place}}
+        if values := answers_of_absence(column, header):
+            answer["values"] = {column.name: values}
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
             "mapping={mapping}.",
             header=quote(column.header),
             name=column.name,
             text=quote(text),
-            mapping={"columns": {column.name: place}},
+            mapping=answer,
         )
     return question(
         "unit" if units else "column",
         message,
-        could_be=units or [column.name],
+        could_be=units or [column.name, *_states_of(column)],
         column=column,
         sheet=sheet,
         text=text,
         of_components=table == "component",
     )
+
+
+def _states_of(column: Column) -> list[str]:
+    """Return the units of the state of the USA that an open code may be, where the catalogue serves it."""
+    code, states = str(column.open), code_lists("markets")["us_states"]
+    state = states.get(code) if column.field == VOLUME and len(code) == 2 else None
+    if state not in {entry.code for entry in served(pinned())}:
+        return []
+    return [column.name.replace(f"_{code}", f"_us_{code}", 1)]
 
 
 def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> list[Column]:
@@ -520,6 +535,10 @@ def with_units_in_doubt(
         if column.field == VOLUME and not (column.mapped or column.has_unit or mapped.unit_of(column))
         if column.factor == 1
     ]
+    states = states_in_doubt(placed, header) if header.table == "sku" else []
+    doubtful += states
+    of_states = {column.position for column in states}
+    columns, placed = ([c for c in own if c.position not in of_states] for own in (columns, placed))
     said = next((text for text in above if _scales(text)), None)
     weighs = any(column.field.name in WEIGHTS for column in columns)
     for at, title in header.free([]).items() if placed else ():

@@ -1,7 +1,7 @@
 """Asks about columns that no field was read from, though they may be data of the packaging.
 
 They may be a weight of one more material, a weight where none is read, parts beside their packaging, or units of which
-nothing says the market or that they are a year's. `judge.py` doubts what is read.
+nothing says the market or that they are a year's; a sheet may have components. `judge.py` doubts what is read.
 """
 
 from dataclasses import replace
@@ -11,14 +11,18 @@ from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import about_material
 from pipelines.reading.columns import field_column, units_of_rows
 from pipelines.reading.grammar import measures_in, names_bundle, word_roles
-from pipelines.reading.grid import VOLUME, WEIGHTS, Column, letter
+from pipelines.reading.grid import VOLUME, WEIGHTS, Column, Grid, ReadingRefused, letter
+from pipelines.reading.header import find_header
+from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.part_columns import parts_asked
+from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.side_by_side import names_year, years_asked
 from pipelines.reading.words import level_of
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
+from schemas.words import fold
 
 _NO_WEIGHTS: Final = frozenset({"unit", "unit_name", "share", "recycled", "sale", "somebody", "parcel", "count"})
 
@@ -49,7 +53,21 @@ def with_unread_asked(kept: Sheet, *, of_whole: Sheet) -> tuple[Sheet, list[Aske
     for years, about in years_asked(kept.ignored, kept.columns, sheet.name):
         questions.append(about)
         asked |= {column.position for column in years}
+        kept = _without_markets_of_rows(kept) if years[0].market is None else kept
     return replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in asked)), questions
+
+
+def _without_markets_of_rows(sheet: Sheet) -> Sheet:
+    """Return a table without the markets of its lines where a SKU has several: they go with units that are asked about.
+
+    The first line's market would be the only one of its SKU.
+    """
+    codes = sheet.table["sku_code"].drop_nulls()
+    markets = [c for c in sheet.columns if c.name == "markets" and c.constant is None and not c.mapped]
+    if codes.n_unique() == len(codes) or not markets:
+        return sheet
+    ignored = tuple(sorted((*sheet.ignored, *((column.position, column.header) for column in markets))))
+    return replace(sheet, columns=tuple(c for c in sheet.columns if c not in markets), ignored=ignored)
 
 
 def _weights_unread(sheet: Sheet) -> list[Column]:
@@ -106,3 +124,23 @@ def _about_market(column: Column, sheet: Sheet) -> Asked:
         mapping={"columns": {could_be[0]: letter(column.position)}},
     )
     return sheet.ask("column", column, message, could_be=could_be)
+
+
+def about_components(top: Grid, name: str, main: Sheet) -> Asked | None:
+    """Return the question about an unread sheet with a line for each component of the SKUs of the main table.
+
+    `top` are its first lines. None where they have no header of components, or no code of a SKU.
+    """
+    codes = {fold(code) for code in main.table["sku_code"].drop_nulls()}
+    if not any(cell is not None and fold(cell) in codes for row in top.cells.iter_rows() for cell in row):
+        return None
+    try:
+        find_header(top, "component", SheetMapping(), sheet=name)
+    except ReadingRefused:
+        return None
+    message = Message(
+        "The sheet {sheet} has lines of the items' components; it is not read. If they are, say so: mapping={mapping}.",
+        sheet=quote(name),
+        mapping={"components": {"sheet": name}},
+    )
+    return question("sheet", message, could_be=[name], sheet=name)

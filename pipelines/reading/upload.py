@@ -57,6 +57,7 @@ from pipelines.reading.questions import NOTHING_READ, question, refused
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.text import decode, detect_delimiter, detect_format, read_delimited
 from pipelines.reading.units import choice_for
+from pipelines.reading.unread import about_components
 from pipelines.reading.workbook.book import SheetPart
 from pipelines.reading.workbook.cells import Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE
@@ -126,6 +127,10 @@ def _read_tables(book: Workbook, mapped: CheckedMapping) -> _WorkbookTables:
                 raise
             master = graph
     of_skus = [sheet for sheet, _ in chosen]
+    if graph is None and not mapped.without_components and all(c.table == "sku" for c in main.columns):
+        others = (sheet for sheet in tables[:_MOST_SEARCHED] if sheet not in of_skus)
+        asked = (about_components(book.top(sheet, ROWS_SEARCHED), sheet.name, main) for sheet in others)
+        main = replace(main, questions=(*main.questions, *filter(None, asked)))
     unread: list[UnreadSheet] = []
     for sheet in book.sheets:
         if sheet not in of_skus and (parts is None or sheet != graph):

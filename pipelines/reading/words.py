@@ -22,8 +22,12 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.grading.units import GENERIC
+from compliance.rule_rows import Format
 from compliance.words import (
+    affirmed,
     colour_of,
+    formats_among,
+    lists_several,
     material_of,
     names_another,
     normalise,
@@ -147,20 +151,58 @@ _NOT_WHOLE: Final = frozenset(
 """Rigid formats that are no packaging around a product, but lie in one or hold several."""
 
 
+_CLOSURES: Final = frozenset({"cap", "closure"})
+"""Types that one part's two names may have: `Deckel / Verschluss`."""
+_OPEN: Final = "open"
+_LIKE_PARTS: Final = frozenset({"box", "carton", "case", "capsule"})
+"""Formats whose words are a sleeve's or a cap's too: `Étui / Fourreau`, `Capsule / Couvercle`."""
+
+
 def part_type_of_word(text: str) -> str | None:
-    """Return the component_type that a text names, as a whole or in one of its parts between slashes."""
+    """Return the component_type that a text is a listed word for, as a whole or in its parts between slashes."""
     if is_uncertain(text):
         return None
-    return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
+    if (code := code_of(text, "component_type")) is not None:
+        return code
+    formats = ruleset.load().formats
+    sides = [side for side in text.split("/") if side.strip()]
+    codes = [code for side in sides if (code := code_of(side, "component_type")) is not None]
+    others = (formats.get(normalise(side)) for side in sides if code_of(side, "component_type") is None)
+    wholes = (form for form in others if form is not None and form.key not in _LIKE_PARTS)
+    said = {*codes, *(_type_of_format(form) or _OPEN for form in wholes)}
+    return codes[0] if codes and (len(said) == 1 or said == _CLOSURES) else None
 
 
 def part_type(text: str) -> str | None:
-    """Return the component_type that a text means: `body` for a rigid packaging (`Flacon`); None where it is open."""
-    if (code := part_type_of_word(text)) is not None:
+    """Return the component_type that a text means: `body` for a rigid packaging (`Flacon`); None where it is open.
+
+    A part beside a packaging is that part (`bottle label`, `Deckel Glas`); a list of two (`Bottle + cap`) is open, and
+    so is what the text denies (`no cap`).
+    """
+    if (code := part_type_of_word(text)) is not None or is_uncertain(text):
         return code
-    form = resolve_format(text, ruleset.load())
-    if form is None:
+    rules = ruleset.load()
+    whole = rules.formats.get(normalise(text))
+    if whole is not None and not lists_several(text):
+        return _type_of_format(whole)
+    kinds = [kinds for tokens in affirmed(text, rules) if (kinds := _kinds_among(tokens, rules))]
+    if not kinds or (len(kinds) > 1 and len(set.union(*kinds)) > 1):
         return None
+    parts = kinds[0] - {_BODY, _OPEN}
+    if parts or len(kinds[0]) > 1:
+        return parts.pop() if len(parts) == 1 else None
+    return _BODY if kinds[0] == {_BODY} else None
+
+
+def _kinds_among(tokens: list[str], rules: ruleset.RuleSet) -> set[str]:
+    """Return the types that words beside each other name; `open` for a packaging that may be several parts."""
+    named = (code_of(" ".join(tokens[start:end]), "component_type") for start, end in runs(len(tokens[:_MOST_WORDS])))
+    kinds = {_type_of_format(each) or _OPEN for each in formats_among(tokens, rules)}
+    return kinds | {code for code in named if code is not None}
+
+
+def _type_of_format(form: Format) -> str | None:
+    """Return the type of a part of this format; None where a film, an insert or the like may be several."""
     if (code := code_of(form.key, "component_type")) is not None:
         return code
     return _BODY if form.form not in (None, "film") and form.key not in _NOT_WHOLE else None
@@ -175,7 +217,10 @@ def code_by_rules(text: str, vocabulary: str) -> str | None:
 
 def names_part(text: str) -> bool:
     """Return whether a text is a word for a part or for a packaging: `Couvercle`, `Film`."""
-    return part_type_of_word(text) is not None or resolve_format(text, ruleset.load()) is not None
+    rules = ruleset.load()
+    if part_type_of_word(text) is not None or resolve_format(text, rules) is not None:
+        return True
+    return any(_kinds_among(tokens, rules) for tokens in affirmed(text, rules))
 
 
 def part_types(texts: pl.Series, answered: Mapping[str, str | None] | None = None) -> pl.Series:

@@ -268,3 +268,27 @@ def test_czech_and_polish_tables_are_read(table: Table, volume: str) -> None:
         25.5,
         [],
     )
+
+
+def test_a_sheet_of_components_under_another_name_is_asked_about() -> None:
+    parts = [["Article No.", "Packaging component", "Material", "Weight [g]"], ["A-1", "Bottle", "PET", 30]]
+    data = workbook({"Articles": [["Article No.", "Article name"], ["A-1", "Juice"]], "Packaging": parts})
+    upload, rows = read(data)
+    [about] = upload.source["asked"]
+    assert (about["kind"], about["answer"]) == ("sheet", {"components": {"sheet": "Packaging"}})
+    assert "components" not in rows.values.columns
+    answered = read(data, about["answer"])
+    assert answered[0].source["asked"] == []
+    assert '"weight_g":30' in answered[1].values["components"][0]
+
+
+def test_a_weight_whose_quantity_is_open_is_not_stored_of_a_line_alone_either() -> None:
+    head = ["Référence", "Libellé", "Matériau emballage", "Poids unitaire emballage (g)", "Nombre d'unités d'emballage"]
+    lines = [["R-1", "Confiture", "Verre", "210", "1"], ["R-1", "Confiture", "Acier", "8", "1"]]
+    data = delimited(
+        [head, *lines, ["R-2", "Compote", "Plastique", "14", "4"], ["R-3", "Miel", "Verre", "90", "1"]], ";"
+    )
+    upload, rows = read(data)
+    assert [about["kind"] for about in upload.source["asked"]] == ["quantity"]
+    assert rows.values.select("sku_code", "weight_grams").rows() == [("R-1", None), ("R-2", None), ("R-3", 90)]
+    assert read(data, upload.source["asked"][0]["answer"])[1].values["weight_grams"].to_list() == [None, 56, 90]

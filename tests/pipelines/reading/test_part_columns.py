@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pipelines.reading.questions import answer_with
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 
 ROW = ["A-1", "Juice", "PET", 20, "HDPE", 2]
@@ -98,13 +99,23 @@ def test_a_part_beside_a_packaging_leaves_open_whether_that_is_the_body_or_the_w
     data = delimited([BESIDE, ["A-1", "Juice", "PET", 20, "HDPE", 2], ["A-2", "Juice", "PET", 20, "", ""]])
     upload, typed = read(data)
     [about] = upload.source["asked"]
-    assert (about["kind"], about["could_be"], upload.source["ignored"]) == ("column", ["components"], [])
+    assert (about["kind"], about["could_be"], upload.source["ignored"]) == ("column", ["components", "whole"], [])
     assert not {"weight_grams", "material", "components"} & set(typed.values.columns)
     graphs = [json.loads(text) for text in read(data, about["answer"])[1].values["components"]]
     assert [[(part["component_type"], part["weight_g"]) for part in parts] for parts in graphs] == [
         [("body", 20), ("cap", 2)],
         [("body", 20)],
     ]
+
+
+def test_a_packaging_beside_parts_may_be_the_whole_by_the_second_answer() -> None:
+    data = delimited([BESIDE, ["A-1", "Juice", "PET", 22, "HDPE", 2]])
+    [about] = read(data)[0].source["asked"]
+    answer = answer_with(about, "whole")
+    assert answer == {"columns": {"material": "C", "weight_grams": "D"}}
+    upload, typed = read(data, answer)
+    assert (typed.values["weight_grams"].to_list(), upload.source["asked"]) == ([22], [])
+    assert "components" not in typed.values.columns
 
 
 def test_a_mapping_may_say_that_the_weight_of_the_packaging_is_the_whole() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from api.imports.columns_pages import chosen_answers, open_questions
 from pipelines.reading.questions import answer_with
-from tests.pipelines.reading.writing import Table, delimited, read, values
+from tests.pipelines.reading.writing import Table, delimited, read, values, workbook
 
 HEAD = ["Artikelnummer", "Bezeichnung"]
 
@@ -71,3 +71,26 @@ def test_the_page_offers_the_answer_in_words() -> None:
         [(choice, words)] = question.choices
         assert words != choice
         assert chosen_answers(source, {question.input: choice}) == source["asked"][0]["answer"]
+
+
+def test_a_title_over_columns_of_materials_may_say_per_material() -> None:
+    head = [["Produkt", "Artikelnr.", "Gewicht je Material in g", ""], ["", "", "Glas", "Papier"]]
+    data = workbook({"Daten": [*head, ["Senf", "A-1", 140, 1.2], ["Ketchup", "A-2", "", 1]]})
+    upload, rows = read(data)
+    assert (upload.source["asked"], upload.source["ignored"]) == ([], [])
+    assert [str(text).count("weight_g") for text in rows.values["components"]] == [2, 1]
+
+
+def test_an_unknown_material_below_a_title_is_a_fault_of_its_line() -> None:
+    """The label below the title is no cell of the column: by it a single number was too few."""
+    head = [["Produkt", "Artikelnr.", "Gewicht je Material in g", "", ""], ["", "", "Glas", "Papier", "Zelluloid"]]
+    rows = read(workbook({"Daten": [*head, ["Senf", "A-1", 140, 1.2, 6], ["Ketchup", "A-2", "", 1, ""]]}))[1]
+    assert rows.errors.select("line", "code").rows() == [(3, "required")]
+    assert rows.values["sku_code"].to_list() == ["A-2"]
+
+
+def test_the_market_of_a_first_line_is_not_the_only_one_of_its_item() -> None:
+    table = [["SKU", "Name", "Country", "2024", "2025"], ["A-1", "x", "DE", "1", "2"], ["A-1", "x", "FR", "3", "4"]]
+    upload, rows = read(delimited(table))
+    assert len(upload.source["asked"]) == 1
+    assert "markets" not in rows.values.columns

@@ -100,3 +100,29 @@ def test_a_fault_in_a_part_rejects_its_row() -> None:
 def test_a_quarter_of_a_row_is_no_year() -> None:
     head = ["SKU", "Land", "Absatz 2025", "volume_half"]
     assert faults(delimited([head, ["A-1", "GB", 5, "Q1"], ["A-1", "GB", 5, "H1"]]))[0][2] == "invalid_format"
+
+
+def test_halves_of_a_market_that_is_declared_by_the_year_are_added_up() -> None:
+    head = ["SKU", "Name", "DE H1 2026", "DE H2 2026", "Absatz FR 1. Halbjahr 2026", "Absatz FR 2. Halbjahr 2026"]
+    table = [[*head, "GB H1 2026"], ["A-1", "Saft", 100, 200, 5, 6, 7]]
+    upload, rows = read(delimited(table))
+    assert (upload.source["ignored"], upload.source["asked"]) == ([], [])
+    assert json.loads(rows.values["volumes"][0]) == {"DE/2026/0": 300, "FR/2026/0": 11, "GB/2026/1": 7}
+
+
+def test_a_half_alone_is_asked_about_and_a_year_stands_above_halves() -> None:
+    source = read(delimited([["SKU", "Name", "Absatz IT H1 2026"], ["A-1", "Saft", 9]]))[0].source
+    assert [about["answer"] for about in source["asked"]] == [{"columns": {"annual_volume_it_2026_h1": "C"}}]
+    head = ["SKU", "Name", "DE H1 2025", "DE H2 2025", "DE 2025", "FR H1 2025", "FR H2 2025", "FR Q1 2025"]
+    rows = read(delimited([head, ["A-1", "Saft", 1, 2, 4, 5, 6, 3]]))[1]
+    assert json.loads(rows.values["volumes"][0]) == {"DE/2025/0": 4, "FR/2025/0": 11}
+
+
+def test_a_market_beside_states_may_be_a_state() -> None:
+    head = ["SKU", "Name", "Units Sold CA 2025", "Units Sold NY 2025"]
+    source = read(delimited([head, ["A-1", "Soap", 120, 34]]))[0].source
+    [about] = source["asked"]
+    assert (about["header"], about["could_be"]) == (head[2], ["annual_volume_ca_2025", "annual_volume_us_ca_2025"])
+    assert [column["field"] for column in source["columns"]] == ["sku_code", "name"]
+    alone = read(delimited([["SKU", "Name", "CA 2025", "DE 2025"], ["A-1", "Soap", 120, 34]]))[1]
+    assert json.loads(alone.values["volumes"][0]) == {"CA/2025/0": 120, "DE/2025/0": 34}

@@ -245,3 +245,12 @@ def test_a_heading_of_the_lines_below_is_left_out_and_said_once(heading: list[st
     assert [line["line"] for line in read(spaced)[0].source["skipped"]] == [2], "no other code is without a digit"
     few = delimited([HEAD, heading, DATA, heading])
     assert len(read(few)[0].source["skipped"]) <= 1, "no line below it, or as many headings as rows"
+
+
+@pytest.mark.parametrize("first", ["SKU", "Article", "Artikelnummer"])
+def test_a_further_header_may_name_a_year_and_a_thing(first: str) -> None:
+    table = [["SKU", "Name", "Packaging weight (g)"], ["A-1", "Box", "12"], [first, "Country", "Units 2025"]]
+    upload, rows = read(delimited([*table, ["B-1", "DE", "100"]]))
+    assert rows.values["sku_code"].to_list() == ["A-1"]
+    assert rows.errors.select("line", "code").rows() == [(4, "ambiguous_column")]
+    assert [entry["line"] for entry in upload.source["skipped"]] == [3]
