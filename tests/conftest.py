@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -33,6 +34,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from api.operate import program
+from compliance import ruleset
 from pipelines.readers.pool import Readers
 from tests import outside, preloaded
 from warehouse.operate.clock import StoppedClock
@@ -91,12 +93,16 @@ _NEW_OBJECTS = 50_000  # before garbage is looked for
 _OF_THE_RUNNER = r"/(pluggy|_pytest|xdist|execnet|pytest_timeout)\b|<string>"
 """Lines of a stack that say how a test was called."""
 
+_LOADS_GRAMMARS = "rfc3987_syntax"
+"""Loaded with `jsonschema`, for a format that no test checks: its grammars take two seconds of processor time."""
+
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
 
 @pytest.hookimpl(trylast=True)  # after pytest's own plugin, which would write stacks between the lines of all workers
 def pytest_configure(config: pytest.Config) -> None:
     """The run's own directory, which the server's account may enter; a worker keeps the stacks of a wait there."""
+    sys.modules.setdefault(_LOADS_GRAMMARS, None)  # as where it is not installed, which is so in a deployment
     gc.disable()  # nothing that is loaded and collected is garbage: half of that time went to looking for it
     if _ROOT not in os.environ:
         root = Path(tempfile.mkdtemp(prefix="pcds-tests-"))
@@ -256,6 +262,20 @@ def _forked_runs() -> Iterator[None]:
     """Have the runs that a command of this process starts forked from what is loaded (`tests.preloaded`)."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(program, "subprocess", preloaded.ForksRuns)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parsed_rules() -> Iterator[None]:
+    """Have the same tables parsed once: a test of other rules reads its own five times, a tenth of a second each."""
+    parse = ruleset.parse
+
+    @lru_cache(maxsize=8)
+    def parsed(version: str, tables: frozenset[tuple[str, str]]) -> ruleset.RuleSet:
+        return parse(version, dict(tables))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ruleset, "parse", lambda version, tables: parsed(version, frozenset(tables.items())))
         yield
 
 

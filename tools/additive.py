@@ -24,14 +24,14 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     """Yield the same while they are found; one may come twice."""
     for name in _gone(_schemas(old), _schemas(new)):
         yield f"The schema {name} has vanished."
-    comparison, same_schemas = _Comparison(old, new), _schemas(old) == _schemas(new)
+    comparison = _Comparison(old, new)
     for path, methods in old["paths"].items():
         for method, operation in methods.items():
             place = f"{method.upper()} {path}"
             now = new["paths"].get(path, {}).get(method)
             if now is None:
                 yield f"{place} has vanished."
-            elif not (same_schemas and now == operation):
+            elif not (comparison.same_components and now == operation):
                 yield from comparison.operation(operation, now, place)
 
 
@@ -51,6 +51,7 @@ class _Comparison:
         self._schemas = {id(old): _schemas(old), id(new): _schemas(new)}
         self._old, self._new = id(old), id(new)
         self._seen: set[tuple[str, int, int]] = set()
+        self.same_components = _schemas(old) == _schemas(new)
 
     def operation(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
         yield from self._marks(old, new, place)
@@ -114,12 +115,14 @@ class _Comparison:
                 yield from self._answer(content["schema"], now["content"][kind]["schema"], where)
 
     def _request(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
-        yield from self._vanished(old, new, place)
-        yield from self._refused(old, self._old, new, self._new, place)
+        if not (self.same_components and old == new):
+            yield from self._vanished(old, new, place)
+            yield from self._refused(old, self._old, new, self._new, place)
 
     def _answer(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
-        yield from self._vanished(old, new, place)
-        yield from self._refused(new, self._new, old, self._old, place)
+        if not (self.same_components and old == new):
+            yield from self._vanished(old, new, place)
+            yield from self._refused(new, self._new, old, self._old, place)
 
     def _once(self, way: str, one: Schema, other: Schema) -> bool:
         """Return whether this pair is compared for the first time in this way: schemas may contain themselves."""

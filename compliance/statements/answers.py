@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from math import log
-from typing import Annotated, Final, Literal, LiteralString
+from typing import Annotated, Final, Literal, LiteralString, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from compliance.statements.claims import Amount, Claim, Moment, read
 from compliance.statements.facts import Exemption, Fact, amount, load, published
 from compliance.statements.judging import Verdict, is_part_of, judge
-from compliance.statements.words import FOLDER, CorpusName, Day, Lang, fold, kinds, within
+from compliance.statements.words import FOLDER, CorpusName, Day, Lang, Reference, fold, kinds, within
 from compliance.tables import rows, words
 
 PROVISIONS: Final = 3
@@ -222,7 +222,8 @@ class _Entry:
 def nearest(statement: str, claims: Sequence[Claim], corpus: CorpusName) -> list[Fact]:
     """Return the facts nearest to a statement, one for each sentence; none where it is about something else."""
     entries, rarity = _entries(corpus)
-    scored = [(_score(entry, claims, rarity), entry.fact) for entry in entries]
+    asked = _Asked.of(claims)
+    scored = [(_score(entry, asked, rarity), entry.fact) for entry in entries]
     ranked = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].key))
     by_sentence: dict[str, Fact] = {}
     for _, fact in ranked:
@@ -232,32 +233,56 @@ def nearest(statement: str, claims: Sequence[Claim], corpus: CorpusName) -> list
     return list(by_sentence.values())
 
 
-def _score(entry: _Entry, claims: Sequence[Claim], rarity: dict[str, float]) -> float:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What claims say together, for comparing it with each fact."""
+
+    own: frozenset[str]
+    """The concepts that they name."""
+    near: frozenset[str]
+    """Those, and the wider ones that they lie within."""
+    beginnings: frozenset[str]
+    """The first letters of their unlisted words."""
+    references: tuple[Reference, ...]
+    amounts: tuple[Amount, ...]
+    moments: tuple[Moment, ...]
+    of_rule: bool
+
+    @classmethod
+    def of(cls, claims: Sequence[Claim]) -> Self:
+        own = frozenset(name for claim in claims for name in claim.about)
+        return cls(
+            own,
+            own.union(*(within()[name] for name in own)),
+            frozenset(word[:_LETTERS] for claim in claims for word in claim.unlisted if len(word) >= _LETTERS),
+            tuple(reference for claim in claims for reference in claim.references),
+            tuple(amount for claim in claims for amount in claim.amounts),
+            tuple(moment for claim in claims for moment in claim.moments),
+            any(claim.of_rule for claim in claims),
+        )
+
+
+def _score(entry: _Entry, asked: _Asked, rarity: dict[str, float]) -> float:
     """Return how much a fact shares with claims; 0 where nothing."""
-    own = {name for claim in claims for name in claim.about}
-    wider = {name for one in own for name in within()[one]} - own
-    fact = entry.fact
-    about = sum(rarity[name] * (1 if name in own else _WIDER) for name in entry.concepts & (own | wider))
+    own, fact = asked.own, entry.fact
+    about = sum(rarity[name] * (1 if name in own else _WIDER) for name in entry.concepts & asked.near)
     about += sum(rarity[name] * _WIDER for name in entry.cases & own)
-    unlisted = {word[:_LETTERS] for claim in claims for word in claim.unlisted if len(word) >= _LETTERS}
-    about += _WORD * len(unlisted & entry.beginnings)
+    about += _WORD * len(asked.beginnings & entry.beginnings)
     cited = sum(
         any(
             own.kind == reference.kind and (own.text == reference.text or is_part_of(own.text, reference.text))
             for own in fact.references
         )
-        for claim in claims
-        for reference in claim.references
+        for reference in asked.references
     )
-    if not about and not cited and not any(claim.of_rule for claim in claims):
+    if not about and not cited and not asked.of_rule:
         return 0.0
     figures = sum(
         any(amount.within(own).quantity.equals(own.quantity) for own in (*fact.values, *fact.bounds))
-        for claim in claims
-        for amount in claim.amounts
+        for amount in asked.amounts
     )
-    dates = sum(moment.day.covers(day) for claim in claims for moment in claim.moments for day in fact.dates.values())
-    missing = sum(not group & (own | wider) for group in fact.needs)
+    dates = sum(moment.day.covers(day) for moment in asked.moments for day in fact.dates.values())
+    missing = sum(not group & asked.near for group in fact.needs)
     return about + _ARTICLE * cited + _FIGURE * figures + _DATE * dates - _MISSING * missing
 
 

@@ -65,6 +65,7 @@ class Judgement:
 
 
 _UNDECIDED: Final = Judgement("not_covered")
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 def judge(claims: Sequence[Claim], corpus: CorpusName, today: date, *, denied: bool = False) -> Judgement:
@@ -101,10 +102,10 @@ def _judge_one(claim: Claim, corpus: CorpusName, today: date) -> Judgement:
 def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
     """Compare one provision with a claim."""
     undecided = Comparison(fact)
-    own = [within()[name] for name in claim.about]
-    held = [*own, *(within()[name] for name in claim.lent)]
+    own = _NOTHING.union(*(within()[name] for name in claim.about))
+    held = own.union(*(within()[name] for name in claim.lent))
     cited = _is_cited(claim, fact)
-    if own and not cited and not any(group & wide for group in (*fact.needs, *fact.scope) for wide in own):
+    if own and not cited and all(map(own.isdisjoint, (*fact.needs, *fact.scope))):
         return undecided  # another part of the statement speaks of it
     if not _met(fact.needs[1:] if cited else fact.needs, held) or claim.marks - _COMPARABLE:
         return undecided
@@ -168,8 +169,8 @@ def _sum(claim: Claim, fact: Fact, today: date) -> Comparison:
     return Comparison(fact, True, fact.exemptions)
 
 
-def _met(groups: Groups, held: Sequence[frozenset[str]]) -> bool:
-    return all(any(group & wide for wide in held) for group in groups)
+def _met(groups: Groups, held: frozenset[str]) -> bool:
+    return not any(map(held.isdisjoint, groups))
 
 
 def _untaken(claim: Claim, covered: Iterable[str], fact: Fact) -> set[str]:
@@ -219,7 +220,7 @@ def _is_exclusive(claim: Claim, fact: Fact) -> bool:
     return any(f"only:{name}" in fact.flags for name in within().get(claim.only, ()))
 
 
-def _exemption(claim: Claim, fact: Fact, held: Sequence[frozenset[str]]) -> Exemption | None:
+def _exemption(claim: Claim, fact: Fact, held: frozenset[str]) -> Exemption | None:
     """Return the exception that a claim speaks of: the one with most conditions; a bound of its own must be said."""
     one_pack = any(amount.operator in ("", "case") for amount in claim.amounts)
     if "outside" in fact.flags and one_pack and _side(claim, fact.bounds[0]) == "beyond":
@@ -229,7 +230,7 @@ def _exemption(claim: Claim, fact: Fact, held: Sequence[frozenset[str]]) -> Exem
         for exemption in fact.exemptions
         if exemption.when
         and _met(exemption.when, held)
-        and not any(exemption.unless & wide for wide in held)
+        and held.isdisjoint(exemption.unless)
         and (exemption.bound is None or _side(claim, exemption.bound) is not None)
     ]
     names = frozenset().union(*(within()[name] for name in claim.about))

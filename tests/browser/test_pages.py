@@ -16,6 +16,7 @@ from tools.browser.pages import FOR_ALL, FOR_PERSONS, WITHOUT_PICTURE
 pytestmark = pytest.mark.browser
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+STYLES = ("api.pages", "api.reference")
 WIDTHS = (360, 1440)
 NO_PAGES = {
     "/",  # leads to the portfolio
@@ -38,8 +39,12 @@ NO_PAGES = {
     "/review/{id}/files/{file_id}",
 }
 """Addresses of the pages' router that answer with files, or lead elsewhere."""
-SEEN_RULES = ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]
-"""Those that depend on width or colours; the others read the document and are asked once."""
+WIDTH_RULES = ["target-size", "scrollable-region-focusable"]
+"""Those that depend on the width alone: a scheme changes colours (`test_a_scheme_changes_colours_alone`)."""
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+"""Those that depend on width and colours."""
+SEEN_RULES = [*WIDTH_RULES, *COLOUR_RULES]
+"""The others read the document and are asked once."""
 READ_RULES = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]},
     "rules": {rule: {"enabled": False} for rule in SEEN_RULES},
@@ -110,9 +115,20 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(name: str, shop:
     window.evaluate(BEGINNING)
     for width in WIDTHS:
         window.set_viewport_size({"width": width, "height": 800})
-        for scheme in ("light", "dark"):
+        for scheme, rules in (("light", SEEN_RULES), ("dark", COLOUR_RULES)):
             window.emulate_media(color_scheme=scheme)
-            assert violations(window, {"runOnly": SEEN_RULES}) == [], (width, scheme)
+            assert violations(window, {"runOnly": rules}) == [], (width, scheme)
+
+
+@pytest.mark.parametrize("package", STYLES)
+def test_a_scheme_changes_colours_alone(package: str):
+    """So that what depends on a page's widths alone is looked at in one scheme."""
+    style = (files(package) / "style.css").read_text(encoding="utf-8")
+    [dark] = re.findall(r"@media \(prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}\s*\}", style, re.DOTALL)
+    assert style.count("prefers-color-scheme") == 1
+    values = [value.strip() for _, _, value in (each.partition(":") for each in dark.split(";")) if value.strip()]
+    assert values
+    assert [value for value in values if not re.fullmatch(r"#[0-9a-f]{6}|rgb\([\d %/]+\)", value)] == []
 
 
 @pytest.mark.parametrize("name", [*FOR_ALL, *FOR_PERSONS])

@@ -113,6 +113,17 @@ def portfolios(draw):
     ]
 
 
+BLOCK = st.integers(0, 2)
+
+
+def in_blocks(skus, data):
+    """The portfolio in up to three blocks, as a large one is counted: some of one SKU, some of several."""
+    blocks = {}
+    for sku in skus:
+        blocks.setdefault(data.draw(BLOCK), []).append(sku)
+    return [*blocks.values()]
+
+
 def frames(skus):
     """The three frames of SKUs written as a caller sends them; fields left out are null."""
     lines = [(sku["sku_code"], n, line) for sku in skus for n, line in enumerate(sku.get("components") or [])]
