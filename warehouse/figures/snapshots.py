@@ -41,7 +41,7 @@ FOLDER: Final = "snapshots"
 """The folder's name in the data directory."""
 
 MANIFEST: Final = "manifest.json"
-FORM: Final = 10
+FORM: Final = 11
 """The version of files and manifest; it grows whenever a column or its meaning changes."""
 
 PartRows: TypeAlias = Mapping[str, int]
