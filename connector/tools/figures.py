@@ -516,8 +516,8 @@ def _next_of_figures(market: str, placed: Placed, half: int) -> str:
         return "Call propose_sku_update with the facts that an uncounted item lacks."
     if (placed.year, half) in placed.periods:
         return "Quote tonnes with market, year and as_of."
-    of_half = f" half {half}" if half else ""
-    return f"Say that no units are recorded for {market} in {placed.year}{of_half}, and no tonnes; periods has what is."
+    when = f"{placed.year} half {half}" if half else f"{placed.year}"
+    return f"Say that no units above 0 are recorded for {market} in {when}, rather than 0 tonnes; periods has what is."
 
 
 def _half_note(market: str, year: int | str) -> str:

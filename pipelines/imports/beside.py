@@ -1,4 +1,4 @@
-"""Writes what the rows of an import say beside their SKUs, and takes it back.
+"""Writes rows of an import with what they say beside their SKUs, and takes that back.
 
 That is what is printed on packs, who is who, and under which numbers suppliers sell the parts.
 
@@ -6,9 +6,10 @@ A cell that is not given leaves what is recorded. A SKU that has no record of it
 so that one cell does not hide the rest.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final  # Any: what is recorded, whose types the field tables say
+from contextlib import nullcontext
+from typing import Any, Final, NamedTuple  # Any: what is recorded, whose types the field tables say
 from uuid import UUID
 
 import orjson
@@ -16,9 +17,12 @@ import polars as pl
 from psycopg.errors import SerializationFailure
 
 from compliance import marks as rules
+from compliance.ruleset import RuleSet
+from pipelines.imports.report import Work, make_records
 from pipelines.reading.grid import BESIDE
 from pipelines.reading.values import EMPTY_LIST
-from pipelines.writing.patch import Prepared, RowIssue
+from pipelines.writing.patch import Patch, Prepared, RowIssue
+from pipelines.writing.write import write_patch
 from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -28,7 +32,7 @@ from warehouse import enquiries, library
 from warehouse.audit import ledger
 from warehouse.beside import MARKS, ROLES, Beside, Change, Held
 from warehouse.enquiries import Sold
-from warehouse.operate.sessions import Connection
+from warehouse.operate.sessions import Connection, savepoint
 
 _TABLES: Final[dict[str, Beside]] = {"printed": MARKS, "roles": ROLES}
 _NOTHING: Final[dict[str, dict[str, Any]]] = {"printed": rules.NOTHING, "roles": {}}
@@ -38,6 +42,63 @@ _ARTWORK: Final = {
     "artwork_changes_on": "changes_on",
 }
 """Columns of the artwork, and what is recorded of it."""
+
+
+class WrittenRows(NamedTuple):
+    """What rows became: the write of their SKUs, the accepted SKUs by outcome, and warnings of what stands beside."""
+
+    outcome: Prepared
+    counts: Counter[str]
+    unkept: list[RowIssue]
+
+
+def write_rows(
+    conn: Connection,
+    work: Work,
+    writer: Actor,
+    patch: Patch,
+    values: pl.DataFrame,
+    *,
+    rule_set: RuleSet,
+    unfit: Sequence[RowIssue] = (),
+    ahead: Prepared | None = None,
+) -> WrittenRows:
+    """Write the typed rows `values`, of which `patch` has those to write and `unfit` the faults of others.
+
+    A dry run does all of it and takes it back. `ahead` is that of `write_patch`. Raises `PlanLimitReached`.
+    """
+    source = values.select("row", import_sheet="sheet", import_line="line")
+    tried = savepoint(conn) if work.dry_run and work.makes_records else nullcontext()  # takes new records back
+    with tried:
+        if work.makes_records:
+            make_records(conn, work, patch, writer.now)
+        outcome = write_patch(
+            conn,
+            writer,
+            patch,
+            rules=rule_set,
+            dry_run=work.dry_run,
+            source=source,
+            import_id=work.id,
+            ahead=ahead,
+            keep_archived=work.keep_archived,
+        )
+        renumbered, unkept = write_articles(conn, writer, values, outcome, dry_run=work.dry_run)
+        rejected = {issue.row for issue in (*unfit, *outcome.errors)}
+        changed = renumbered | write(conn, writer, values, rejected, dry_run=work.dry_run)
+    counts = outcome.counts
+    counts.update(_counted_beside(changed, outcome))
+    return WrittenRows(outcome, counts, unkept)
+
+
+def _counted_beside(changed: set[str], outcome: Prepared) -> dict[str, int]:
+    """Return what the SKUs beside which something changed add to the counts of rows by outcome.
+
+    A row that changes nothing of its SKU is an update all the same where it changes what stands beside it.
+    """
+    written = outcome.merged.rows(("sku_code", "outcome")) if changed else ()
+    more = changed - {code for code, of_sku in written if of_sku != "unchanged"}
+    return {"updated": len(more), "unchanged": -len(more)} if more else {}
 
 
 def write(conn: Connection, actor: Actor, values: pl.DataFrame, rejected: Iterable[int], *, dry_run: bool) -> set[str]:

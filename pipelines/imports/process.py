@@ -28,8 +28,7 @@ from uuid import UUID
 import polars as pl
 
 from compliance.rollup.parts import Portfolio
-from pipelines.imports import report
-from pipelines.imports import rows as rows_of_import
+from pipelines.imports import beside, report
 from pipelines.imports.report import Work
 from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.reading.rows import TypedRows
@@ -353,8 +352,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         now = job.clock.now()
         writer = Actor(work.company_id, work.origin, now)
         with tracing.span("import.store"):
-            outcome, counts, unkept = rows_of_import.write_rows(
-                conn, work, writer, patch, values, rules=job.rulesets.active(conn), unfit=unfit, ahead=ahead
+            outcome, counts, unkept = beside.write_rows(
+                conn, work, writer, patch, values, rule_set=job.rulesets.active(conn), unfit=unfit, ahead=ahead
             )
         faults = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)

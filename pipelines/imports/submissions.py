@@ -23,8 +23,8 @@ from psycopg.types.json import Json
 from uuid_utils import uuid7
 
 from pipelines.imports import report
+from pipelines.imports.beside import write_rows
 from pipelines.imports.report import Work, before_key
-from pipelines.imports.rows import write_rows
 from pipelines.readers.requests import ReadRequest, preview_request
 from pipelines.reading.mapping import Words
 from pipelines.reading.rows import TypedRows
@@ -318,7 +318,7 @@ def preview(
     rules = rulesets.active(conn)
     rows = from_typed(typed.values, typed.presence, rules)
     patch = Patch.from_frames(rows.values, rows.presence).without([fault.row for fault in rows.issues])
-    outcome, counts, unkept = write_rows(conn, work, actor, patch, typed.values, rules=rules, unfit=rows.issues)
+    outcome, counts, unkept = write_rows(conn, work, actor, patch, typed.values, rule_set=rules, unfit=rows.issues)
     written = report.writer_faults([*rows.issues, *outcome.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
     unnamed = report.missing_names(conn, typed, faults)

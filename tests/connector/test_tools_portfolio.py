@@ -203,6 +203,11 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     for tool in ("check_market_readiness", "get_market_figures"):  # a part of a country, as writes keep it
         of_part, of_country = [(await assistant.call(tool, market=code)).told for code in ("DE-BY", "DE")]
         assert of_part["answer"] == of_country["answer"]
+    placed, nothing = [
+        (await assistant.call("get_market_figures", market="DE", year=year)).told for year in (told["year"], 2040)
+    ]
+    assert (placed["answer"]["total_tonnes"] > 0, "rather than 0 tonnes" in placed["next_step"]) == (True, False)
+    assert (nothing["answer"]["total_tonnes"], "rather than 0 tonnes" in nothing["next_step"]) == (0, True)
 
 
 def _plastic(code: str, grams: float | None, share: float | None, *, kind: str = "body") -> dict[str, object]:
