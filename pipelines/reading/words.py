@@ -201,6 +201,13 @@ def _kinds_among(tokens: list[str], rules: ruleset.RuleSet) -> set[str]:
     return kinds | {code for code in named if code is not None}
 
 
+def parts_named(text: str) -> list[str]:
+    """Return the types that a text's words name, but the body, in the order of the vocabulary; none where it doubts."""
+    rules = ruleset.load()
+    named = {kind for tokens in affirmed(text, rules) for kind in _kinds_among(tokens, rules)} - {_BODY, _OPEN}
+    return [] if is_uncertain(text) else [each for each in VOCABULARIES["component_type"] if each in named]
+
+
 def _type_of_format(form: Format) -> str | None:
     """Return the type of a part of this format; None where a film, an insert or the like may be several."""
     if (code := code_of(form.key, "component_type")) is not None:
