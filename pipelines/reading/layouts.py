@@ -38,7 +38,7 @@ from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, is_shared, unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes, unescaped
-from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, read_material
+from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, parts_named, read_material
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -518,6 +518,8 @@ def _about_part(column: Column, word: str, parts: Sheet, *, separate: bool) -> A
     """Return an open word as `source.asked` shows it, with the piece of mapping that settles it."""
     form = resolve_format(word, ruleset.load())
     could_be = VOCABULARIES[_TYPE] if form is None else _OF_FILM if form.key in _FILMS else _OF_PACKAGING
+    if named := parts_named(word):  # `Label adhesive`, `Cap + liner`
+        could_be = (*named, *(each for each in could_be if each not in named))
     likely = next(iter(could_be))
     message = Message(
         "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from pipelines.reading.column_values import Searched
+from pipelines.reading.column_values import Searched, has_numbers
+from pipelines.reading.columns import recognise
 from pipelines.reading.grid import Column, fields_of
 from schemas.words import code_of
 
@@ -17,8 +18,13 @@ _STATUS: Final = {"pfas_intentional": "pfas_status", "svhc_declared": "svhc_stat
 _FREE: Final = frozenset({"free", "free of", "frei", "libre", "libre de", "exempt", "exempt de", "vrij", "wolne od"})
 
 
+_UNITS: Final = frozenset({"ppb", "ppm", "mg", "µg", "%"})
+_OF_LIMIT: Final = {"pfas_value": {"ppb"}, "svhc_value": {"%"}, "bpa_value": _UNITS}
+"""The units in which a value may be that has none of its own: that of its limit; bisphenol A has none."""
+
+
 def with_statuses(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the columns, those of a substance as its status where their cells are statuses; of others none."""
+    """Return the columns, those of a substance as its status where their cells are statuses; over numbers none."""
     return [judged for column in columns if (judged := _by_cells(column, header)) is not None]
 
 
@@ -27,6 +33,8 @@ def _by_cells(column: Column, header: Searched) -> Column | None:
     is_bare = name == "heavy_metals_status" and "stat" not in column.header.casefold()
     if column.exact or column.mapped or column.group or not (is_bare or name in _STATUS):
         return column
+    if name in _STATUS and _has_measures(header, column.position):
+        return None
     texts = header.under(column.position).unique()
     statuses = sum(code_of(text, "substance_status") is not None for text in texts)
     truths = sum(code_of(text, "truth") is not None for text in texts)
@@ -41,10 +49,26 @@ def as_status(column: Column) -> Column:
     return replace(column, name=column.name.replace(column.field.name, name), field=fields_of(column.table)[name])
 
 
-def of_absence(column: Column | None) -> Column | None:
-    """Return an open column that says a packaging is free of a substance as one of the status; another one as it is."""
-    is_free = column is not None and column.open in _FREE and column.field.name in _STATUS
-    return as_status(column) if is_free and column is not None else column
+def of_substance(column: Column | None, at: int, cell: str, header: Searched) -> Column | None:
+    """Return the column of a header that is asked about, or none, as the status or the value of a substance.
+
+    `BPA free` is of its status, and one over numbers is its value, where no unit but that of its limit stands beside.
+    """
+    known = column or recognise(cell, at, header.table)
+    if known is None or known.field.name not in _STATUS:
+        return column
+    if not _has_measures(header, at):
+        return as_status(known) if column is not None and column.open in _FREE else column
+    name = _STATUS[known.field.name].replace("_status", "_value")
+    units = {unit for unit in _UNITS if unit in cell.casefold()}
+    if not units <= _OF_LIMIT[name]:
+        return None
+    return replace(known, name=name, field=fields_of(known.table)[name], position=at, open=known.open or cell)
+
+
+def _has_measures(header: Searched, at: int) -> bool:
+    """Return whether the cells below a header are numbers, and not 0 and 1 alone, which are no and yes."""
+    return has_numbers(header, at) and not {*header.under(at).unique()} <= {"0", "1"}
 
 
 def answers_of_absence(column: Column, header: Searched) -> dict[str, str]:

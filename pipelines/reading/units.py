@@ -45,7 +45,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.side_by_side import states_in_doubt, whole_years
-from pipelines.reading.substances import answers_of_absence, of_absence
+from pipelines.reading.substances import answers_of_absence, of_substance
 from pipelines.reading.values import outside_limits
 from pipelines.reading.words import Unit, market_parts, unit_of
 from schemas.imports.types import Asked
@@ -80,11 +80,13 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     One of countries or words with a unit is none: `Plastic placed on market DE 2025 (kg)`.
     """
     names, taken = {column.name for column in columns}, {column.position for column in columns}
+    free = [(at, cell) for at, cell in enumerate(header.cells) if cell is not None and at not in taken]
+    asked = ((cell, of_substance(open_column(cell, at, table, loose=True), at, cell, header)) for at, cell in free)
     opened = [
         column
-        for at, cell in enumerate(header.cells)
-        if cell is not None and at not in taken and (column := of_absence(open_column(cell, at, table, loose=True)))
-        if not (column.field.kind in _OF_WORDS and any(m.unit not in ("", PIECES) for m in measures_in(cell)))
+        for cell, column in asked
+        if column is not None
+        and not (column.field.kind in _OF_WORDS and any(m.unit not in ("", PIECES) for m in measures_in(cell)))
     ]
     has_parts = table == "component" or "component_type" in names
     of_table = [column for column in opened if column.table == "sku" or column.group is not None or has_parts]
@@ -145,9 +147,8 @@ def _states_of(column: Column) -> list[str]:
     """Return the units of the state of the USA that an open code may be, where the catalogue serves it."""
     code, states = str(column.open), code_lists("markets")["us_states"]
     state = states.get(code) if column.field == VOLUME and len(code) == 2 else None
-    if state not in {entry.code for entry in served(pinned())}:
-        return []
-    return [column.name.replace(f"_{code}", f"_us_{code}", 1)]
+    is_known = state in {entry.code for entry in served(pinned())}
+    return [column.name.replace(f"_{code}", f"_us_{code}", 1)] if is_known else []
 
 
 def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> list[Column]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from math import isclose
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -173,6 +173,7 @@ def part_type_of_word(text: str) -> str | None:
     return codes[0] if codes and (len(said) == 1 or said == _CLOSURES) else None
 
 
+@lru_cache(maxsize=65_536)
 def part_type(text: str) -> str | None:
     """Return the component_type that a text means: `body` for a rigid packaging (`Flacon`); None where it is open.
 
@@ -196,9 +197,26 @@ def part_type(text: str) -> str | None:
 
 def _kinds_among(tokens: list[str], rules: ruleset.RuleSet) -> set[str]:
     """Return the types that words beside each other name; `open` for a packaging that may be several parts."""
-    named = (code_of(" ".join(tokens[start:end]), "component_type") for start, end in runs(len(tokens[:_MOST_WORDS])))
-    kinds = {_type_of_format(each) or _OPEN for each in formats_among(tokens, rules)}
-    return kinds | {code for code in named if code is not None}
+    listed, reach = words("component_type"), _words_of_parts()
+    spans = ((at, at + size) for at, word in enumerate(tokens) for size in range(1, reach.get(word, 0) + 1))
+    kinds = {code for start, end in spans if (code := listed.get(" ".join(tokens[start:end]))) is not None}
+    return kinds | {_type_of_format(each) or _OPEN for each in formats_among(tokens, rules)}
+
+
+@cache
+def _words_of_parts() -> dict[str, int]:
+    """Return by its first word how many words the longest name of a part has."""
+    longest: dict[str, int] = {}
+    for first, *more in map(str.split, words("component_type")):
+        longest[first] = max(longest.get(first, 0), 1 + len(more))
+    return longest
+
+
+def parts_named(text: str) -> list[str]:
+    """Return the types that a text's words name, but the body, in the order of the vocabulary; none where it doubts."""
+    rules = ruleset.load()
+    named = {kind for tokens in affirmed(text, rules) for kind in _kinds_among(tokens, rules)} - {_BODY, _OPEN}
+    return [] if is_uncertain(text) else [each for each in VOCABULARIES["component_type"] if each in named]
 
 
 def _type_of_format(form: Format) -> str | None:

@@ -76,3 +76,10 @@ def test_no_graph_is_made_of_a_part_that_is_not_there() -> None:
     graphs = {code: graph for code, graph in rows.values.select("sku_code", "components").rows() if graph}
     assert [part["component_type"] for part in json.loads(graphs["A-2"])] == ["body", "label"]
     assert "A-1" not in graphs
+
+
+def test_a_question_about_several_parts_offers_these_first() -> None:
+    head = ["SKU", "Name", "Component", "Material", "Weight (g)"]
+    parts = [["A-1", "Juice", "Bottle", "PET", "20"], ["A-1", "Juice", "Label adhesive", "PP", "1"]]
+    [about] = read(delimited([head, *parts]))[0].source["asked"]
+    assert about["could_be"][:2] == ["label", "adhesive"]

@@ -43,3 +43,12 @@ def test_free_of_a_substance_is_asked_about_with_an_answer_that_is_true() -> Non
     answer = {part: {**bpa["answer"][part], **pfas["answer"][part]} for part in ("columns", "values")}
     answered = read(data, answer)[1].values
     assert answered.select("bpa_status", "pfas_status").rows() == [("absent", "absent"), ("unknown", "unknown")]
+
+
+def test_numbers_are_a_value_in_the_unit_of_the_limit_and_are_asked_about() -> None:
+    head = ["SKU", "Name", "PFAS (ppb)", "BPA (mg/kg)", "SVHC (%)", "PFAS (ppm)"]
+    upload, rows = read(delimited([head, ["A-1", "Box", "12", "1", "0.05", "3"], ["A-2", "Can", "5", "0.1", "1", "2"]]))
+    assert (rows.errors.height, rows.values.columns) == (0, ["row", "line", "sheet", "sku_code", "name"])
+    asked = {about["header"]: about["could_be"] for about in upload.source["asked"]}
+    assert asked == {"PFAS (ppb)": ["pfas_value"], "BPA (mg/kg)": ["bpa_value"], "SVHC (%)": ["svhc_value"]}
+    assert [entry["header"] for entry in upload.source["ignored"]] == ["PFAS (ppm)"]
