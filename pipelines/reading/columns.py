@@ -37,7 +37,16 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.grid import LONGEST_HEADER, PART_HELPERS, VOLUME, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.grid import (
+    FIELDS_OF_PART,
+    LONGEST_HEADER,
+    PART_HELPERS,
+    VOLUME,
+    WEIGHTS,
+    Column,
+    Table,
+    fields_of,
+)
 from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, little_words, market_code
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
@@ -429,13 +438,6 @@ _WEIGHT = "weight_g"
 SHARE_OF_WEIGHT: Final = "weight_share_percent"
 ROUNDED_SHARE: Final = 0.5
 """Percent by which a share that is written without decimals may be off."""
-COMPONENT_FIELDS: Final = {
-    "material": "material_family",
-    "material_subtype": "polymer_or_grade",
-    "weight_grams": _WEIGHT,
-    "recycled_content_percent": "recycled_content_percent",
-}
-"""SKU column -> component column, in a group and where the lines of a SKU are its components."""
 _UNIT_ROLES = ("unit", "unit_name")
 _NUMBER = re.compile(r"[1-9]\d?")
 _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
@@ -467,7 +469,7 @@ def _numbered_column(words_found: Tokens, header: str) -> Column | None:
         ways.append(rest)
     for way in ways:
         composed = composed_field(way) if way else None
-        name = part_headers().get(" ".join(way)) or COMPONENT_FIELDS.get(composed or "")
+        name = part_headers().get(" ".join(way)) or FIELDS_OF_PART.get(composed or "")
         if name is not None:
             own = f"component_{numbers[0]}_{name}"
             exact = header.strip() == own
@@ -481,7 +483,7 @@ def part_headers() -> dict[str, str]:
 
     Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.
     """
-    of_sku = {header: COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in COMPONENT_FIELDS}
+    of_sku = {header: FIELDS_OF_PART[name] for header, name in headers("sku").items() if name in FIELDS_OF_PART}
     of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
     return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
 

@@ -276,6 +276,13 @@ SUBSTANCE_DETAILS: Final = import_fields("detail")
 WEIGHT_HELPERS: Final = import_fields("weight")
 WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
 """Names of the fields that a column of units applies to."""
+FIELDS_OF_PART: Final = {
+    "material": "material_family",
+    "material_subtype": "polymer_or_grade",
+    "weight_grams": "weight_g",
+    "recycled_content_percent": "recycled_content_percent",
+}
+"""SKU column -> component column, in a group and where the lines of a SKU are its components."""
 SUPPLIER: Final = next(field for field in COMPONENT_FIELDS if field.name == "supplier_id")
 """A SKU has no supplier, its parts have: a row's supplier is that of each part of the row that names none."""
 [ARTICLE] = import_fields("article")

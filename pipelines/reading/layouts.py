@@ -17,9 +17,10 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.columns import COMPONENT_FIELDS, ROUNDED_SHARE, SHARE_OF_WEIGHT
+from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
 from pipelines.reading.grid import (
     CLEARED,
+    FIELDS_OF_PART,
     LINES_OF_SHEET,
     SUPPLIER,
     VOLUME,
@@ -132,7 +133,7 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     moved: dict[str, Column] = {}
     if "material" in by_name and not of_parts & {"material_family", "component_id"}:
         # A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
-        fields = {old: new for old, new in COMPONENT_FIELDS.items() if old in by_name and new not in of_parts}
+        fields = {old: new for old, new in FIELDS_OF_PART.items() if old in by_name and new not in of_parts}
         moved = {old: _as_part(by_name[old], new) for old, new in fields.items()}
     parts = [*parts, *moved.values()]
     of_lines = sheet.with_copies(moved.items())
@@ -162,13 +163,13 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     A format names each part where a SKU has several, and else the packaging that they make together.
     """
     by_name = {column.name: column for column in sheet.columns}
-    moved = {old: _as_part(by_name[old], new) for old, new in COMPONENT_FIELDS.items() if old in by_name}
+    moved = {old: _as_part(by_name[old], new) for old, new in FIELDS_OF_PART.items() if old in by_name}
     of_lines = sheet.with_copies(moved.items())
     word = by_name.get("packaging_format")
     types = part_types(sheet.table["material" if word is None else word.name], sheet.part_words() if word else None)
     kind = _as_part(word or by_name["material"], _TYPE)
     of_lines = of_lines.with_cells(kind, types).select([_key(sheet.columns), kind, *moved.values(), *helpers], repeated)
-    cleared = {*COMPONENT_FIELDS, *(column.name for column in helpers)}
+    cleared = {*FIELDS_OF_PART, *(column.name for column in helpers)}
     if word is not None:
         formats = sheet.table.filter(repeated).select(pl.col(word.name).n_unique().over("sku_code")).to_series()
         cleared |= {word.name} if (formats > 1).any() else set()

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Final
 
 from pipelines.reading.column_values import Searched
-from pipelines.reading.columns import COMPONENT_FIELDS, part_headers, with_sense
+from pipelines.reading.columns import part_headers, with_sense
 from pipelines.reading.grammar import MOST_KEPT, composed_field, divided, key_of, names_bundle, without_measures
-from pipelines.reading.grid import LONGEST_HEADER, Column, fields_of, invalid_mapping, letter
+from pipelines.reading.grid import FIELDS_OF_PART, LONGEST_HEADER, Column, fields_of, invalid_mapping, letter
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import WHOLE, question
 from pipelines.reading.words import SALES, level_of, part_type
@@ -38,7 +38,7 @@ def part_column(header: str) -> Column | None:
         tokens = key_of(left).split()
         for cut in range(1, len(tokens)):
             for part, term in ((tokens[:cut], tokens[cut:]), (tokens[cut:], tokens[:cut])):
-                name = part_headers().get(" ".join(term)) or COMPONENT_FIELDS.get(composed_field(term) or "")
+                name = part_headers().get(" ".join(term)) or FIELDS_OF_PART.get(composed_field(term) or "")
                 kind = part_type(" ".join(part)) if name not in (None, _TYPE) else None
                 if name is None or (kind is None and name != _MATERIAL):
                     continue
@@ -82,7 +82,7 @@ def _found(columns: Sequence[Column], header: Searched) -> list[Column]:
 def open_parts(columns: Sequence[Column], doubtful: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns of parts that are not read, as columns that are asked about."""
     taken, names = {c.position for c in (*columns, *doubtful)}, {column.name for column in columns}
-    of_sku = {part: name for name, part in COMPONENT_FIELDS.items()}
+    of_sku = {part: name for name, part in FIELDS_OF_PART.items()}
     return [
         replace(column, name=name, field=fields_of("sku")[name], table="sku", group=None, open=column.group)
         for column in _found(columns, header)
@@ -99,7 +99,7 @@ def parts_asked(
     of the whole, so that neither is read. None where the mapping names one of them, or nothing is ignored.
     """
     of_sku = {column.field.name: column for column in columns if column.table == "sku" and column.constant is None}
-    whole = {COMPONENT_FIELDS[name]: column for name, column in of_sku.items() if name in _OF_WHOLE}
+    whole = {FIELDS_OF_PART[name]: column for name, column in of_sku.items() if name in _OF_WHOLE}
     of_sold = ((at, text) for at, text in ignored if level_of(text) in (None, SALES))
     found = [replace(column, position=at) for at, text in of_sold if (column := part_column(text)) is not None]
     parts = [column for column in found if column.fixed and column.field.name in (_MATERIAL, "weight_g")]

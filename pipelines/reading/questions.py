@@ -10,8 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pipelines.reading.columns import COMPONENT_FIELDS
-from pipelines.reading.grid import Column, ReadingRefused, letter
+from pipelines.reading.grid import FIELDS_OF_PART, Column, ReadingRefused, letter
 from schemas.imports.types import Asked, ImportSource
 from schemas.issues import Issue, QuestionKind
 from schemas.json_values import JsonObject
@@ -133,7 +132,7 @@ def _of_whole(piece: Mapping[str, object]) -> tuple[dict[str, object], bool]:
     """Return a piece of mapping that makes the first part's columns those of the whole packaging, and no parts."""
     columns = piece.get("columns")
     named = columns if isinstance(columns, Mapping) else {}
-    own = {of_sku: named.get(f"component_1_{of_part}") for of_sku, of_part in COMPONENT_FIELDS.items()}
+    own = {of_sku: named.get(f"component_1_{of_part}") for of_sku, of_part in FIELDS_OF_PART.items()}
     return {"columns": {name: at for name, at in own.items() if at is not None}}, any(own.values())
 
 
