@@ -193,17 +193,18 @@ def test_what_is_overdue_open_and_coming_is_listed_with_its_days():
         ("kept", "DE", 2024, 0, kept["DE", 2024, 0]),
     ], "nothing comes of a market that had nothing last year"
     days = {(row.market, row.year, row.half): [(str(day.on), day.stated.bound) for day in row.days] for row in found}
-    assert days["DE", 2025, 0] == [("2026-05-15", "by"), ("2026-05-15", "by"), ("2026-06-01", "by")]
+    assert days["DE", 2025, 0] == [("2026-05-15", "by"), ("2026-05-15", "by")]
+    assert days["DE", 2026, 0][-1] == ("2027-06-01", "by"), "of a law of August 2026"
     assert days["GB", 2026, 1] == [("2026-10-01", "by")]
     assert days["GB", 2026, 2] == [("2027-04-01", "by")]
     assert days["IE", 2025, 0] == days["NO", 2024, 0] == [], "none is invented"
 
 
 @pytest.mark.parametrize(
-    ("day", "state"), [(date(2026, 5, 31), "open"), (date(2026, 6, 1), "open"), (date(2026, 6, 2), "overdue")]
+    ("day", "state"), [(date(2027, 5, 31), "open"), (date(2027, 6, 1), "open"), (date(2027, 6, 2), "overdue")]
 )
 def test_a_period_is_overdue_once_its_last_day_has_passed(day, state):
-    [ended] = [row for row in due({"DE": entry("DE", "annual")}, [("DE", 2025)], {}, day) if row.year == 2025]
+    [ended] = [row for row in due({"DE": entry("DE", "annual")}, [("DE", 2026)], {}, day) if row.year == 2026]
     assert ended.state == state
 
 
