@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,13 +58,19 @@ class Service:
 
     def wait_until_published(self) -> None:
         """Wait until every company is published and no run is under way: what was written before is not measured."""
+        self._wait_until(lambda owner: not snapshots.stale(owner, Clock().now().date()) and _is_idle(owner))
+
+    def wait_until_idle(self) -> None:
+        """Wait until no run is under way: an import is completed before its run has told Dagster everything."""
+        self._wait_until(_is_idle)
+
+    def _wait_until(self, is_so: Callable[[psycopg.Connection[Any]], bool]) -> None:
         with psycopg.connect(self.database.owner_url, autocommit=True) as owner:
             for _ in range(_MOST_LOOKS):
-                running = owner.execute("SELECT count(*) FROM dagster.runs WHERE NOT (status = ANY(%s))", [_ENDED])
-                if not snapshots.stale(owner, Clock().now().date()) and running.fetchone() == (0,):
+                if is_so(owner):
                     return
                 time.sleep(0.5)
-        raise RuntimeError("publications have not ended within five minutes")
+        raise RuntimeError("runs have not ended within five minutes")
 
     def private_mib(self) -> dict[str, float]:
         """Return the private memory of every process of the service, in MiB, by its role; Postgres counted as one."""
@@ -90,6 +96,11 @@ class Service:
     def _processes(self) -> Iterator[psutil.Process]:
         for parent in (self.process, self.server):
             yield from (parent, *parent.children(recursive=True))
+
+
+def _is_idle(owner: psycopg.Connection[Any]) -> bool:
+    running = owner.execute("SELECT count(*) FROM dagster.runs WHERE NOT (status = ANY(%s))", [_ENDED])
+    return running.fetchone() == (0,)
 
 
 def session_of(service: Service, company: UUID) -> str:
