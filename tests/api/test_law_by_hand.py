@@ -270,14 +270,27 @@ LIMITS = [
 
 
 def test_a_threshold_is_reached_exactly_where_its_words_say(caller):
-    """A year for each case: of one market and duty no two are alike."""
+    """A year for each case, from that of Germany's law on: of one market and duty no two are alike."""
     jar = {**JAR, "material": "glass", "weight_grams": 1, "markets": None}
     placed = [{"market": market, "units_placed": units} for market, units, *_ in LIMITS]
-    written(caller, [{**jar, "sku_code": f"L{place}", "name": "Jar", "volumes": [row | {"year": 2010 + place}]}
+    written(caller, [{**jar, "sku_code": f"L{place}", "name": "Jar", "volumes": [row | {"year": 2026 + place}]}
                      for place, row in enumerate(placed)])  # fmt: skip
     counted(caller)
     weighed(caller)
     for place, (market, _, duty, limit, verdict) in enumerate(LIMITS):
-        rows = caller.get(f"/figures/obligations?market={market}&year={2010 + place}").json()["data"]
+        rows = caller.get(f"/figures/obligations?market={market}&year={2026 + place}").json()["data"]
         found = [row for row in rows if (row["obligation"], row["threshold_tonnes"]) == (duty, limit)]
         assert [row["verdict"] for row in found] == ([verdict] if verdict else []), LIMITS[place]
+
+
+def test_germany_has_no_simplified_report_before_its_law(caller):
+    """VerpackDG, section 9(2), is of 12 August 2026; the completeness declaration was in the VerpackG before it."""
+    jar = {**JAR, "material": "glass", "weight_grams": 1, "markets": None, "sku_code": "DE-1", "name": "Jar"}
+    units = [{"market": "DE", "year": year, "units_placed": 5_000_000} for year in (2025, 2026)]
+    written(caller, [{**jar, "volumes": units}])
+    counted(caller)
+    weighed(caller)
+    for year, duties in ((2025, {"completeness_declaration"}),
+                         (2026, {"completeness_declaration", "simplified_declaration"})):  # fmt: skip
+        rows = caller.get(f"/figures/obligations?market=DE&year={year}").json()["data"]
+        assert {row["obligation"] for row in rows if row["verdict"] == "below"} == duties, year
