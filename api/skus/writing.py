@@ -30,6 +30,35 @@ from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, queries, store
 
 
+def answer_one(
+    write: Write,
+    body: Json,
+    if_match: Precondition | None = None,
+    *,
+    create_only: bool = False,
+    addressed: UUID | None = None,
+    dry_run: bool = False,
+    merging: bool = False,
+) -> Response:
+    """Return the answer to a write of one SKU, by its code or also by the id of the path; see `write_one`."""
+    return write.answer(
+        fingerprint_for(body, if_match, create_only=create_only),
+        partial(
+            write_one,
+            write=write,
+            body=body,
+            if_match=if_match,
+            create_only=create_only,
+            addressed=addressed,
+            dry_run=dry_run,
+            merging=merging,
+        ),
+        partial(write_answer, lang=write.actor.lang, dry_run=dry_run),
+        dry_run=dry_run,
+        pipelined=True,
+    )
+
+
 def write_one(
     conn: Connection,
     write: Write,
@@ -68,10 +97,10 @@ def write_one(
     ).values()
     if create_only and row.version_before is not None:
         raise VersionConflict(row.version_before, create_only=True)
-    return _accepted(row, if_match)
+    return accepted(row, if_match)
 
 
-def _accepted(row: WriteOutcome, if_match: Precondition | None) -> WriteOutcome:
+def accepted(row: WriteOutcome, if_match: Precondition | None = None) -> WriteOutcome:
     """Return a row that was written; raise `VersionConflict` or `Refused` of one that was not."""
     if if_match is not None:
         if_match.check(row.version_before)
@@ -206,7 +235,7 @@ def answer_return(
     def return_sku(conn: Connection) -> WriteOutcome:
         rulesets = write.service.rulesets
         row = archive_skus.return_sku(conn, write.actor, sku_id, rulesets=rulesets, dry_run=dry_run)
-        return _accepted(row, if_match)
+        return accepted(row, if_match)
 
     show = partial(write_answer, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(fingerprint_for(body, if_match), return_sku, show, dry_run=dry_run)
