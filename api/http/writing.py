@@ -278,7 +278,7 @@ class Received:
     """What `json_body` parsed: any JSON value, which the handler validates."""
 
     def admitted(self) -> tuple[Write, Json]:
-        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0048)."""
+        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0112)."""
         key = self.key or admit_in_thread(self.request, self.credential, scope_of(self.request))
         return Write.by_key(self.request, key), self.body
 
@@ -300,9 +300,10 @@ def answer_each(
 ) -> dict[int, Response | Exception]:
     """Return the answers to several writes of one caller, with their fingerprints by their places; see `Write.answer`.
 
-    All have an Idempotency-Key, or none. `operation` does in one transaction what no equal request did before, and
-    leaves out what is to be done alone. Where it fails, nothing is stored and nothing is answered; what it was that
-    failed is told to whoever is then alone. Where the database is away, or a commit may be stored, it is raised.
+    All have an Idempotency-Key, or none. `operation` does in one transaction those at the given places, which no equal
+    request did before, and leaves out what is to be done alone. Where it fails, nothing is stored and the result is
+    empty: each is then done alone, and the one at fault hears of it. Raise the failure where the database is away, or
+    where the commit may be stored.
     """
     onces = {place: caught(write._once, meaning, _replay, _success) for place, (write, meaning) in writes.items()}
     keyed = _OnceEach(_first_of_equals(onces), {})
@@ -340,6 +341,7 @@ def answer_each(
 
 
 def _first_of_equals(onces: Mapping[int, _Once[Response] | Exception | None]) -> dict[int, _Once[Response]]:
+    """Return those with an Idempotency-Key, and of several with the same one the first alone."""
     first: dict[bytes, int] = {}
     return {
         place: once
