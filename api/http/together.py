@@ -2,7 +2,7 @@
 
 Most of what a call costs is not its own: a thread, a connection, the waits for the database. A caller with many
 connections shares that among them; one with a single connection waits for nobody (decision 0112). What belongs here:
-which calls go together, and when. What does not: what is done with them (`api.skus.together`).
+which calls go together, and when. What does not: what is done with them (`api.skus.writing`).
 """
 
 import asyncio

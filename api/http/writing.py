@@ -37,7 +37,7 @@ from schemas.skus.inputs import ReasonInput, parse_body, validator
 from services.run import run
 from warehouse.accounts.keys import Key
 from warehouse.answers import Answer, RepeatableRequest, ReusedKey
-from warehouse.operate.sessions import Connection
+from warehouse.operate.sessions import Connection, wait_for_results
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -316,7 +316,7 @@ def answer_each(
         is_sent = False
         done = operation(conn, [place for place in todo if place not in keyed.answers])
         if not keyed.requests:
-            conn.execute("SELECT").fetchall()  # raises what failed in the pipeline: the commit is sent next
+            wait_for_results(conn)  # raises what failed: the commit is sent next
             is_sent = True
         return done
 

@@ -41,8 +41,7 @@ from api.skus.listing import (
     sort_of,
     with_parts,
 )
-from api.skus.together import answer_post
-from api.skus.writing import answer_archive, answer_free_code, answer_one, answer_return, write_one
+from api.skus.writing import answer_archive, answer_free_code, answer_one, answer_post, answer_return, write_one
 from schemas.json_values import Json, JsonObject
 from schemas.refusals import NotThere, require
 from schemas.skus.answers import (

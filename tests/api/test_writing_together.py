@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from api.http import together, writing
 from api.http.together import Together
-from api.skus import together as together_skus
+from api.skus import writing as writing_skus
 from services.audit import verify
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS, wait_until, within_a_minute
@@ -36,13 +36,13 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def grouped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many writes were stored by each transaction of several."""
     sizes: list[int] = []
-    real = together_skus.write_records
+    real = writing_skus.write_records
 
     def noted(conn: Any, actor: Any, records: Any, **more: Any) -> Any:
-        sizes.append(len(records))
+        sizes.extend([len(records)] if more.get("origins") else [])
         return real(conn, actor, records, **more)
 
-    monkeypatch.setattr(together_skus, "write_records", noted)
+    monkeypatch.setattr(writing_skus, "write_records", noted)
     return sizes
 
 
@@ -240,14 +240,14 @@ def test_a_former_code_is_refused_alone(caller: Caller, pool: Pool, grouped: lis
 
 
 def test_a_fault_in_the_answer_of_one_is_its_own(caller: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = together_skus.write_answer
+    real = writing_skus.write_answer
 
     def faulty(row: Any, *, lang: str, dry_run: bool) -> Response:
         if row.sku_code == "F-1":
             raise RuntimeError("a fault of ours")
         return real(row, lang=lang, dry_run=dry_run)
 
-    monkeypatch.setattr(together_skus, "write_answer", faulty)
+    monkeypatch.setattr(writing_skus, "write_answer", faulty)
     answers = at_once(caller, pool, numbered("F", 3))
     assert [answer.status_code for answer in answers] == [201, 500, 201]
     assert "a fault of ours" not in answers[1].text
@@ -255,14 +255,15 @@ def test_a_fault_in_the_answer_of_one_is_its_own(caller: Caller, pool: Pool, mon
 
 def _faulty_group(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Any, int], object]) -> None:
     """Let a fault happen in each transaction of several, when its rows are stored; it is told how many there were."""
-    real, times = together_skus.write_records, count()
+    real, times = writing_skus.write_records, count()
 
     def faulty(conn: Any, *given: Any, **more: Any) -> Any:
         outcomes = real(conn, *given, **more)
-        fault(conn, next(times))
+        if more.get("origins"):
+            fault(conn, next(times))
         return outcomes
 
-    monkeypatch.setattr(together_skus, "write_records", faulty)
+    monkeypatch.setattr(writing_skus, "write_records", faulty)
 
 
 def _versions(caller: Caller, pool: Pool) -> set[tuple[str, int]]:
