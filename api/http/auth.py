@@ -8,6 +8,7 @@ their query (`api.http.auth`); writes call this module before they look at the b
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any, Final, TypeVar  # Any: rows and parameters, whose types the statement says
 
 from fastapi import Depends
@@ -19,12 +20,14 @@ from api.http.errors import Forbidden, RateLimited, Unauthenticated
 from api.http.parameters import READS, refuse_parameters
 from api.http.requests import origin_of_actor
 from api.http.service import service_of
+from api.http.together import caught
 from schemas.actors import Actor
 from schemas.pages import Page
 from schemas.vocabularies import VOCABULARIES
 from warehouse.accounts import keys
 from warehouse.accounts.keys import (
     ADMIT,
+    ADMIT_EACH,
     CALLER_COLUMNS,
     PREFIX,
     REQUESTS_PER_MINUTE,
@@ -141,10 +144,24 @@ async def admit(request: Request, credential: Credential, scope: str) -> Key:
     return accept_key(request, await service_of(request).reads.run(ask), credential, scope)
 
 
+def admit_each_in_thread(requests: Sequence[Request], credential: Credential, scope: str) -> list[Key | Exception]:
+    """Return the same for several requests with one credential, counted one by one, or what it raises for each.
+
+    It asks in a thread, on the connection that the write uses next (decision 0112).
+    """
+    asked = admit_parameters(requests[0], credential)
+    asked["asked_at"] = [asked["asked_at"]] * len(requests)
+    rows = service_of(requests[0]).writes.fetch_rows(ADMIT_EACH, asked)
+    each = zip_longest(requests, rows)  # an invalid credential has no rows
+    return [caught(accept_key, request, row, credential, scope) for request, row in each]
+
+
 def admit_in_thread(request: Request, credential: Credential, scope: str) -> Key:
-    """Return the same in a thread, asked on the connection that the write uses next (decision 0048)."""
-    rows = service_of(request).writes.fetch_rows(ADMIT, admit_parameters(request, credential))
-    return accept_key(request, rows[0] if rows else None, credential, scope)
+    """Return the same for one request."""
+    [key] = admit_each_in_thread([request], credential, scope)
+    if isinstance(key, Exception):
+        raise key
+    return key
 
 
 async def admit_left_over(request: Request) -> None:

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 
 from api.http.errors import RateLimited
+from api.http.together import Together
 from compliance.ruleset import RuleSet
 from pipelines.readers.pool import QueueFull, Readers
 from pipelines.readers.requests import ReadRequest
@@ -35,7 +36,7 @@ T = TypeVar("T")
 class Service:
     """The resources of the process: `writes` for handlers in threads, `reads` for those in the event loop.
 
-    `readers` are the processes that read files.
+    `readers` are the processes that read files, `together` groups writes of one caller.
     """
 
     settings: Settings
@@ -46,6 +47,7 @@ class Service:
     objects: Objects
     rulesets: Rulesets
     readers: Readers
+    together: Together
 
     async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
         """Return three rule-sets for a read: the day's, that of a version, and that of `before` where it is given.
@@ -72,9 +74,8 @@ async def open_service(settings: Settings, database: Database, clock: Clock) -> 
         Readers.from_settings(settings) as readers,
     ):
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(
-                settings, clock, database, writes, reads, Objects.from_settings(settings, database), Rulesets(), readers
-            )
+            objects = Objects.from_settings(settings, database)
+            yield Service(settings, clock, database, writes, reads, objects, Rulesets(), readers, Together())
 
 
 def service_of(request: HTTPConnection) -> Service:

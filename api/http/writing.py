@@ -7,7 +7,7 @@ Idempotency-Key the answer is stored in the same transaction, and a repeat gets 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -15,17 +15,19 @@ from typing import Annotated, Final, Generic, Self, TypeVar
 from uuid import UUID
 
 import orjson
+import psycopg
 from fastapi import Depends, Header
 from pydantic import BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import JsonAnswer, accepted_language, in_language, json_of
-from api.http.auth import Credential, admit, admit_in_thread, credential_of, scope_of
+from api.http.auth import Credential, admit, admit_each_in_thread, admit_in_thread, credential_of, scope_of
 from api.http.errors import VersionConflict
 from api.http.parameters import idempotency_key
 from api.http.requests import MAX_JSON_BYTES, content_length, fingerprint, json_body, origin_of_actor
 from api.http.service import Service, service_of
+from api.http.together import caught
 from api.openapi.document import V1
 from schemas.actors import Actor
 from schemas.json_values import Json
@@ -34,8 +36,8 @@ from schemas.normalise import Unfit
 from schemas.skus.inputs import ReasonInput, parse_body, validator
 from services.run import run
 from warehouse.accounts.keys import Key
-from warehouse.answers import Answer, RepeatableRequest
-from warehouse.operate.sessions import Connection
+from warehouse.answers import Answer, RepeatableRequest, ReusedKey
+from warehouse.operate.sessions import Connection, wait_for_results
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -68,6 +70,31 @@ class _Once(Generic[R]):
         """Store the answer where it is one to keep."""
         if (stored := self.stored(answer)) is not None:
             self.request.keep(conn, stored, self.now())
+
+
+@dataclass(frozen=True, slots=True)
+class _OnceEach:
+    """Several requests with Idempotency-Keys, by their places; `answers` has those that were answered before."""
+
+    requests: Mapping[int, _Once[Response]]
+    answers: dict[int, Response | Exception]
+
+    def recall(self, conn: Connection) -> None:
+        """Find the answers that equal requests had, in one order: groups wait for each other, and never for ever."""
+        self.answers.clear()
+        for place, once in sorted(self.requests.items(), key=lambda item: item[1].request.request):
+            try:
+                earlier: Response | Exception | None = once.recall(conn)
+            except ReusedKey as reused:
+                earlier = reused
+            if earlier is not None:
+                self.answers[place] = earlier
+
+    def keep(self, conn: Connection, answers: dict[int, Response | Exception]) -> None:
+        """Store the other answers."""
+        for place, answer in answers.items():
+            if isinstance(answer, Response):
+                self.requests[place].keep(conn, answer)
 
 
 def _replay(stored: Answer) -> Response:
@@ -251,9 +278,80 @@ class Received:
     """What `json_body` parsed: any JSON value, which the handler validates."""
 
     def admitted(self) -> tuple[Write, Json]:
-        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0048)."""
+        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0112)."""
         key = self.key or admit_in_thread(self.request, self.credential, scope_of(self.request))
         return Write.by_key(self.request, key), self.body
+
+
+def admitted_each(received: Sequence[Received]) -> list[Write | Exception]:
+    """Return the write of each request of one caller, with small bodies, or the refusal with which it is answered."""
+    requests, first = [each.request for each in received], received[0]
+    keys = admit_each_in_thread(requests, first.credential, scope_of(first.request))
+    return [
+        key if isinstance(key, Exception) else Write.by_key(request, key)
+        for request, key in zip(requests, keys, strict=True)
+    ]
+
+
+def answer_each(
+    writes: Mapping[int, tuple[Write, bytes]],
+    operation: Callable[[Connection, Collection[int]], Mapping[int, T | Exception]],
+    render: Callable[[Write, T], Response],
+) -> dict[int, Response | Exception]:
+    """Return the answers to several writes of one caller, with their fingerprints by their places; see `Write.answer`.
+
+    All have an Idempotency-Key, or none. `operation` does in one transaction those at the given places, which no equal
+    request did before, and leaves out what is to be done alone. Where it fails, nothing is stored and the result is
+    empty: each is then done alone, and the one at fault hears of it. Raise the failure where the database is away, or
+    where the commit may be stored.
+    """
+    onces = {place: caught(write._once, meaning, _replay, _success) for place, (write, meaning) in writes.items()}
+    keyed = _OnceEach(_first_of_equals(onces), {})
+    todo = [place for place, once in onces.items() if once is None or place in keyed.requests]
+    (first, _), *_ = writes.values()
+    is_sent = False
+
+    def do_all(conn: Connection) -> Mapping[int, T | Exception]:
+        nonlocal is_sent
+        is_sent = False
+        done = operation(conn, [place for place in todo if place not in keyed.answers])
+        if not keyed.requests:
+            wait_for_results(conn)  # raises what failed: the commit is sent next
+            is_sent = True
+        return done
+
+    def render_each(done: Mapping[int, T | Exception]) -> dict[int, Response | Exception]:
+        return {
+            place: result if isinstance(result, Exception) else caught(_rendered, writes[place][0], render, result)
+            for place, result in done.items()
+        }
+
+    once = keyed if keyed.requests else None
+    try:
+        answers = run(first.service.writes, first.actor, do_all, render_each, once=once, pipelined=True)
+    except Exception as error:
+        if is_sent or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
+            raise
+        return {}
+    answers |= keyed.answers
+    return {
+        place: writes[place][0]._located(answer) if isinstance(answer, Response) else answer
+        for place, answer in answers.items()
+    }
+
+
+def _first_of_equals(onces: Mapping[int, _Once[Response] | Exception | None]) -> dict[int, _Once[Response]]:
+    """Return those with an Idempotency-Key, and of several with the same one the first alone."""
+    first: dict[bytes, int] = {}
+    return {
+        place: once
+        for place, once in onces.items()
+        if isinstance(once, _Once) and first.setdefault(once.request.request, place) == place
+    }
+
+
+def _rendered(write: Write, render: Callable[[Write, T], Response], result: T) -> Response:
+    return in_language(render(write, result), write.actor.lang)
 
 
 async def _received(request: Request) -> Received:

@@ -25,6 +25,7 @@ from api.http.writing import (
     IfMatch,
     JsonWrite,
     Precondition,
+    Received,
     Write,
     fingerprint_for,
     with_etag,
@@ -40,7 +41,7 @@ from api.skus.listing import (
     sort_of,
     with_parts,
 )
-from api.skus.writing import answer_archive, answer_free_code, answer_return, write_answer, write_one
+from api.skus.writing import answer_archive, answer_free_code, answer_one, answer_post, answer_return, write_one
 from schemas.json_values import Json, JsonObject
 from schemas.refusals import NotThere, require
 from schemas.skus.answers import (
@@ -151,15 +152,17 @@ def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, date
         headers=ETAG,
     ),
 )
-def post_sku(
+async def post_sku(
     received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = None
 ) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    write, body = received.admitted()
-    return _answer(write, body, if_match, create_only=bool(create_only), addressed=None, dry_run=dry_run)
+    if received.key or received.request.scope["query_string"] or if_match or create_only:
+        alone = partial(_answer, if_match=if_match, create_only=bool(create_only), dry_run=dry_run)
+        return await run_in_threadpool(alone, received)
+    return await answer_post(received)
 
 
 @router.put(
@@ -179,8 +182,7 @@ def put_sku(
 
     The `data` of a GET can be sent back: read-only members, `volumes` among them, may stand in it as they are stored.
     """
-    write, body = received.admitted()
-    return _answer(write, body, if_match, create_only=bool(create_only), addressed=sku_id, dry_run=dry_run)
+    return _answer(received, if_match, create_only=bool(create_only), addressed=sku_id, dry_run=dry_run)
 
 
 @router.patch(
@@ -199,36 +201,21 @@ def patch_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: 
     Another `sku_code` renames the SKU. Its former code names no new one from then on (409 `sku_code_former`), until it
     is freed. The `data` of a GET can be sent back, as with PUT.
     """
-    write, body = received.admitted()
-    return _answer(write, body, if_match, create_only=False, addressed=sku_id, dry_run=dry_run, merging=True)
+    return _answer(received, if_match, addressed=sku_id, dry_run=dry_run, merging=True)
 
 
 def _answer(
-    write: Write,
-    body: Json,
+    received: Received,
     if_match: Precondition | None,
     *,
-    create_only: bool,
-    addressed: UUID | None,
+    create_only: bool = False,
+    addressed: UUID | None = None,
     dry_run: bool,
     merging: bool = False,
 ) -> Response:
-    """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-    return write.answer(
-        fingerprint_for(body, if_match, create_only=create_only),
-        partial(
-            write_one,
-            write=write,
-            body=body,
-            if_match=if_match,
-            create_only=create_only,
-            addressed=addressed,
-            dry_run=dry_run,
-            merging=merging,
-        ),
-        partial(write_answer, lang=write.actor.lang, dry_run=dry_run),
-        dry_run=dry_run,
-        pipelined=True,
+    write, body = received.admitted()
+    return answer_one(
+        write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run, merging=merging
     )
 
 

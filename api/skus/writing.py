@@ -1,20 +1,33 @@
 """Writes of one SKU, and its way to the archive and back, as REST and pages ask for them.
 
+POSTs of one caller that come together share a transaction, each answered as if it had come alone (decision 0112).
 A body that was read before holds members that no write takes. A write that names its SKU by the id leaves out what is
 stored so already, and refuses the others (`_as_sent`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
 
 import orjson
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from api.http.answers import as_json, json_of
 from api.http.errors import VersionConflict
-from api.http.writing import Precondition, Write, fingerprint_for, with_etag, with_reason
+from api.http.service import service_of
+from api.http.together import caught
+from api.http.writing import (
+    Precondition,
+    Received,
+    Write,
+    admitted_each,
+    answer_each,
+    fingerprint_for,
+    with_etag,
+    with_reason,
+)
 from schemas import texts
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonMapping, JsonObject
@@ -22,12 +35,91 @@ from schemas.messages import LANGUAGES, Message
 from schemas.refusals import Refused, require
 from schemas.skus.answers import READ_ONLY
 from schemas.skus.inputs import FreeCodeInput, SkuInput, SkuMergedInput, parse_body, parse_sku
-from schemas.skus.types import SkuDetail
+from schemas.skus.types import SkuDetail, SkuPatch
 from services.skus import archive as archive_skus
 from services.skus import detail
 from services.skus.write import WriteOutcome, free_code, keep_former_code, write_records
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, queries, store
+
+
+def answer_one(
+    write: Write,
+    body: Json,
+    if_match: Precondition | None = None,
+    *,
+    create_only: bool = False,
+    addressed: UUID | None = None,
+    dry_run: bool = False,
+    merging: bool = False,
+) -> Response:
+    """Return the answer to a write of one SKU, by its code or also by the id of the path; see `write_one`."""
+    return write.answer(
+        fingerprint_for(body, if_match, create_only=create_only),
+        partial(
+            write_one,
+            write=write,
+            body=body,
+            if_match=if_match,
+            create_only=create_only,
+            addressed=addressed,
+            dry_run=dry_run,
+            merging=merging,
+        ),
+        partial(write_answer, lang=write.actor.lang, dry_run=dry_run),
+        dry_run=dry_run,
+        pipelined=True,
+    )
+
+
+async def answer_post(received: Received) -> Response:
+    """Return the answer to a POST without parameters and with a small body, done with others of its caller."""
+    caller = (received.credential, "idempotency-key" in received.request.headers)
+    answer: Response | Write = await service_of(received.request).together.join(caller, received, _answers)
+    return await run_in_threadpool(answer_one, answer, received.body) if isinstance(answer, Write) else answer
+
+
+def _answers(received: Sequence[Received]) -> Sequence[Response | Write | Exception]:
+    """Return the answer to each, what refuses it, or the admitted write of one that is to be done by itself."""
+    admitted = admitted_each(received)
+    writes = {place: write for place, write in enumerate(admitted) if isinstance(write, Write)}
+    if len(received) == 1:
+        done = {place: caught(answer_one, write, received[place].body) for place, write in writes.items()}
+    else:
+        done = _answers_together(writes, received)
+    return [done.get(place, write) for place, write in enumerate(admitted)]
+
+
+def _answers_together(writes: Mapping[int, Write], received: Sequence[Received]) -> dict[int, Response | Exception]:
+    """Return the answers that one transaction could give. Of those with one code it has the first alone."""
+    parsed = {place: caught(parse_sku, received[place].body, SkuInput) for place in writes}
+    if sum(not isinstance(record, Exception) for record in parsed.values()) < 2:
+        return {}
+
+    def write_each(conn: Connection, places: Collection[int]) -> Mapping[int, WriteOutcome | Exception]:
+        done: dict[int, WriteOutcome | Exception] = {}
+        records: dict[str, tuple[int, SkuPatch]] = {}
+        for place in places:
+            record = parsed[place]
+            if isinstance(record, Exception):
+                done[place] = record
+            else:
+                records.setdefault(record["sku_code"], (place, record))
+        if records:
+            write, origins = writes[min(writes)], {place: each.actor.origin for place, each in writes.items()}
+            rows = write_records(
+                conn,
+                write.actor,
+                dict(records.values()),
+                rulesets=write.service.rulesets,
+                dry_run=False,
+                origins=origins,
+            )
+            done |= {place: caught(accepted, row) for place, row in rows.items()}
+        return done
+
+    meanings = {place: (write, fingerprint_for(received[place].body, None)) for place, write in writes.items()}
+    return answer_each(meanings, write_each, lambda write, row: write_answer(row, lang=write.actor.lang, dry_run=False))
 
 
 def write_one(
@@ -68,10 +160,10 @@ def write_one(
     ).values()
     if create_only and row.version_before is not None:
         raise VersionConflict(row.version_before, create_only=True)
-    return _accepted(row, if_match)
+    return accepted(row, if_match)
 
 
-def _accepted(row: WriteOutcome, if_match: Precondition | None) -> WriteOutcome:
+def accepted(row: WriteOutcome, if_match: Precondition | None = None) -> WriteOutcome:
     """Return a row that was written; raise `VersionConflict` or `Refused` of one that was not."""
     if if_match is not None:
         if_match.check(row.version_before)
@@ -206,7 +298,7 @@ def answer_return(
     def return_sku(conn: Connection) -> WriteOutcome:
         rulesets = write.service.rulesets
         row = archive_skus.return_sku(conn, write.actor, sku_id, rulesets=rulesets, dry_run=dry_run)
-        return _accepted(row, if_match)
+        return accepted(row, if_match)
 
     show = partial(write_answer, lang=write.actor.lang, dry_run=dry_run)
     return write.answer(fingerprint_for(body, if_match), return_sku, show, dry_run=dry_run)

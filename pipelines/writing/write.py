@@ -23,7 +23,7 @@ from compliance.substances import UnitlessValue, unitless_values
 from pipelines.writing import refuse
 from pipelines.writing.merge import grade, merge
 from pipelines.writing.patch import Patch, Prepared, RowIssue, resolve
-from schemas.actors import Actor
+from schemas.actors import Actor, Origin
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -70,6 +70,10 @@ class PlanLimitReached(Exception):  # noqa: N818  (the name of the published cod
             )
         )
         self.limit, self.held, self.new = limit, held, new
+
+
+class Apart(Exception):  # noqa: N818  (no fault)
+    """Requests cannot be written together; nothing was written, and each is to be written by itself."""
 
 
 def counted(conn: Connection, company_id: UUID) -> Skus:
@@ -306,6 +310,7 @@ def write_patch(
     resource: str = "sku",
     keep_archived: bool = False,
     renamed: Mapping[str, str] = MappingProxyType({}),
+    origins: Mapping[int, Origin] = MappingProxyType({}),
 ) -> Prepared:
     """Write one patch in the caller's transaction, whose session has the company set; return what was written.
 
@@ -314,7 +319,8 @@ def write_patch(
     rule-set that graded it. `resource` is the name of the written record in the audit. An archived SKU comes back, or
     with `keep_archived` its row is rejected. A row of a code that a renamed SKU had before is rejected; `renamed` has
     the new codes of stored SKUs, which nobody else has. Raises `PlanLimitReached` if the new codes would exceed the
-    plan's limit, before anything is written.
+    plan's limit, before anything is written. `origins` are those of rows that are each a request by itself, by their
+    numbers: each is a link of the ledger. Raises `Apart` where one of these brings an archived SKU back.
     """
     whole_rows = dry_run or import_id is None
     again = partial(prepare, conn, now=actor.now, rules=rules, whole_rows=whole_rows, locking=True, renamed=renamed)
@@ -334,6 +340,8 @@ def write_patch(
             check(conn, actor.company_id, skus, new=new, written=0 if dry_run else returned)
         if refused:
             prepared = replace(prepared, patch=patch, errors=prepared.errors + refused)
+    if origins and prepared.returned:
+        raise Apart
     if dry_run or prepared.changes_nothing:
         return _as_updated(prepared)
     if prepared.staged is None:
@@ -342,7 +350,8 @@ def write_patch(
     watch = _Stopwatch()
     with watch.step("store"):
         changed, columns = prepared.staged, patch.presence.names
-        store(conn, actor, changed, columns, import_id=import_id, resource=resource)
+        each = [origins[row] for row in changed["row"]] if origins else ()
+        store(conn, actor, changed, columns, import_id=import_id, resource=resource, origins=each)
     return _as_updated(replace(prepared, seconds={**prepared.seconds, **watch.seconds}))
 
 

@@ -18,7 +18,7 @@ from compliance.annex_v import every_open_fact
 from pipelines.writing import json_fields, refuse
 from pipelines.writing.patch import Patch, Prepared, from_records
 from pipelines.writing.write import former_code, write_patch
-from schemas.actors import Actor
+from schemas.actors import Actor, Origin
 from schemas.issues import Issue
 from schemas.json_values import instant_text
 from schemas.messages import Message
@@ -86,13 +86,14 @@ def write_records(
     if_versions: Mapping[int, int] = MappingProxyType({}),
     keep_archived: bool = False,
     renamed: Mapping[str, str] = MappingProxyType({}),
+    origins: Mapping[int, Origin] = MappingProxyType({}),
 ) -> dict[int, WriteOutcome]:
     """Write records of `schemas.skus.inputs.parse_sku` in the caller's transaction; return an outcome for each.
 
     Records and outcomes are keyed by the number of their row in the caller's body. A record with the code of an earlier
     one is rejected. `resource` is the name of the written record in the audit, `volumes` the units that some records
     bring with them (`patch_of`), `if_versions` the versions that some are made for: 0 for one that must not exist yet.
-    `keep_archived` and `renamed` are as for `write_patch`. Raises `PlanLimitReached`.
+    `keep_archived`, `renamed` and `origins` are as for `write_patch`. Raises `PlanLimitReached`.
     """
     rules = rulesets.active(conn)
     outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
@@ -116,6 +117,7 @@ def write_records(
         resource=resource,
         keep_archived=keep_archived,
         renamed=renamed,
+        origins=origins,
     )
     for fault in (*faults, *written.errors):
         outcomes[fault.row].errors.append(fault.issue)

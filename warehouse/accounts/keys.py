@@ -30,6 +30,11 @@ ADMIT: Final = "SELECT * FROM pcds_admit_counted(%(presented)s, %(is_token)s, %(
 
 It sets the transaction's company, and counts the request when the transaction commits.
 """
+ADMIT_EACH: Final = (
+    "SELECT caller.* FROM unnest(%(asked_at)s::timestamptz[]) AS asked (at), "
+    "pcds_admit_counted(%(presented)s, %(is_token)s, %(usual_ceiling)s, asked.at) AS caller"
+)
+"""The same for several requests with one credential: a row for each instant at which one of them came."""
 _USE: Final = "id, name, scopes, created_at, revoked_at, last_used_at"
 
 CALLER_COLUMNS: Final = 10

@@ -1,6 +1,7 @@
 """Writes and reads the audit ledger: entries about one record, and the link that every write adds to the chain.
 
 SKUs are written by the thousand (`warehouse.skus.store`), all other records one by one (`enter`); both end in `LINKED`.
+SKUs of several requests that are written together make a link for each request (`LINKED_EACH`).
 An entry about a SKU stores no values. Its changes are the difference of two row versions, which both queries select for
 the entries that they show; `services.audit` computes the difference. What does not belong here: verifying the ledger
 and the digests (`warehouse.audit.chain`).
@@ -82,6 +83,44 @@ that links and entries are numbered without gaps, in the order of the commits. W
 number, which the table refuses.
 """
 
+
+def _linked_each() -> str:
+    own = {name: _GIVEN[name] if name in ("company_id", "at") else f"leaves.{name}" for name in _SIGNED}
+    first = "held.audit_entries + leaves.place"
+    link = {**own, "number": "held.links + leaves.place", "first_entry": first, "entries": "1"}
+    return f"""
+held AS MATERIALIZED (
+    SELECT links, audit_entries, chain_hash FROM company_counters
+    WHERE company_id = %(company_id)s AND (SELECT count(*) FROM leaves) > 0 FOR UPDATE
+), chained AS (
+    SELECT 0::bigint AS place, chain_hash AS hash FROM held
+    UNION ALL
+    SELECT leaves.place, {CURRENT.of_link("chained.hash", link, "leaves.digest")}
+    FROM chained JOIN leaves ON leaves.place = chained.place + 1 CROSS JOIN held
+), counted AS (
+    UPDATE company_counters
+    SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last
+    FROM (SELECT max(place) AS count, (array_agg(hash ORDER BY place DESC))[1] AS last FROM chained) AS every
+    WHERE company_id = %(company_id)s
+), entered AS (
+    INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
+    SELECT %(company_id)s, {first}, id, action, resource_id, version, before, after, digest FROM leaves CROSS JOIN held
+)
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
+SELECT {", ".join(own.values())}, held.links + leaves.place, {first}, 1, {CURRENT.version}, chained.hash
+FROM leaves LEFT JOIN chained USING (place) LEFT JOIN held ON true"""
+
+
+LINKED_EACH: Final = _linked_each()
+"""The same end, of a recursive statement, for `leaves` that are each a link by itself: they also have the columns of
+`LINK_COLUMNS`.
+
+The counters are locked when all leaves are known, and read as they are then: a link is computed over the one before it.
+"""
+_OWN: Final = ("id", *_OF_ORIGIN)
+LINK_COLUMNS: Final = "place bigint, " + ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in _OWN)
+"""The columns of `links`, as a recordset declares them."""
+
 _FIELDS: Final = {
     "action": "%(action)s",
     "resource_id": "%(resource_id)s",
@@ -108,6 +147,14 @@ def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, obje
     """Return the parameters of `LINKED` for the company, the actor and the time of a transaction, with a new id."""
     of_origin = {name: getattr(origin, name) for name in _OF_ORIGIN}
     return {"id": UUID(str(uuid7())), "company_id": company_id, "at": now, **of_origin}
+
+
+def links(origins: Sequence[Origin]) -> list[dict[str, object]]:
+    """Return what `LINKED_EACH` needs of each leaf beside its subject: place, the new id of its link, and the actor."""
+    return [
+        {"place": place, "id": str(uuid7()), **{name: getattr(origin, name) for name in _OF_ORIGIN}}
+        for place, origin in enumerate(origins, 1)
+    ]
 
 
 def enter(

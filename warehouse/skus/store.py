@@ -17,7 +17,7 @@ import orjson
 import polars as pl
 from psycopg import RawCursor
 
-from schemas.actors import Actor
+from schemas.actors import Actor, Origin
 from schemas.skus.types import Component
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
@@ -48,31 +48,44 @@ def _declared(columns: Sequence[str]) -> str:
     return f"id uuid, {column_definitions(columns)}"
 
 
-_STORED: Final = f"RETURNING skus.sku_code, skus.id, skus.version, {CURRENT.of_row('skus')} AS row_digest"
+_STORED: Final = (
+    f"RETURNING skus.sku_code, skus.id, skus.version, skus.transaction_id, {CURRENT.of_row('skus')} AS row_digest"
+)
 _ENTRY: Final = {
     "action": "%(resource)s::text || CASE stored.version WHEN 1 THEN '.created' ELSE '.updated' END",
     "resource_id": "stored.id::text",
     "version": "stored.version",
 }
-_LEAVES: Final = f"""
-SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
-       {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
+_SUBJECT: Final = f"""{", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
        NULL::json AS before, NULL::json AS after, {CURRENT.of_entry(_ENTRY, "stored.row_digest")} AS digest"""
+_LEAVES: Final = f"""
+SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place, {_SUBJECT} FROM ({{stored}}) AS stored"""
+_LEAVES_EACH: Final = f"""
+SELECT link.*, {_SUBJECT} FROM ({{stored}}) AS stored
+JOIN json_to_recordset(%(links)s::json) AS link ({ledger.LINK_COLUMNS}) ON link.id = stored.transaction_id"""
 
 
 @lru_cache(maxsize=1024)
-def _statement(written: tuple[str, ...], *, few: bool, changing: bool, making: bool) -> tuple[str, list[str]]:
+def _statement(
+    written: tuple[str, ...], *, few: bool, changing: bool, making: bool, each: bool
+) -> tuple[str, list[str]]:
     """Return the statement that stores rows of these columns, with the names of its numbered parameters.
 
     A column that is not staged keeps what it has. The parts of the statement see the tables as they were before it:
     what was written reaches the ledger as `RETURNING` gives it. Only the parts that have rows to write are in it: to
-    set up one of fifty columns takes Postgres a tenth of a millisecond.
+    set up one of fifty columns takes Postgres a tenth of a millisecond. With `each` a row names its own link.
     """
-    rows = f"staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({_declared(written)}))"
-    parts = [rows] * few + _changed(written, few=few) * changing + _made(written) * making
+    staged, link = _declared(written), "%(id)s"
+    if each:
+        staged, link = f"{staged}, transaction_id uuid", "staged.transaction_id"
+    rows = f"staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({staged}))"
+    parts = [rows] * few + _changed(written, link, few=few) * changing + _made(written, link) * making
     stored = " UNION ALL ".join(["SELECT * FROM changed"] * changing + ["SELECT * FROM made"] * making)
-    leaves = f"leaves AS MATERIALIZED ({_LEAVES} FROM ({stored}) AS stored)"
-    return _numbered(f"WITH {', '.join([*parts, leaves])}, {ledger.LINKED}")
+    begin, leaves, end = (
+        ("WITH RECURSIVE", _LEAVES_EACH, ledger.LINKED_EACH) if each else ("WITH", _LEAVES, ledger.LINKED)
+    )
+    parts.append(f"leaves AS MATERIALIZED ({leaves.format(stored=stored)})")
+    return _numbered(f"{begin} {', '.join(parts)}, {end}")
 
 
 @lru_cache(maxsize=1024)
@@ -85,7 +98,7 @@ def _numbered(statement: str) -> tuple[str, list[str]]:
     return re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", statement), names
 
 
-def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
+def _changed(written: tuple[str, ...], link: str, *, few: bool) -> list[str]:
     """Return the parts that keep a row as it was and change it."""
     changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
     # The ids are named: a join alone is planned as reading all rows of the company, while their number is unknown.
@@ -99,34 +112,42 @@ def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
 )""",
         f"""changed AS (
     UPDATE skus
-    SET {changes}, updated_at = %(at)s, transaction_id = %(id)s,
+    SET {changes}, updated_at = %(at)s, transaction_id = {link},
         import_id = %(import)s
     FROM staged WHERE skus.id = staged.id AND staged.version > 1 {condition} {_STORED}
 )""",
     ]
 
 
-def _made(written: tuple[str, ...]) -> list[str]:
+def _made(written: tuple[str, ...], link: str) -> list[str]:
     """Return the part that adds rows, in the order of the codes."""
     staged = ("id", *written)
     return [
         f"""made AS (
     INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
-    SELECT %(company_id)s, %(at)s, %(at)s, %(id)s, %(import)s, {", ".join(as_stored(name, "staged") for name in staged)}
+    SELECT %(company_id)s, %(at)s, %(at)s, {link}, %(import)s, {", ".join(as_stored(name, "staged") for name in staged)}
     FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code {_STORED}
 )"""
     ]
 
 
 def store(
-    conn: Connection, actor: Actor, rows: Table, columns: Sequence[str], *, import_id: UUID | None, resource: str
+    conn: Connection,
+    actor: Actor,
+    rows: Table,
+    columns: Sequence[str],
+    *,
+    import_id: UUID | None,
+    resource: str,
+    origins: Sequence[Origin] = (),
 ) -> None:
     """Write the created and updated rows of a merged, graded frame, which were staged in the caller's transaction.
 
     `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
     they shall be, the derived columns, `import_sheet` and `import_line`. `resource` is what the audit names as written,
-    `sku` or a part of it. Where another transaction has created one of the codes meanwhile, this one fails with
-    `UniqueViolation`: whoever opened it repeats the whole write (`Pool.retrying`), which then finds the row.
+    `sku` or a part of it. With `origins`, one for each of a few rows, each row is a request and a link by itself. Where
+    another transaction has created one of the codes meanwhile, this one fails with `UniqueViolation`: whoever opened it
+    repeats the whole write (`Pool.retrying`), which then finds the row.
     """
     staged, few = ("id", *columns, *_ALWAYS), len(rows) <= FEW
     created = rows["version"].count(1)
@@ -137,8 +158,13 @@ def store(
         "resource": resource,
     }
     if few:
-        parameters |= {"ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
-    text, names = _statement(staged[1:], few=few, changing=created < len(rows), making=created > 0)
+        records = rows.dicts(staged)
+        if origins:
+            links = ledger.links(origins)
+            records = [{**row, "transaction_id": link["id"]} for row, link in zip(records, links, strict=True)]
+            parameters["links"] = orjson.dumps(links).decode()
+        parameters |= {"ids": rows["id"], "rows": orjson.dumps(records).decode()}
+    text, names = _statement(staged[1:], few=few, changing=created < len(rows), making=created > 0, each=bool(origins))
     RawCursor(conn).execute(text, [parameters[name] for name in names])
 
 

@@ -2,15 +2,19 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import orjson
 import pytest
 
 from api.app import create
+from api.http import together
 from api.operate.server import Config, Server
+from services.audit import verify
 from tests.keys import with_keys
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.operate.settings import Settings
 
@@ -175,3 +179,24 @@ def test_the_jurisdictions_may_be_kept(line):
     _, headers, _ = line.ask("GET", "/jurisdictions")
     assert headers["cache-control"] == "public, max-age=300"
     assert line.ask("GET", "/jurisdictions", If_None_Match=headers["etag"])[0] == 304
+
+
+def test_a_caller_that_hangs_up_takes_no_other_write_with_it(line, caller, pool, monkeypatch):
+    """Its write waits in a group with others of its key, behind one that waits for a row."""
+    monkeypatch.setattr(together, "PATIENCE_SECONDS", PATIENCE_SECONDS)
+    caller.made(sku_code="HELD", name="Held")
+    with ThreadPoolExecutor(4) as threads:
+        with pool.company(caller.company) as holder:
+            holder.execute("SELECT FROM skus WHERE sku_code = 'HELD' FOR UPDATE")
+            asked = [threads.submit(line.post, orjson.dumps({"sku_code": "HELD", "name": "Still held"}))]
+            time.sleep(0.3)  # the others come while it waits; whether they do or not, they are answered
+            asked += [threads.submit(line.post, orjson.dumps({"sku_code": f"H-{n}", "name": "Waits"})) for n in (1, 2)]
+            with socket.create_connection(line.place, 30) as connection:
+                body = orjson.dumps({"sku_code": "H-0", "name": "Gone"})
+                head = f"POST /api/v1/skus HTTP/1.1\r\nHost: {line.host}\r\nX-API-Key: {line.key}\r\n"
+                connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                time.sleep(0.3)
+        assert [each.result(PATIENCE_SECONDS)[0] for each in asked] == [200, 201, 201]
+    assert {item["sku_code"] for item in caller.get("/skus").json()["data"]} == {"HELD", "H-0", "H-1", "H-2"}
+    with pool.company(caller.company) as conn:
+        assert verify(conn).ok
