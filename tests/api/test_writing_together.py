@@ -145,7 +145,7 @@ def test_each_is_answered_as_if_it_were_alone(join: Callable[..., Caller], pool:
 def test_each_has_a_link_of_its_own_in_the_ledger(caller: Caller, pool: Pool, grouped: list[int]) -> None:
     requests = [
         {**request, "headers": {"X-Correlation-Id": f"order-{n}", "User-Agent": f"till/{n}"}}
-        for n, request in enumerate(numbered("L", 6))
+        for n, request in enumerate(reversed(numbered("L", 6)))
     ]
     answers = at_once(caller, pool, requests)
     assert grouped == [6]
@@ -156,8 +156,10 @@ def test_each_has_a_link_of_its_own_in_the_ledger(caller: Caller, pool: Pool, gr
         assert named[answer.json()["data"]["id"]] == (f"order-{n}", f"till/{n}")
     with pool.company(caller.company) as conn:
         links = conn.execute("SELECT number, entries, visible_at IS NULL FROM audit_transactions ORDER BY 1").fetchall()
+        told = conn.execute("SELECT correlation_id FROM audit_transactions ORDER BY number DESC LIMIT 6").fetchall()
         assert verify(conn).ok
     assert links == [(number, 1, False) for number in range(1, 2 + 1 + 6)]
+    assert told == [(f"order-{n}",) for n in reversed(range(6))], "in the order in which they came"
 
 
 def test_each_counts_once_and_says_what_is_left(join: Callable[..., Caller], pool: Pool, database: Database) -> None:
