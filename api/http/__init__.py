@@ -1,1 +1,8 @@
 """What all REST operations share: credential, limits, errors, answers: the modules of `api` about it."""
+
+from typing import Final
+
+NO_STORE: Final = (b"cache-control", b"no-store")
+NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
+ALWAYS: Final = (NO_STORE, NO_SNIFFING)
+"""Headers of every answer; here, because what serves connections has them before it loads the app."""

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http import metrics
+from api.http import ALWAYS, metrics
 from api.http.answers import accepted_language, in_language, takes_gzip
 from api.http.errors import Fault, HttpRefusal, Stopping
 from api.openapi.document import V1
@@ -34,11 +34,6 @@ from warehouse.operate.surroundings import is_passing
 
 if TYPE_CHECKING:
     from warehouse.operate.otlp import Traced
-
-
-NO_STORE: Final = (b"cache-control", b"no-store")
-NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
-ALWAYS: Final = (NO_STORE, NO_SNIFFING)
 
 
 def of_rate(rate: Rate | None) -> list[tuple[bytes, bytes]]:

@@ -1,7 +1,8 @@
 """Forks Dagster's programs from one process that has loaded their libraries (`python -m api.operate.forker`).
 
 Webserver, daemon, code server and workers each need Dagster and its storage: 90 MiB and more than a second of processor
-time a process. A forked process shares those pages with all others, and starts at once. What belongs here: loading what
+time a process. A forked process shares those pages with all others, and starts at once. So does the preparation of the
+database at a start of the service, which needs most of them. What belongs here: loading what
 all of them need, forking, and asking for a fork over the forker's socket. What does not: which programs run and when
 they start again (`api.operate.serve`).
 
@@ -16,7 +17,7 @@ import os
 import runpy
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
@@ -40,6 +41,8 @@ _LOADED: Final = (
     "upath",
 )
 """What several of the programs import."""
+PREPARE: Final = "api.operate.prepare"
+"""The program that prepares the database."""
 
 
 class Program(NamedTuple):
@@ -50,17 +53,38 @@ class Program(NamedTuple):
 
 
 def main() -> None:
-    """Load the libraries, then fork what the supervisor asks for until SIGTERM."""
+    """Load the libraries, prepare the database where that is asked for, then fork what is asked for until SIGTERM."""
     path = dagster_home.forker_socket(Settings.load())
     end_with_parent = leftovers.end_with_parent()
     load()
+    gc.freeze()  # a collection would write to the pages of all objects, and so copy them; nothing of them is garbage
+    if options := sys.argv[1].strip():
+        _prepare(options, end_with_parent)
     importlib.import_module("pipelines.engine.instance").make_tables()
-    gc.collect()
-    gc.freeze()  # a collection would write to the pages of all objects, and so copy them
+    gc.freeze()
     asked = forks.serve(path)
     if end_with_parent is not None:
         end_with_parent()
     _become(Program(**asked.message))
+
+
+def _prepare(options: str, end_with_parent: Callable[[], None] | None) -> None:
+    """Prepare the database in a forked process, whose memory is free when it has ended; end as it does where it fails.
+
+    Its answer goes to the supervisor by standard output, which is closed behind it. One that was killed has a status
+    above 128, as in a shell.
+    """
+    if (child := os.fork()) == 0:
+        if end_with_parent is not None:
+            end_with_parent()
+        forks.show([sys.executable, "-m", PREPARE])
+        sys.argv = [PREPARE, options]
+        run_program(PREPARE)
+    status = forks.status_of(child)
+    if status != 0:
+        os._exit(status if status > 0 else 128 - status)  # what is loaded is not taken apart, as in `run_program`
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
 def load() -> None:

@@ -212,7 +212,7 @@ def main() -> None:
         with_dagster_ui=options["with_dagster_ui"],
         take_over_objects=options["take_over_objects"],
     )
-    print(json.dumps(report))
+    print(json.dumps(report), flush=True)
 
 
 if __name__ == "__main__":

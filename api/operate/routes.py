@@ -79,7 +79,9 @@ async def readyz(request: Request) -> Response:
 
 STANDS_SECONDS: Final = 1.0
 LOOKS_SECONDS: Final = 5.0
-"""How often the parts are looked at; once a second until the process is ready for the first time."""
+"""How often the parts are looked at."""
+AWAITED_SECONDS: Final = 0.2
+"""The same until the process is ready for the first time."""
 STORE_SECONDS: Final = 15.0
 """How often the object store is looked at: apart from the other parts, as one that hangs takes its time."""
 RECORDS_SECONDS: Final = 6 * 3600.0
@@ -145,7 +147,7 @@ class Readiness:
         if not self._looked.is_set():
             await run_in_threadpool(_note_keys, service)
         self._looked.set()
-        return STANDS_SECONDS if self._awaited else LOOKS_SECONDS
+        return AWAITED_SECONDS if self._awaited else LOOKS_SECONDS
 
     async def _look_at_store(self, service: Service) -> float:
         self.store = await run_in_threadpool(store.state, service.objects)

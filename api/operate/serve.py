@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,6 +43,8 @@ from warehouse.operate.settings import Settings, SettingsError
 from warehouse.operate.surroundings import is_passing
 
 _TICK_SECONDS: Final = 0.25
+_STARTS_TICK_SECONDS: Final = 0.05
+"""The tick while a program is to be started: it waits for another that has just begun to answer."""
 _POSTGRES_SECONDS: Final = 1.0
 """How often the embedded Postgres is looked for: each look reads its files."""
 _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
@@ -57,6 +59,8 @@ _FIRST_SECONDS: Final = 120.0
 """How long a program may take, on a busy machine, until it is found there for the first time."""
 _ALONE_SECONDS: Final = 5.0
 """How long at most the API and the code server start alone, so that the first answer comes soon."""
+_KILLED: Final = 128
+"""A forker whose preparation was killed ends with this and the signal's number."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 log = structlog.get_logger(__name__)
@@ -110,7 +114,7 @@ def _serve(settings: Settings, workers: int, options: Mapping[str, bool]) -> Non
                 children = _children(settings, listener, workers, gate)
                 supervisor = _Supervisor(settings, children, listener)
                 with supervisor.starting_api():  # it loads its code meanwhile
-                    report = _prepared(settings, options)
+                    report = supervisor.prepare(options)
                 gate.open()
                 supervisor.run(stopping, report["greeting"], ready=report["catalogue"])
     finally:
@@ -201,15 +205,13 @@ class _Child:
     def _begun(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes] | Forked | None:
         if self.forker is not None:
             return forker.start(self.command, environment, self.forker)
-        return subprocess.Popen(  # noqa: S603  (our own programs, no shell)
-            self.command,
-            env=dict(environment if self.variables is None else self.variables),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=self.descriptors,
-            start_new_session=True,  # an interrupt from the terminal reaches only the supervisor
-            preexec_fn=leftovers.end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
-        )
+        variables = environment if self.variables is None else self.variables
+        return _popen(self.command, variables, descriptors=self.descriptors)
+
+    def adopt(self, process: subprocess.Popen[bytes]) -> None:
+        """Keep a program running that was started already."""
+        self._started, self._found, self.process = time.monotonic(), None, process
+        log.info("child.started", child=self.name, pid=process.pid)
 
     def ask_to_end(self) -> None:
         """Send SIGTERM to the program itself, which ends the processes that it started."""
@@ -257,6 +259,27 @@ class _Supervisor:
             self._end()
             raise
 
+    def prepare(self, options: Mapping[str, bool]) -> JsonObject:
+        """Prepare the database and return the answer of `api.operate.prepare`. Raises `SystemExit` where it fails.
+
+        The forker does it as it starts, in a fork that finds the libraries loaded; without one it is a program of its
+        own.
+        """
+        forker = next((child for child in self._children if child.name == start.FORKER.name), None)
+        asked = json.dumps(dict(options))
+        program = (*forker.command[:-1], asked, forker.command[-1]) if forker else (*start.PREPARE.command, asked)
+        process = _popen(program, self._environment, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        with process.stdout:
+            answer = process.stdout.readline()
+        if forker is not None and answer:
+            forker.adopt(process)
+        elif (status := process.wait()) != 0:
+            if status < 0 or status > _KILLED:
+                log.error("prepare.killed", signal=status - _KILLED if status > 0 else -status)
+            sys.exit(1)
+        return dict(json.loads(answer))
+
     def run(self, stopping: threading.Event, greeting: str, *, ready: bool) -> None:
         """Keep everything running until asked to stop; print the greeting once when it is ready.
 
@@ -264,7 +287,7 @@ class _Supervisor:
         """
         self._ready, self._alone_until, greeted = ready, time.monotonic() + _ALONE_SECONDS, False
         try:
-            while not stopping.wait(_TICK_SECONDS):
+            while not stopping.wait(self._seconds_to_tick()):
                 self._tick()
                 if self._ready and not greeted and _is_ready(self._settings):
                     print(f"{greeting}\n", flush=True)
@@ -276,6 +299,10 @@ class _Supervisor:
                 self._keeper.terminate()
                 self._keeper.communicate()
             leftovers.end(leftovers.of_supervisor(self._mark), grace_seconds=0)
+
+    def _seconds_to_tick(self) -> float:
+        starts = any(child.process is None and not child.done for child in self._children)
+        return _STARTS_TICK_SECONDS if starts else _TICK_SECONDS
 
     def _tick(self) -> None:
         """Keep each program running; what the machine lacks for it now, such as disk space, it may have at the next."""
@@ -367,26 +394,22 @@ def _readers(place: Path) -> _Child:
     return _Child(name, (*command, str(place)), early=True, variables=own, first=True, answers=answers, last=True)
 
 
-def _prepared(settings: Settings, options: Mapping[str, bool]) -> JsonObject:
-    """Return the answer of `api.operate.prepare`, run in a process of its own, whose memory is freed afterwards.
-
-    `asked` are the options of its `prepare`. Raise `SystemExit` where it fails.
-    """
-    done = subprocess.run(  # noqa: S603  (our own program, no shell)
-        [sys.executable, "-m", "api.operate.prepare", json.dumps(dict(options))],
-        check=False,
+def _popen(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    stdout: int = subprocess.DEVNULL,
+    descriptors: Collection[int] = (),
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  (our own programs, no shell)
+        command,
+        env=dict(environment),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=os.environ | settings.environment() | leftovers.Mark.own().variables,
-        start_new_session=True,
-        preexec_fn=leftovers.end_with_parent(),
+        stdout=stdout,
+        pass_fds=descriptors,
+        start_new_session=True,  # an interrupt from the terminal reaches only the supervisor
+        preexec_fn=leftovers.end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
     )
-    if done.returncode < 0:
-        log.error("prepare.killed", signal=-done.returncode)
-    if done.returncode != 0:
-        sys.exit(1)
-    answer: JsonObject = json.loads(done.stdout)
-    return answer
 
 
 def _answers(settings: Settings, path: str) -> bool:

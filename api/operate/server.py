@@ -34,7 +34,7 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api.http.middleware import ALWAYS
+from api.http import ALWAYS
 from schemas.addresses import Network, coarse_network_of
 from warehouse.operate.settings import Settings
 

@@ -38,6 +38,8 @@ class Program(NamedTuple):
 
 FORKER: Final = Program("forker", (*_PYTHON, "api.operate.forker", " " * _NAME_BYTES))
 """Forks the programs of `orchestration`; the blanks are room for their names."""
+PREPARE: Final = Program("prepare", (*_PYTHON, "api.operate.prepare"))
+"""Prepares the database; its argument is options as JSON. The forker does the same as it starts."""
 CODE_SERVER: Final = "dagster-code"
 READERS: Final = Program("readers", (*_PYTHON, "pipelines.readers.template"))
 """Forks the processes that read files; its argument is its socket, and it has `pipelines.readers.variables` alone."""

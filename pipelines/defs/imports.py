@@ -62,13 +62,14 @@ class ClaimedImport:
     """A run's import. `claim` is null where it has ended or another run works on it: the run writes nothing.
 
     The run calls `proceed` before each chunk; it raises where the run has to end. `fail_unless` ends the import by a
-    fault of ours where something is not so.
+    fault of ours where something is not so. It calls `tell_written` when all rows are stored.
     """
 
     work: Work
     claim: Claim | None
     proceed: Callable[[], None]
     fail_unless: Callable[[bool], None]
+    tell_written: Callable[[], None] = lambda: None
 
 
 @contextmanager
@@ -110,7 +111,8 @@ def claim_import(
                     endings.fail_by_us(pool, clock, claim, sent)
 
             proceed()
-            yield ClaimedImport(sent, claim, proceed, fail_unless)
+            tell_written = partial(context.instance.add_run_tags, context.run.run_id, tags.WRITTEN)
+            yield ClaimedImport(sent, claim, proceed, fail_unless, tell_written)
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
     except claims.HandedBack as reason:
@@ -377,11 +379,13 @@ def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows:
     pool, clock = resources.postgres, resources.clock
     job = process.Job(pool, resources.portfolios, clock, resources.rule_sets, taken.claim, taken.work, upload, rows)
     try:
-        return process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=taken.proceed)
+        totals = process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=taken.proceed)
     except PlanLimitReached as reached:
         failure = process.plan_limit_issue(reached)
         process.fail(pool, taken.claim, taken.work, clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
+    taken.tell_written()
+    return totals
 
 
 @op("postgres", "object_store", "file_readers", "clock", "settings")

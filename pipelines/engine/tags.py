@@ -29,6 +29,9 @@ IMPORT: Final = "pcds/import_id"
 LEFT: Final = {".dagster/pcds_left": "true"}
 """On runs that end as canceled because their process stopped: nobody has terminated them."""
 
+WRITTEN: Final = {".dagster/pcds_written": "true"}
+"""On the run of an import whose rows are stored, and which only tells Dagster what it has made: the next starts."""
+
 TERMINATED: Final = ".dagster/pcds_terminated"
 """On runs that a person has terminated: their import ends with the run, and no other run takes it up."""
 

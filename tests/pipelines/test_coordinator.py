@@ -79,6 +79,19 @@ def test_a_run_starts_at_once_unless_its_company_has_another(submit: Submit, dat
     assert handed_over(database) == {first.run_id, other.run_id}
 
 
+def test_a_run_starts_at_once_behind_an_import_whose_rows_are_stored(
+    submit: Submit, instance: dg.DagsterInstance
+) -> None:
+    """Which only tells Dagster what it has made; the next waits again for the one that writes."""
+    first = submit("a")
+    instance.add_run_tags(first.run_id, tags.WRITTEN)
+    second, third = submit("a"), submit("a")
+    assert [run.status for run in (second, third)] == [STARTING, QUEUED]
+    instance.add_run_tags(second.run_id, tags.WRITTEN)
+    instance.report_run_canceled(first)
+    assert submit("a").status == QUEUED, "the third is older"
+
+
 def test_no_more_start_at_once_than_may_be_under_way(submit: Submit) -> None:
     assert [submit(company).status for company in ("a", "b", "c", None)] == [STARTING, STARTING, QUEUED, QUEUED]
 

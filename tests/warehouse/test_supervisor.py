@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 
 from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools import at_rest
 from tools.ports import free_port
-from warehouse.operate import dagster_home
+from warehouse.operate import dagster_home, migrate
+from warehouse.operate.embedded import running
 from warehouse.operate.settings import Settings
 
 _SERVE = """
@@ -137,6 +139,28 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     assert [child for child in everything if lives(child)] == []
 
 
+def test_a_preparation_that_is_killed_half_way_is_told_and_the_next_start_prepares() -> None:
+    directory = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"]))
+    directory.chmod(0o711)
+    service = _Service(Settings.load(data_dir=directory / "data", port=free_port(), dagster_port=free_port()))
+    with running(service.settings) as database, psycopg.connect(database.owner_url, autocommit=True) as owner:
+        owner.execute("SELECT pg_advisory_lock(%s)", (migrate.LOCK,))
+        first = service.start()
+        found: list[psutil.Process] = []
+        wait_until(lambda: found.extend(_preparation(first)) or found, otherwise=service.said)
+        everything = psutil.Process(first.pid).children(recursive=True)
+        assert len(everything) >= 3
+        found[0].kill()
+        assert first.wait(PATIENCE_SECONDS) == 1
+        assert '"prepare.killed"' in service.said()
+        wait_until(lambda: not any(map(lives, everything)))
+        owner.execute("SELECT pg_advisory_unlock_all()")
+        again = service.start()
+        wait_until(service.is_ready, otherwise=service.said)
+        again.terminate()
+        assert again.wait(PATIENCE_SECONDS) == 0
+
+
 def test_a_taken_port_is_told_at_once_with_who_has_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = os.environ | {"PCDS_PORT": str(taken.getsockname()[1]), "PCDS_DATA_DIR": "/nonexistent"}
@@ -152,6 +176,12 @@ def test_a_taken_port_is_told_at_once_with_who_has_it() -> None:
 def _running(service: _Service) -> tuple[subprocess.Popen[bytes], Settings]:
     assert service.process is not None
     return service.process, service.settings
+
+
+def _preparation(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The process that prepares the database where it is there."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if "api.operate.prepare" in _command(child)]
 
 
 def _apis(process: subprocess.Popen[bytes]) -> list[psutil.Process]:

@@ -251,7 +251,7 @@ def _functions(sql: str) -> Iterator[tuple[str, str]]:
 
 
 _SCRIPTS: Final = Path(__file__).parents[1] / "migrations"
-_LOCK: Final = 0x70636473  # "pcds": the advisory lock of the process that migrates
+LOCK: Final = 0x70636473  # "pcds": the advisory lock of the process that migrates
 
 
 def migrate(database: Database, revision: str | None = None) -> str:
@@ -261,7 +261,7 @@ def migrate(database: Database, revision: str | None = None) -> str:
     """
     wanted = revision or head()
     with psycopg.connect(database.owner_url) as connection:
-        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.commit()  # the session holds the lock until the connection ends
         revision_before = refuse_strange(connection)
         prepare_roles(connection, database)
