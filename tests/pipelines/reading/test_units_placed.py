@@ -1,0 +1,62 @@
+"""Units placed on a market: beside periods that are no year, and under names of markets alone."""
+
+import pytest
+
+from tests.pipelines.reading.writing import delimited, read, values
+
+
+@pytest.mark.parametrize(
+    ("header", "period"),
+    [
+        ("Monat", "01.2026"), ("Month", "January"), ("Buchungsdatum", "31.01.2026"), ("Periode", "2026/01"),
+        ("Quartal", "1"), ("KW", "12"), ("Half", "H1"), ("Miesiąc", "2025-01"), ("Mese di vendita", "gennaio"),
+        ("Mois", "janvier"), ("Maand", "2025-01"), ("Fecha de venta", "31/01/2025"), ("Sales month", "Jan"),
+    ],
+)  # fmt: skip
+def test_units_of_a_market_beside_a_shorter_period_are_asked_about(header: str, period: str) -> None:
+    table = [
+        ["SKU", "Name", header, "Units sold DE 2025"],
+        ["A-1", "Soap", period, "1000"],
+        ["A-2", "Gel", period, "5"],
+    ]
+    (about,) = read(delimited(table))[0].source["asked"]
+    assert (about["kind"], about["answer"]) == ("column", {"columns": {"annual_volume_de_2025": "D"}})
+    assert about["message"].startswith(
+        f"“{header}: {period}” says that “Units sold DE 2025” may be no units of a year."
+    )
+    assert all("volumes" not in row or row["volumes"] is None for row in values(delimited(table)))
+    answered = values(delimited(table), about["answer"])
+    assert [row["volumes"] for row in answered] == ['{"DE/2025/0":1000}', '{"DE/2025/0":5}']
+
+
+@pytest.mark.parametrize(
+    ("header", "cell"), [("Periode", "2025"), ("Shelf life (days)", "12"), ("Launch date", "03/2025"), ("Tag", "")]
+)
+def test_what_is_no_shorter_period_of_sales_leaves_the_units_read(header: str, cell: str) -> None:
+    table = [["SKU", "Name", header, "Units sold DE 2025"], ["A-1", "Soap", cell, "1000"], ["A-2", "Gel", cell, "5"]]
+    upload, typed = read(delimited(table))
+    assert upload.source["asked"] == []
+    assert typed.values["volumes"].to_list() == ['{"DE/2025/0":1000}', '{"DE/2025/0":5}']
+
+
+@pytest.mark.parametrize(
+    ("headers", "could_be"),
+    [
+        (["NY", "TX"], [["us_ny"], ["us_tx"]]),
+        (["New York", "Texas"], [["us_ny"], ["us_tx"]]),
+        (["CA", "OR", "MN"], [["us_ca", "ca"], ["us_or"], ["us_mn"]]),
+        (["DE", "FR", "CA"], [["de"], ["fr"], ["ca", "us_ca"]]),
+        (["DE", "FR", "NY"], [["de"], ["fr"], ["us_ny"]]),
+    ],
+)
+def test_numbers_under_names_of_states_are_asked_about(headers: list[str], could_be: list[list[str]]) -> None:
+    rows = [[code, "Soap", "12", *("100" for _ in headers)] for code in ("A-1", "A-2")]
+    asked = read(delimited([["SKU", "Name", "Packaging weight (g)", *headers], *rows]))[0].source["asked"]
+    assert [about["header"] for about in asked] == headers
+    assert [about["could_be"] for about in asked] == [[f"annual_volume_{code}" for code in codes] for codes in could_be]
+    assert {about["kind"] for about in asked} == {"column"}
+
+
+def test_a_single_word_that_is_a_state_too_is_no_market() -> None:
+    table = [["SKU", "Name", "Packaging weight (g)", "OR"], ["A-1", "Soap", "12", "3"]]
+    assert read(delimited(table))[0].source["asked"] == []
