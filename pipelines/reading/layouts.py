@@ -39,7 +39,15 @@ from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, is_shared, unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes, unescaped
-from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, parts_named, read_material
+from pipelines.reading.words import (
+    facts_of_text,
+    family_of_detail,
+    names_part,
+    part_type,
+    part_types,
+    parts_named,
+    read_material,
+)
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -536,7 +544,7 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
             if part_type(word) is None and word.strip() and word not in CLEARED and not word.startswith("#")
         ]
         faulty = column.field.name == _TYPE and column.position not in of_main
-        open_words = [word for word in words if not faulty or resolve_format(word, ruleset.load()) is not None]
+        open_words = [word for word in words if not faulty or names_part(word)]
         if open_words:
             held |= cells.is_in(open_words).fill_null(value=False)
         for word in words[:_MOST_ASKED]:

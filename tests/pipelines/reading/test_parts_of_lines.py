@@ -84,3 +84,28 @@ def test_fields_have_their_words_in_nine_languages(header: str, field: str) -> N
 def test_a_description_is_the_name_where_no_other_is(header: str) -> None:
     (row,) = values(delimited([["SKU", header, "Packaging weight (g)"], ["A-1", "Soap", "12"]]))
     assert row["name"] == "Soap"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "box insert", "can end", "pallet cover", "carton divider", "Flasche Boden", "fond de boîte", "Zakje", "Bolsa",
+        "Sacchetto", "torebka", "sáček", "påse",
+    ],
+)  # fmt: skip
+def test_a_piece_whose_type_its_word_does_not_say_is_asked_about(word: str) -> None:
+    table = [["SKU", "Name", "Component", "Material", "Weight (g)"], ["A-1", "Soap", "Box", "paper", "30"]]
+    upload, typed = read(delimited([*table, ["A-1", "Soap", word, "paper", "4"]]))
+    assert [(about["kind"], about["text"]) for about in upload.source["asked"]] == [("value", word)]
+    assert (typed.errors.height, typed.values["components"].to_list()) == (0, [None])
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("flaska", "body"), ("láhev", "body"), ("kelímek", "body"), ("doosje", "body"), ("kapsyl", "cap"),
+        ("pumpička", "pump"), ("flip top cap", "cap"), ("jar seal", "seal"), ("narrow neck bottle", "body"),
+    ],
+)  # fmt: skip
+def test_words_for_parts_are_known(word: str, kind: str) -> None:
+    assert types(with_parts("Component", word, "cap", "label"))[0] == kind
