@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import permutations
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -40,7 +41,7 @@ from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question
 from pipelines.reading.side_by_side import about_other_units, is_of_period
 from pipelines.reading.substances import answers_of_absence, of_substance
-from pipelines.reading.values import outside_limits
+from pipelines.reading.values import outside_limits, read_numbers
 from pipelines.reading.words import Unit, unit_of
 from schemas.imports.types import Asked
 from schemas.json_values import JsonObject
@@ -313,7 +314,56 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
         if weight.factor == _TONNES or factors == {_TONNES}:
             open_weights[weight.position] = (weight, ["t"], None)
     questions = [_question(weight, names, unit, columns, header.sheet) for weight, names, unit in open_weights.values()]
-    return UnitsOfWeights(columns, questions, frozenset(open_weights))
+    bare = [c for c in columns if c.name == "weight_grams" and not (c.exact or c.has_unit or mapped.unit_of(c))]
+    if any(column.field.name == _UNIT for column in columns) or not {c.position for c in bare} - open_weights.keys():
+        return UnitsOfWeights(columns, questions, frozenset(open_weights))
+    [weight] = bare
+    between = _is_between(weight, columns, header)
+    if between is None:
+        return UnitsOfWeights(columns, questions, frozenset(open_weights))
+    if between.factor is not None:
+        of_both = replace(weight, factor=between.factor, has_unit=True)
+        return UnitsOfWeights([of_both if c is weight else c for c in columns], questions, frozenset(open_weights))
+    questions.append(_question_between(weight, between, header.sheet))
+    return UnitsOfWeights(columns, questions, frozenset({*open_weights, weight.position}))
+
+
+class Between(NamedTuple):
+    """The headers of a gross and a net weight whose difference a weight is, and the factor of their unit if known."""
+
+    gross: str
+    net: str
+    factor: Decimal | None
+
+
+_DIFFERS: Final = 0.05
+"""Share by which a weight may differ from gross less net: all three are rounded."""
+
+
+def _is_between(weight: Column, columns: Sequence[Column], header: Searched) -> Between | None:
+    """Return the two weights whose difference a bare weight is in every line; its unit is theirs, and not the gram."""
+    free = header.free([column.position for column in columns]).items()
+    measured = [(at, text) for at, text in free if {"weight", "measure"} <= word_roles(text)]
+    body = header.grid.cells[max(header.at, header.last) + 1 :].head(_LINES)
+    for (more, gross), (less, net) in permutations(measured, 2):
+        cells = body.select(f"c{more}", f"c{less}", f"c{weight.position}").drop_nulls()
+        for mark in ".," if len(cells) > 1 else "":
+            a, b, c = (read_numbers(series, weight, mark, None).values.cast(pl.Float64) for series in cells)
+            if ((c > 0) & ((a - b - c).abs() <= c * _DIFFERS) & (a > b)).fill_null(value=False).all():
+                units = {None if (unit := unit_in(text, "g")) is None else unit.factor for text in (gross, net)}
+                return Between(gross, net, units.pop() if len(units) == 1 else None)
+    return None
+
+
+def _question_between(weight: Column, between: Between, sheet: str | None) -> Asked:
+    message = Message(
+        "{header} is {gross} less {net}, and nothing says their unit; it is not read. Say it: mapping={mapping}.",
+        header=quote(weight.header),
+        gross=quote(between.gross),
+        net=quote(between.net),
+        mapping={"units": {weight.name: "kg"}},
+    )
+    return question("unit", message, could_be=["kg", "g"], column=weight, sheet=sheet)
 
 
 def is_of_other_figure(header: str) -> bool:
