@@ -22,7 +22,7 @@ import polars as pl
 
 from compliance.catalogue import pinned, served
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import tokens_of, unit_in, word_roles
+from pipelines.reading.grammar import quantity_of, tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     WEIGHT_HELPERS,
@@ -57,8 +57,6 @@ _MATERIALS: Final = ("material", "material_subtype")
 _SHORT: Final = 40
 """Characters of the longest code."""
 _MOST: Final = 0.8
-_LONGEST_QUANTITY: Final = 8
-"""Words of the longest header of a quantity."""
 _LONGEST_WEIGHT: Final = 12
 """Words of the longest header that may be a weight of an unknown material."""
 PERIOD: Final = (
@@ -216,21 +214,6 @@ def watched_columns(columns: Sequence[Column], header: Searched) -> list[Column]
         for at, cell in header.free([column.position for column in columns]).items()
         if quantity_of(cell) is not None or is_of_lines(header.under(at, _FIRST_LINES))
     ]
-
-
-def quantity_of(header: str) -> str | None:
-    """Return what the header of a quantity says: `per` one packaging, a `count` of something; None for another one.
-
-    With a word that is not known it is a count of something; `Komponentenmenge` is one by its end.
-    """
-    tokens = fold(header).split()
-    if not 0 < len(tokens) <= _LONGEST_QUANTITY:
-        return None
-    ends = ("menge", "anzahl", "stuckzahl", "quantity")
-    roles = {code_of(token, "quantity") or ("count" if token.endswith(ends) else None) for token in tokens}
-    if "count" not in roles:
-        return "per" if roles == {"per"} else None
-    return "per" if "per" in roles and None not in roles else "count"
 
 
 def is_count(column: Column, at: int, header: Searched) -> bool:
