@@ -15,12 +15,13 @@ import polars as pl
 import pycountry
 
 from compliance.weights import is_likely
-from pipelines.reading.column_values import is_of_lines, is_served
+from pipelines.reading.column_values import is_of_lines
 from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
 from pipelines.reading.grammar import counts_packagings, mentions, quantity_of, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
+from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping

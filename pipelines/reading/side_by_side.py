@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from compliance.catalogue import pinned, served
-from pipelines.reading.column_values import PERIOD, Searched, has_numbers, is_served
+from pipelines.reading.column_values import PERIOD, Searched, has_numbers
 from pipelines.reading.columns import bare_market, field_column, units_of_part, units_of_rows
 from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of
 from pipelines.reading.grid import (
@@ -35,7 +35,7 @@ from pipelines.reading.grid import (
     repeated,
 )
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.placed import YEAR, is_of_selling, market_code, market_of
+from pipelines.reading.placed import YEAR, is_of_selling, is_served, market_code, market_of
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.words import market_parts, unit_of
 from schemas.imports.types import Asked

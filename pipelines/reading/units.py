@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import pinned, served
-from pipelines.reading.column_values import Searched, is_served
+from pipelines.reading.column_values import Searched
 from pipelines.reading.columns import open_column
 from pipelines.reading.grammar import (
     PIECES,
@@ -38,6 +38,7 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question
 from pipelines.reading.side_by_side import about_other_units, is_of_period
 from pipelines.reading.substances import answers_of_absence, of_substance
