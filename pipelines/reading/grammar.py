@@ -180,12 +180,17 @@ def measure_of(expression: str, unit: str | None) -> Sense | None:
     return None if sense.other or sense.unknown or not sense.measured else sense
 
 
-def unit_behind(text: str, unit: str | None) -> Measure | None:
-    """Return what words behind a number say as a field's unit: `g/Stk`, `Tsd. Stück`; None where a word says more."""
+def unit_behind(text: str, unit: str | None, field: str = "") -> Measure | None:
+    """Return what words behind a number say as a field's unit: `g/Stk`, `Tsd. Stück`; None where a word says more.
+
+    A word of the `field` itself says no more: `% PCR` of a recycled content.
+    """
     tokens = () if is_uncertain(text) else tokens_of(text)
     measure = measure_at(tokens, 0) if 0 < len(tokens) <= MOST_WORDS else None
-    whole = (len(tokens), unit, "known")
-    return measure if measure is not None and (measure.end, measure.unit, measure.state) == whole else None
+    if measure is None or (measure.unit, measure.state) != (unit, "known"):
+        return None
+    roles = (roles_of_word(token) for token in tokens[measure.end :])
+    return measure if all(role and field.startswith(tuple(role)) for role in roles) else None
 
 
 def names_quantity(text: str) -> bool:

@@ -14,7 +14,7 @@ from tests.pipelines.reading.writing import delimited, faults, values
         ("PET-fles", "plastic"), ("Kunststof flexibel", "plastic"), ("Cartón para bebidas", "paper"),
         ("Cartone per bevande", "paper"), ("karton do płynnej żywności", "paper"), ("Nápojový karton", "paper"),
         ("dryckeskartong", "paper"), ("Cartoncillo", "paper"), ("papper", "paper"), ("wellpapp", "paper"),
-        ("trä", "wood"),
+        ("trä", "wood"), ("PAP", "paper"),
     ],
 )  # fmt: skip
 def test_a_material_is_read_with_what_stands_beside_it(text: str, family: str) -> None:
@@ -49,3 +49,15 @@ def test_no_answer_is_none_in_polish_czech_and_swedish(nothing: str) -> None:
 def test_service_packaging_is_sales_packaging() -> None:
     (row,) = values(delimited([["SKU", "Name", "Verpackungsebene"], ["A-1", "Becher", "Serviceverpackung"]]))
     assert row["packaging_level"] == "sales"
+
+
+@pytest.mark.parametrize(("cell", "share"), [("30% PCR", 30), ("45 % Rezyklat", 45), ("30 % recycled", 30)])
+def test_a_share_says_what_it_is_of_in_its_cell(cell: str, share: float) -> None:
+    table = [["SKU", "Name", "Recycled content"], ["A-1", "Soap", cell], ["A-2", "Gel", "50%"]]
+    assert [row["recycled_content_percent"] for row in values(delimited(table))] == [share, 50]
+
+
+@pytest.mark.parametrize("cell", ["100% virgin", "30 % glass", "12 g PCR"])
+def test_a_share_of_something_else_stays_a_fault(cell: str) -> None:
+    table = [["SKU", "Name", "Recycled content"], ["A-1", "Soap", cell], ["A-2", "Gel", "50%"]]
+    assert [code for _, _, code in faults(delimited(table))] == ["unknown_unit"]
