@@ -35,7 +35,7 @@ from pipelines.reading.grid import (
     repeated,
 )
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.placed import YEAR, is_of_selling, is_served, market_code, market_of
+from pipelines.reading.placed import YEAR, Placed, is_of_selling, is_served, market_code, market_of
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.words import market_parts, unit_of
 from schemas.imports.types import Asked
@@ -285,6 +285,12 @@ _TITLES: Final = frozenset({"me", "uom", "bme", "vme", "vrkme", "meins"})
 _PERIODS: Final = frozenset({"year", "jahr", "annee", "ano", "anno", "date", "datum"})
 _DAY: Final = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
 _QUOTED: Final = 3
+_DATE: Final = r"(\d{1,2}[./-]\d{1,2}[./-]20\d\d|20\d\d-\d\d-\d\d)"
+_SPAN: Final = re.compile(rf"{_DATE}\s*(?:-|–|—|bis|to|au|al|hasta|tot|t/m|do|till)\s*{_DATE}", re.IGNORECASE)
+_FIRST_DAY: Final = re.compile(r"0?1[./-]0?1[./-]20\d\d|20\d\d-01-01")
+_LAST_DAY: Final = re.compile(r"31[./-]12[./-]20\d\d|12[./-]31[./-]20\d\d|20\d\d-12-31")
+_AS_OF: Final = frozenset({"stand", "status", "as", "version", "valid", "from", "ab", "seit"})
+"""Words that make a period the day of a document."""
 
 
 def split_units_of_lines(
@@ -347,7 +353,10 @@ def with_units_in_doubt(
     doubtful += states
     of_states = {column.position for column in states}
     columns, placed = ([c for c in own if c.position not in of_states] for own in (columns, placed))
-    said = next((text for text in above if _scales(text)), None)
+    titles = [*above, *([header.sheet] if header.sheet else [])]
+    in_parts = any(column.half or column.part or column.field == VOLUME_HALF for column in columns)
+    shorter_title = None if in_parts else next(filter(_is_of_part_of_year, titles), None)
+    said = next(filter(_scales, titles[: len(titles) - bool(header.sheet)]), None) or shorter_title
     weighs = any(column.field.name in WEIGHTS for column in columns)
     for at, title in header.free([]).items() if placed else ():
         if said is None and at in free and (shorter := _shorter_than_a_year(title, header.under(at))):
@@ -420,9 +429,25 @@ def beside(title: str, texts: Sequence[str]) -> str:
 
 
 def is_of_period(said: str) -> bool:
-    """Return whether what a column says (`beside`) is of periods."""
+    """Return whether what a column says (`beside`), or a title, is of periods."""
     title, colon, _ = said.partition(": ")
-    return bool(colon) and names_period(title)
+    return (bool(colon) and names_period(title)) or _is_of_part_of_year(said)
+
+
+def _is_of_part_of_year(title: str) -> bool:
+    """Return whether a title says that its table is of a part of a year: `Absatz Januar 2026`, `Q1 2026`, a span.
+
+    A month may be that of the document (`Stand: Januar 2026`), unless its other words are of selling.
+    """
+    if (span := _SPAN.search(title)) is not None:
+        return not (_FIRST_DAY.fullmatch(span[1]) and _LAST_DAY.fullmatch(span[2]))
+    placed = Placed()
+    left = tuple(placed.left_of(tokens_of(title)))
+    if placed.year is None or not (placed.part or placed.half):
+        return False
+    of_sales = any(mentions(title, role) for role in ("sale", "count")) or is_of_selling(left)
+    named = of_sales or any(name in headers("placed") for name in (*left, " ".join(left)))
+    return named or (not placed.part.startswith("m") and _AS_OF.isdisjoint(left))
 
 
 def names_period(title: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pipelines.reading.writing import delimited, read, values
+from tests.pipelines.reading.writing import delimited, read, values, workbook
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,39 @@ def test_numbers_under_names_of_states_are_asked_about(headers: list[str], could
 def test_a_single_word_that_is_a_state_too_is_no_market() -> None:
     table = [["SKU", "Name", "Packaging weight (g)", "OR"], ["A-1", "Soap", "12", "3"]]
     assert read(delimited(table))[0].source["asked"] == []
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Absatz Januar 2026", "Ventes janvier 2026", "Vendite gennaio 2026", "Sales report Q1 2026",
+        "Meldung 1. Halbjahr 2026", "Zeitraum: 01.01.2026 - 31.03.2026", "2026-04-01 to 2026-06-30", "Q3/2026",
+    ],
+)  # fmt: skip
+def test_units_below_a_title_of_a_part_of_a_year_are_asked_about(title: str) -> None:
+    table = [[title, "", ""], ["SKU", "Name", "Units sold DE"], ["A-1", "Soap", "1000"], ["A-2", "Gel", "5"]]
+    (about,) = read(delimited(table))[0].source["asked"]
+    assert about["message"].startswith(f"“{title}” says that “Units sold DE” may be no units of a year.")
+    assert all(row.get("volumes") is None for row in values(delimited(table)))
+
+
+def test_a_sheet_of_a_month_says_so_too() -> None:
+    data = workbook({"Januar 2026": [["SKU", "Name", "Units sold DE"], ["A-1", "Soap", 1000]]})
+    assert [about["text"] for about in read(data)[0].source["asked"]] == ["Januar 2026"]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Stand: Januar 2026", "Date: 12 October 2026", "01.01.2026 - 31.12.2026", "Sales 2026", "Version 3, May 2026",
+        "Packaging data 2026", "Price list January 2026",
+    ],
+)  # fmt: skip
+def test_a_title_of_a_year_or_with_a_day_of_its_own_leaves_the_units_read(title: str) -> None:
+    table = [[title, "", ""], ["SKU", "Name", "Units sold DE"], ["A-1", "Soap", "1000"], ["A-2", "Gel", "5"]]
+    assert [row["volumes"] for row in values(delimited(table))] == ['{"DE/2026/0":1000}', '{"DE/2026/0":5}']
+
+
+def test_halves_below_a_title_of_a_half_stay_read() -> None:
+    table = [["Report H1 2026", "", ""], ["SKU", "Name", "Units sold GB H1 2026"], ["A-1", "Soap", "1000"]]
+    assert [row["volumes"] for row in values(delimited(table))] == ['{"GB/2026/1":1000}']
