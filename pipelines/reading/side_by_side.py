@@ -21,7 +21,7 @@ import polars as pl
 from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
 from pipelines.reading.columns import bare_market, field_column, units_of_part, units_of_rows
-from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of
+from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     VOLUME,
@@ -38,6 +38,7 @@ from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.placed import YEAR, Placed, is_of_selling, is_served, market_code, market_of
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.words import market_parts, unit_of
+from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
@@ -357,6 +358,7 @@ def with_units_in_doubt(
     in_parts = any(column.half or column.part or column.field == VOLUME_HALF for column in columns)
     shorter_title = None if in_parts else next(filter(_is_of_part_of_year, titles), None)
     said = next(filter(_scales, titles[: len(titles) - bool(header.sheet)]), None) or shorter_title
+    said = said or (_told_apart(columns, free, header) if placed and placed[0].market is not None else None)
     weighs = any(column.field.name in WEIGHTS for column in columns)
     for at, title in header.free([]).items() if placed else ():
         if said is None and at in free and (shorter := _shorter_than_a_year(title, header.under(at))):
@@ -372,6 +374,29 @@ def with_units_in_doubt(
         raise ReadingRefused([_issue_of_other_units(placed[0], said)])
     doubtful += [replace(column, open=said) for column in placed]
     return [column for column in columns if column not in placed]
+
+
+_LINES: Final = 40
+"""Lines below the header that are compared with each other."""
+_OF_PARTS: Final = (*WEIGHTS, "material", "material_subtype", "packaging_format")
+
+
+def _told_apart(columns: Sequence[Column], free: Mapping[int, str], header: Searched) -> str | None:
+    """Return what an unread column says that tells the lines of one SKU apart: its units are those of one channel.
+
+    Lines that give a material, a format or a weight may be parts of a SKU.
+    """
+    code = next((column.position for column in columns if column.field == SKU_CODE), None)
+    if code is None or any(c.table == "component" or c.field.name in _OF_PARTS for c in columns):
+        return None
+    body = header.grid.cells[max(header.at, header.last) + 1 :].head(_LINES)
+    codes = body[f"c{code}"].drop_nulls()
+    for at, title in free.items() if codes.n_unique() < len(codes) else ():
+        pairs = body.select(f"c{code}", f"c{at}").drop_nulls()
+        texts = pairs[f"c{at}"].unique(maintain_order=True)
+        if len(pairs) == len(codes) == pairs.n_unique() and len(texts) < len(codes):
+            return beside(title, texts.head(_QUOTED).to_list())
+    return None
 
 
 def _names_units(at: int, title: str, columns: Sequence[Column]) -> bool:
@@ -428,10 +453,11 @@ def beside(title: str, texts: Sequence[str]) -> str:
     return f"{title}: {', '.join(texts)}"
 
 
-def is_of_period(said: str) -> bool:
-    """Return whether what a column says (`beside`), or a title, is of periods."""
+def is_of_other_units(said: str) -> bool:
+    """Return whether what a column says (`beside`), or a title, is of anything but the unit of what it counts."""
     title, colon, _ = said.partition(": ")
-    return (bool(colon) and names_period(title)) or _is_of_part_of_year(said)
+    is_unit = fold(title) in _TITLES or bool(word_roles(title) & {"unit", "unit_name"}) or _scales(said)
+    return (bool(colon) and not is_unit) or _is_of_part_of_year(said)
 
 
 def _is_of_part_of_year(title: str) -> bool:

@@ -40,7 +40,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question
-from pipelines.reading.side_by_side import about_other_units, is_of_period
+from pipelines.reading.side_by_side import about_other_units, is_of_other_units
 from pipelines.reading.substances import answers_of_absence, of_substance
 from pipelines.reading.values import outside_limits, read_numbers
 from pipelines.reading.words import Unit, unit_of
@@ -99,7 +99,7 @@ def about_open_column(column: Column, header: Searched) -> Asked:
     if units and column.field.unit == "g" and names_bundle(text):
         unit = "kg" if column.factor == _KG else "g"
         units = [*(f"{unit} per case of {count}" for count in (12, 6, 24, 100)), unit]
-    if column.field == VOLUME and is_of_period(text):
+    if column.field == VOLUME and is_of_other_units(text):
         units, message = (), about_other_units(column, text)
     elif units:
         message = Message(

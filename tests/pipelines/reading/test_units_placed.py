@@ -96,3 +96,21 @@ def test_a_title_of_a_year_or_with_a_day_of_its_own_leaves_the_units_read(title:
 def test_halves_below_a_title_of_a_half_stay_read() -> None:
     table = [["Report H1 2026", "", ""], ["SKU", "Name", "Units sold GB H1 2026"], ["A-1", "Soap", "1000"]]
     assert [row["volumes"] for row in values(delimited(table))] == ['{"GB/2026/1":1000}']
+
+
+@pytest.mark.parametrize(
+    ("header", "values_of"), [("Vertriebskanal", ("Online", "Handel")), ("Kunde", ("4711", "4712"))]
+)
+def test_units_of_one_line_of_several_are_asked_about(header: str, values_of: tuple[str, str]) -> None:
+    first, second = values_of
+    lines = [["A-1", "Saft", first, "100"], ["A-1", "Saft", second, "900"], ["A-2", "Tee", first, "20"]]
+    data = delimited([["Artikelnummer", "Bezeichnung", header, "Absatz DE 2025"], *lines])
+    (about,) = read(data)[0].source["asked"]
+    assert about["message"].startswith(f"“{header}: {first}, {second}” says that “Absatz DE 2025” may be no units")
+    assert all(row.get("volumes") is None for row in values(data))
+
+
+def test_a_running_number_tells_no_lines_apart() -> None:
+    lines = [["1", "A-1", "Saft", "100"], ["2", "A-1", "Saft", "900"], ["3", "A-2", "Tee", "20"]]
+    source = read(delimited([["Nr", "Artikelnummer", "Bezeichnung", "Absatz DE 2025"], *lines]))[0].source
+    assert source["asked"] == []
