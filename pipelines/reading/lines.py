@@ -99,7 +99,8 @@ def find_skipped(
     # A total's word is in place of the code, or is the name or label of a line without code.
     totals = (is_total & (~letters | named_total)) | (no_code & (named_total | _has_word(label, "total")))
     wordy = _wordy_lines(cells, columns)
-    totals |= _has_word(code.set(~(wordy & no_name), None), "total_of")
+    if (unnamed := wordy & no_name).any():
+        totals |= _has_word(code.set(~unnamed, None), "total_of")
     return {
         NOTHING_READ: neither & ~others,
         EXAMPLE: _with_lines_below(example, neither),
