@@ -145,7 +145,7 @@ def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     With it come the words that may give facts: those that were dropped, and the colours of an alias (*pet clear*).
     """
     # A metallisation goes first: without its form words *carton board métallisé* would be the metallisation alone.
-    for kinds in ((), ("metallised",), ("recycled",), _FORM):
+    for kinds in ((), ("metallised",), ("recycled",), ("printed",), _FORM):
         if (code := _code_and_words(normal, kinds, rules)) is not None:
             return code
     code = _with_fewest_dropped(normal, rules) if rules.word_facts else None
@@ -188,7 +188,7 @@ def _words_out(normal: str, words: Iterable[str]) -> str:
     return normal
 
 
-_FORM: Final = ("form", "recycled")
+_FORM: Final = ("form", "recycled", "printed")
 _ALL: Final = (*_FORM, "colour", "metallised")
 
 
@@ -264,7 +264,7 @@ def _narrower(first: str, second: str, rules: "RuleSet") -> str | None:
 
 
 def _is_wider(one: Material, other: Material) -> bool:
-    return one.code == other.group or (not one.specified and other.family in one.contract_families)
+    return one.code == other.group or (not one.specified and bool(other.contract_families & one.contract_families))
 
 
 def plain_materials(text: str, rules: "RuleSet") -> list[str]:

@@ -14,15 +14,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from compliance.catalogue import pinned, served
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import tokens_of, unit_in, word_roles
+from pipelines.reading.grammar import quantity_of, tokens_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     WEIGHT_HELPERS,
@@ -38,14 +36,14 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.questions import question, with_answer
 from pipelines.reading.values import read_values
-from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
+from pipelines.reading.words import are_levels, family_of_detail, level_of, names_part, unit_of
 from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import Unfit, quote
+from schemas.normalise import quote
 from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_lists, code_of, fold, market_named, words
+from schemas.words import code_lists, code_of, fold, words
 
 ROWS_SEARCHED: Final = 40
 """Rows of a grid among which the header is."""
@@ -57,8 +55,8 @@ _MATERIALS: Final = ("material", "material_subtype")
 _SHORT: Final = 40
 """Characters of the longest code."""
 _MOST: Final = 0.8
-_LONGEST_QUANTITY: Final = 8
-"""Words of the longest header of a quantity."""
+_LONGEST_UNIT: Final = 3
+"""Characters of the longest abbreviation of a unit: a column of no longer texts is none of names."""
 _LONGEST_WEIGHT: Final = 12
 """Words of the longest header that may be a weight of an unknown material."""
 PERIOD: Final = (
@@ -120,7 +118,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     another one, or the kind of packaging of each line, a part's description says no more. Counts are no names.
     """
     columns = [column for column in columns if not is_count(column, column.position, header)]
-    columns += _formats([*columns, *chosen], header)
+    columns = _with_described_items(_with_levels([*columns, *_formats([*columns, *chosen], header)], header), header)
     parts = [column for column in columns if column.field.name == "component_type"]
     numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
     free = map(substitute_column, header.free([column.position for column in columns]).values() if parts else ())
@@ -140,6 +138,29 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
         return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
     return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
+
+
+def _with_levels(columns: list[Column], header: Searched) -> list[Column]:
+    """Return the columns with one of several formats as the levels that its cells name (one alone: `sheet.py`)."""
+    level, formats = fields_of("sku")["packaging_level"], [c for c in columns if c.name == "packaging_format"]
+    named = [column for column in formats if len(formats) > 1 and are_levels(header.under(column.position))]
+    if len(named) != 1 or any(column.field == level for column in columns):
+        return columns
+    return [replace(c, name=level.name, field=level, exact=False) if c is named[0] else c for c in columns]
+
+
+def _with_described_items(columns: list[Column], header: Searched) -> list[Column]:
+    """Return the columns with a part's description as the name beside the code of the same: `Part number` beside it."""
+    codes = [fold(column.header).split()[0] for column in columns if column.field == SKU_CODE]
+    parts = [column for column in columns if column.field.name == "component_type"]
+    if len(parts) != 1 or any(column.table == "component" and column is not parts[0] for column in columns):
+        return columns
+    first, *more = fold(parts[0].header).split()
+    free = map(substitute_column, header.free([column.position for column in columns]).values())
+    names = [column for column in (*columns, *free) if column is not None and column.field == NAME]
+    if names or not more or [first] != codes or not _DESCRIBES.search(" ".join(more)):
+        return columns
+    return [replace(c, name=NAME.name, field=NAME, table="sku", exact=False) if c is parts[0] else c for c in columns]
 
 
 def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
@@ -173,7 +194,7 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
     if any(column.name == SKU_CODE.name for column in columns):
         return columns
     free = header.free([column.position for column in columns])
-    lines = min(header.grid.cells.height - header.at - 1, _LINES)
+    lines = min(header.grid.cells.height - max(header.at, header.last) - 1, _LINES)
     numbers = [
         at
         for at, cell in free.items()
@@ -218,21 +239,6 @@ def watched_columns(columns: Sequence[Column], header: Searched) -> list[Column]
     ]
 
 
-def quantity_of(header: str) -> str | None:
-    """Return what the header of a quantity says: `per` one packaging, a `count` of something; None for another one.
-
-    With a word that is not known it is a count of something; `Komponentenmenge` is one by its end.
-    """
-    tokens = fold(header).split()
-    if not 0 < len(tokens) <= _LONGEST_QUANTITY:
-        return None
-    ends = ("menge", "anzahl", "stuckzahl", "quantity")
-    roles = {code_of(token, "quantity") or ("count" if token.endswith(ends) else None) for token in tokens}
-    if "count" not in roles:
-        return "per" if roles == {"per"} else None
-    return "per" if "per" in roles and None not in roles else "count"
-
-
 def is_count(column: Column, at: int, header: Searched) -> bool:
     """Return whether a word for a name is one for a count, over numbers: `Nombre` is Spanish and French."""
     return (
@@ -246,16 +252,6 @@ def is_of_lines(cells: pl.Series) -> bool:
     return bool(len(cells)) and (
         bool(cells.str.contains(PERIOD).all()) or all(fold(cell) in nations for cell in cells.unique())
     )
-
-
-@cache
-def is_served(value: str) -> bool:
-    """Return whether a value names a market that the catalogue serves, itself or as a part of one."""
-    try:
-        code = market_named(value)
-    except Unfit:
-        return False
-    return not {code, code.split("-")[0]}.isdisjoint(entry.code for entry in served(pinned()))
 
 
 def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
@@ -382,6 +378,7 @@ def _likely_code(free: dict[int, str], header: Searched) -> int | None:
 
     Where none is unlike words, each cell is one short word with a letter, and no other line has it.
     """
+    free = {at: cell for at, cell in free.items() if quantity_of(cell) is None}
     fitting = [at for at in header.mostly(free, pl.all().str.contains(r"\d")) if are_codes(header.under(at))]
     if not fitting:
         word = pl.all().str.contains(r"^\s*\S{1,40}\s*$")
@@ -401,6 +398,8 @@ def _likely_name(free: dict[int, str], code: int | None, header: Searched) -> in
     """
     fitting: list[int] = []
     for at in header.mostly(free, pl.all().str.contains(r"\p{L}")):
+        if header.under(at).str.len_chars().max() in range(_LONGEST_UNIT + 1):
+            continue
         if code is None:
             names = bool(header.under(at).str.strip_chars().str.contains(r"\s").any())
         else:

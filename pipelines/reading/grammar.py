@@ -40,6 +40,10 @@ _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])
 _NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
+_NUMBERS: Final = frozenset({"number", "numero", "liczba"})
+"""Words for a count that are words for an identifier too."""
+_LONGEST_QUANTITY: Final = 8
+"""Words of the longest header of a quantity."""
 _BEFORE_MEASURE: Final = frozenset({"in", "per", "for", "one", "thousand", "million"})
 """Roles of words with which a unit or a quantity may begin."""
 _OF_QUANTITY: Final = {"per", "for", "bundle", "size", "thousand", "million"}
@@ -176,12 +180,17 @@ def measure_of(expression: str, unit: str | None) -> Sense | None:
     return None if sense.other or sense.unknown or not sense.measured else sense
 
 
-def unit_behind(text: str, unit: str | None) -> Measure | None:
-    """Return what words behind a number say as a field's unit: `g/Stk`, `Tsd. Stück`; None where a word says more."""
+def unit_behind(text: str, unit: str | None, field: str = "") -> Measure | None:
+    """Return what words behind a number say as a field's unit: `g/Stk`, `Tsd. Stück`; None where a word says more.
+
+    A word of the `field` itself says no more: `% PCR` of a recycled content.
+    """
     tokens = () if is_uncertain(text) else tokens_of(text)
     measure = measure_at(tokens, 0) if 0 < len(tokens) <= MOST_WORDS else None
-    whole = (len(tokens), unit, "known")
-    return measure if measure is not None and (measure.end, measure.unit, measure.state) == whole else None
+    if measure is None or (measure.unit, measure.state) != (unit, "known"):
+        return None
+    roles = (roles_of_word(token) for token in tokens[measure.end :])
+    return measure if all(role and field.startswith(tuple(role)) for role in roles) else None
 
 
 def names_quantity(text: str) -> bool:
@@ -548,3 +557,33 @@ def composed_field(tokens: Tokens) -> str | None:
         return None
     roles = {role for of_token in of_tokens for role in of_token or ()} - {_NOTHING}
     return words("header_roles").get(fold(" ".join(sorted(roles))))
+
+
+def quantity_of(header: str) -> str | None:
+    """Return what the header of a quantity says: `per` one packaging, a `count` of something; None for another one.
+
+    With a word that is not known it is a count of something; `Komponentenmenge` is one by its end.
+    """
+    tokens = fold(header).split()
+    if not 0 < len(tokens) <= _LONGEST_QUANTITY:
+        return None
+    ends = ("menge", "anzahl", "stuckzahl", "quantity")
+    roles = {code_of(token, "quantity") or ("count" if token.endswith(ends) else None) for token in tokens}
+    if "count" not in roles:
+        return "per" if roles == {"per"} else "count" if counts_packagings(header) else None
+    return "per" if "per" in roles and None not in roles else "count"
+
+
+def counts_packagings(header: str) -> bool:
+    """Return whether a header counts packagings: `Nombre d'emballages par UVC`; `Anzahl je Verpackung` counts pieces.
+
+    A number is one of several alone: `Numero di imballaggi`, as `Numéro d'emballage` identifies one.
+    """
+    tokens = fold(header).split()
+    roles = [code_of(token, "quantity") for token in tokens]
+    end = roles.index("per") if "per" in roles else len(roles)
+    several = [at for at, token in enumerate(tokens[:end]) if token in words("packagings")]
+    if several and not _NUMBERS.isdisjoint(tokens[: several[-1]]):
+        return True
+    named = [at for at, token in enumerate(tokens[:end]) if "packaging" in (roles_of_word(token) or ())]
+    return any("count" in roles[:at] for at in (several + named))

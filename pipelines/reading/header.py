@@ -40,14 +40,7 @@ from pipelines.reading.columns import (
     usable_groups,
     words_of_terms,
 )
-from pipelines.reading.grammar import (
-    mentions,
-    names_packaging,
-    says_unit,
-    tokens_of,
-    without_measures,
-    word_roles,
-)
+from pipelines.reading.grammar import mentions, names_packaging, says_unit, tokens_of, without_measures, word_roles
 from pipelines.reading.grid import (
     BESIDE,
     LONGEST_HEADER,
@@ -66,7 +59,13 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
-from pipelines.reading.side_by_side import whole_years, with_ticked_markets, with_year_of_titles
+from pipelines.reading.side_by_side import (
+    split_units_of_lines,
+    whole_years,
+    with_ticked_markets,
+    with_units_in_doubt,
+    with_year_of_titles,
+)
 from pipelines.reading.substances import with_statuses
 from pipelines.reading.units import (
     about_open_column,
@@ -74,10 +73,8 @@ from pipelines.reading.units import (
     judge_units,
     open_columns,
     own_units,
-    split_units_of_lines,
     with_stated_unit,
     with_units_beside,
-    with_units_in_doubt,
     with_units_of_mapping,
 )
 from pipelines.reading.values import read_values

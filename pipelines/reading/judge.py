@@ -15,12 +15,13 @@ import polars as pl
 import pycountry
 
 from compliance.weights import is_likely
-from pipelines.reading.column_values import is_of_lines, is_served, quantity_of
+from pipelines.reading.column_values import is_of_lines
 from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
-from pipelines.reading.grammar import mentions, tokens_of, word_roles
+from pipelines.reading.grammar import counts_packagings, mentions, quantity_of, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
+from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, name_in_mapping
@@ -258,8 +259,10 @@ def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Ser
     singles = single.drop_nulls()
     if (heavy or of_lines) and bool(is_likely(singles).all() and (singles >= _LEAST_G).all()):
         return _open(sheet, column, weight, pl.repeat(value=True, n=len(grams), eager=True), "divide")
-    if not of_parts or any(c.group is not None for c in sheet.columns):
+    if any(c.group is not None for c in sheet.columns) or not (of_parts or counts_packagings(column.header)):
         return sheet
+    if not of_parts:
+        return _open(sheet, column, weight, pl.repeat(value=True, n=len(grams), eager=True), "multiply", whole=True)
     if quantity_of(column.header) == "per" and (numbers.fill_null(1) == numbers.fill_null(1).floor()).all():
         return _applied(sheet, column, weight, "multiply")
     unread = numbers.is_null() & sheet.others[column.name].is_not_null()
@@ -367,9 +370,9 @@ def _one_line_a_part(sheet: Sheet, helper: Column | None, weight: Column) -> She
     return whole.rows_at((~later).arg_true().to_list())
 
 
-def _open(sheet: Sheet, column: Column, weight: Column, lines: pl.Series, likely: str) -> Sheet:
-    """Return the sheet with a question; the weight is not read, or the graphs of the SKUs that have one of `lines`."""
-    weights = {weight.position} if likely == "divide" else set()
+def _open(sheet: Sheet, column: Column, weight: Column, lines: pl.Series, likely: str, *, whole: bool = False) -> Sheet:
+    """Return the sheet with a question; the weight is not read (a `whole` packaging's), or the graphs of `lines`."""
+    weights = {weight.position} if likely == "divide" or whole else set()
     ignored = [entry for entry in sheet.ignored if entry[0] != column.position]
     return replace(
         sheet,

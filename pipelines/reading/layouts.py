@@ -39,7 +39,15 @@ from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for, is_shared, unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes, unescaped
-from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, parts_named, read_material
+from pipelines.reading.words import (
+    facts_of_text,
+    family_of_detail,
+    names_part,
+    part_type,
+    part_types,
+    parts_named,
+    read_material,
+)
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -130,11 +138,11 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         return (_without_helpers(sheet), None) if repeated is None else _split_repeated(filled, repeated, helpers)
     sheet = filled
     by_name, of_parts = {column.name: column for column in sheet.columns}, {column.name for column in parts}
-    moved: dict[str, Column] = {}
-    if "material" in by_name and not of_parts & {"material_family", "component_id"}:
-        # A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
-        fields = {old: new for old, new in FIELDS_OF_PART.items() if old in by_name and new not in of_parts}
-        moved = {old: _as_part(by_name[old], new) for old, new in fields.items()}
+    fields = {old: new for old, new in FIELDS_OF_PART.items() if old in by_name and new not in of_parts}
+    if "material" not in by_name or of_parts & {"material_family", "component_id"}:
+        fields = {old: new for old, new in fields.items() if _differs_within_skus(sheet, by_name[old])}
+    # A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
+    moved = {old: _as_part(by_name[old], new) for old, new in fields.items()}
     parts = [*parts, *moved.values()]
     of_lines = sheet.with_copies(moved.items())
     telling = [column.name for column in parts if column.constant is None] or [column.name for column in parts]
@@ -157,6 +165,14 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     return _split(replace(sheet, table=table), own, of_lines.select([_key(own), *parts, *helpers], there))
 
 
+def _differs_within_skus(sheet: Sheet, column: Column) -> bool:
+    """Return whether the lines of one SKU, which are its parts, give a field different values: it is the parts'."""
+    if column.constant is not None or column.mapped:
+        return False
+    given = sheet.table.select("sku_code", column.name).drop_nulls()
+    return given.n_unique() > given["sku_code"].n_unique()
+
+
 def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) -> tuple[Sheet, Sheet]:
     """Return the same of a table without component columns, whose `repeated` lines are the components of their SKU.
 
@@ -164,8 +180,9 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     """
     by_name = {column.name: column for column in sheet.columns}
     moved = {old: _as_part(by_name[old], new) for old, new in FIELDS_OF_PART.items() if old in by_name}
-    of_lines = sheet.with_copies(moved.items())
     word = by_name.get("packaging_format")
+    sheet = sheet if word is not None else _with_type_asked(sheet, repeated)
+    of_lines = sheet.with_copies(moved.items())
     types = part_types(sheet.table["material" if word is None else word.name], sheet.part_words() if word else None)
     kind = _as_part(word or by_name["material"], _TYPE)
     of_lines = of_lines.with_cells(kind, types).select([_key(sheet.columns), kind, *moved.values(), *helpers], repeated)
@@ -181,6 +198,30 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     ]
     table = sheet.table.with_columns(*cells, grouped=repeated)
     return _split(replace(sheet, table=table), [c for c in sheet.columns if not _is_of_parts(c)], of_lines)
+
+
+def _with_type_asked(sheet: Sheet, repeated: pl.Series) -> Sheet:
+    """Return a sheet whose lines are parts with a question where a column that is not read names them.
+
+    Without it each part would be the body: its graph waits for the answer.
+    """
+    for at, header in sheet.ignored:
+        if not any(part_type(text) not in (None, "body") for text in sheet.samples.get(at, ())):
+            continue
+        message = Message(
+            "{header} may say which part of the packaging each line is; without it the components of its items are "
+            "not read. If it does, say so: mapping={mapping}.",
+            header=quote(header),
+            mapping={"columns": {_TYPE: letter(at)}},
+        )
+        column = Column(_TYPE, fields_of("component")[_TYPE], "component", at, header)
+        return replace(
+            sheet,
+            questions=(*sheet.questions, sheet.ask("column", column, message, could_be=[_TYPE])),
+            held=(*sheet.held, *sheet.table["line"].filter(repeated)),
+            ignored=tuple(entry for entry in sheet.ignored if entry[0] != at),
+        )
+    return sheet
 
 
 _OF_UNITS: Final = ("markets", VOLUME_YEAR.name, VOLUME_HALF.name)
@@ -503,7 +544,7 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
             if part_type(word) is None and word.strip() and word not in CLEARED and not word.startswith("#")
         ]
         faulty = column.field.name == _TYPE and column.position not in of_main
-        open_words = [word for word in words if not faulty or resolve_format(word, ruleset.load()) is not None]
+        open_words = [word for word in words if not faulty or names_part(word)]
         if open_words:
             held |= cells.is_in(open_words).fill_null(value=False)
         for word in words[:_MOST_ASKED]:

@@ -98,11 +98,14 @@ def find_skipped(
     neither = no_code & no_name
     # A total's word is in place of the code, or is the name or label of a line without code.
     totals = (is_total & (~letters | named_total)) | (no_code & (named_total | _has_word(label, "total")))
+    wordy = _wordy_lines(cells, columns)
+    if (unnamed := wordy & no_name).any():
+        totals |= _has_word(code.set(~unnamed, None), "total_of")
     return {
         NOTHING_READ: neither & ~others,
         EXAMPLE: _with_lines_below(example, neither),
         TOTAL: totals | _find_sums(cells, columns, is_total & ~totals, totals, starts),
-        SUM: _find_sums(cells, columns, _wordy_lines(cells, columns) & ~totals, totals, starts),
+        SUM: _find_sums(cells, columns, wordy & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
         HELP: pl.concat(
             help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
@@ -244,6 +247,7 @@ _PATTERNS: Final = {
     "short_example": r"(?i)^\W*(?:WORD)\s*(?::|\.(?:\s|$|:))",
     # `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`.
     "total": r"(?i)^[\W_]*(?:WORD)(?:[\W_\d]*$|\s*[:=(])",
+    "total_of": r"(?i)^[\W_]*(?:WORD)\b",  # `Zwischensumme Glas` in place of a code
     # A note's word, a colon, a sentence.
     "note": r"(?i)^[\W_]*(?:WORD)\b|:(?:\s|$)|(?:\S+\s+){5,}\S",
     # `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code. It is a
@@ -260,7 +264,7 @@ _EXAMPLES: Final = ("example", "short_example")
 @cache
 def _pattern(kind: str) -> str:
     """Return the pattern of a kind with its words, which are folded: they also match with accents."""
-    code = "note" if kind == "signature" else kind
+    code = {"signature": "note", "total_of": "total"}.get(kind, kind)
     listed = sorted((word for word, of in words("line").items() if of == code), key=len, reverse=True)
     return _PATTERNS[kind].replace("WORD", "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in listed))
 

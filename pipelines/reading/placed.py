@@ -5,10 +5,10 @@ What is counted, and the rest of a header, is `columns.py`'s.
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
-from compliance.catalogue import eu_codes, is_iso_3166
+from compliance.catalogue import eu_codes, is_iso_3166, pinned, served
 from pipelines.reading.grammar import MOST_KEPT, Tokens, measure_at, roles_of_word, tokens_of
 from pipelines.reading.grid import LONGEST_HEADER, VOLUME, VOLUME_HALF
 from pipelines.reading.words import family_of_detail, unit_of
@@ -16,7 +16,7 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, place
 from schemas.refusals import Refused
-from schemas.words import languages_of_headers, languages_of_words, words
+from schemas.words import languages_of_headers, languages_of_words, market_named, words
 
 LONGEST_MARKET: Final = 5
 _NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
@@ -169,3 +169,13 @@ def period_of(text: str) -> tuple[int | None, int]:
         return said.year, said.half or int(left[0] if left else 0)
     message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
     raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])
+
+
+@cache
+def is_served(value: str) -> bool:
+    """Return whether a value names a market that the catalogue serves, itself or as a part of one."""
+    try:
+        code = market_named(value)
+    except Unfit:
+        return False
+    return not {code, code.split("-")[0]}.isdisjoint(entry.code for entry in served(pinned()))

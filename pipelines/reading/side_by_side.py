@@ -1,12 +1,16 @@
-"""Reads columns side by side that are one field together: ticks under markets, units of the quarters of a year.
+"""Reads what columns say together: ticks under markets, units of the parts of a year, units beside another column.
 
 `DE | FR | AT` over ticks are the markets of each line. Units of quarters or months are read where all of a year are
 there, each with numbers, and no column gives the year; typed cells are added up. Else they are asked about. What a
 mapping names as a part of a year is counted, whichever parts are there. Titles may say the year of all of them.
+
+Quantities of lines are units placed on the market that each line names, in its year. Cartons, kilograms or thousands
+are none, and neither are the units of a month or a day: they would be those of a year. They are asked about (decision
+0111), and so are numbers under the names of markets alone.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -15,14 +19,28 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from compliance.catalogue import pinned, served
-from pipelines.reading.column_values import Searched, has_numbers, is_served
-from pipelines.reading.columns import units_of_part, units_of_rows
-from pipelines.reading.grammar import mentions, tokens_of
-from pipelines.reading.grid import LONGEST_HEADER, VOLUME, Column, fields_of, letter, repeated
+from pipelines.reading.column_values import PERIOD, Searched, has_numbers
+from pipelines.reading.columns import bare_market, field_column, units_of_part, units_of_rows
+from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of, word_roles
+from pipelines.reading.grid import (
+    LONGEST_HEADER,
+    VOLUME,
+    VOLUME_HALF,
+    WEIGHTS,
+    Column,
+    ReadingRefused,
+    fields_of,
+    invalid_mapping,
+    letter,
+    repeated,
+)
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.placed import YEAR, is_of_selling, market_code, market_of
-from pipelines.reading.questions import question
+from pipelines.reading.placed import YEAR, Placed, is_of_selling, is_served, market_code, market_of
+from pipelines.reading.questions import question, with_answer
+from pipelines.reading.words import market_parts, unit_of
+from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
+from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -259,3 +277,233 @@ def _is_of_year(title: str, year: str) -> bool:
     """Return whether a title says that its table is of a year, and not that it was made or holds then."""
     of_year = any(words("header_part").get(token) == "year" for token in tokens_of(title))
     return title.strip() == year or of_year or any(mentions(title, role) for role in _OF_YEAR)
+
+
+_UNIT: Final = "weight_unit"
+_BESIDE_UNITS: Final = frozenset({"sku_code", "name", "description", "gtin", "markets", "volume_year", "volume_half"})
+_PIECES: Final = frozenset({"st", "ea", "pc", "un", "u", "einheiten", "stucke", "unit", "unite", "piece"})
+_TITLES: Final = frozenset({"me", "uom", "bme", "vme", "vrkme", "meins"})
+_PERIODS: Final = frozenset({"year", "jahr", "annee", "ano", "anno", "date", "datum"})
+_DAY: Final = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
+_QUOTED: Final = 3
+_DATE: Final = r"(\d{1,2}[./-]\d{1,2}[./-]20\d\d|20\d\d-\d\d-\d\d)"
+_SPAN: Final = re.compile(rf"{_DATE}\s*(?:-|–|—|bis|to|au|al|hasta|tot|t/m|do|till)\s*{_DATE}", re.IGNORECASE)
+_FIRST_DAY: Final = re.compile(r"0?1[./-]0?1[./-]20\d\d|20\d\d-01-01")
+_LAST_DAY: Final = re.compile(r"31[./-]12[./-]20\d\d|12[./-]31[./-]20\d\d|20\d\d-12-31")
+_AS_OF: Final = frozenset({"stand", "status", "as", "version", "valid", "from", "ab", "seit"})
+"""Words that make a period the day of a document."""
+
+
+def split_units_of_lines(
+    columns: list[Column], header: Searched, constants: Sequence[Column]
+) -> tuple[list[Column], list[Column]]:
+    """Return the columns of a table, and those of units where each line is of a SKU and one market, if it has some.
+
+    So it is where a SKU has several lines, or no column says more of a SKU than its name: elsewhere a `Quantity` beside
+    a country may be something else. Weights beside a quantity are judged with it (`judge.py`). Raises `ReadingRefused`
+    where the mapping names such units and no market, and where a column says that they are of another unit or period.
+    """
+    named, by_name = [c for c in columns if c.field == VOLUME and c.market is None], {c.name: c for c in columns}
+    if named and "markets" not in {*by_name, *(column.name for column in constants)}:
+        message = Message(
+            "The mapping is wrong: {name} is of the market that each row names, and no column is markets. Map it "
+            "too, or name the market: annual_volume_de.",
+            name=named[0].name,
+        )
+        raise invalid_mapping(message)
+    if named:
+        return columns, []
+    without = [column for column in columns if column.field != VOLUME_HALF]
+    if not by_name.keys() >= {"sku_code", "markets"} or any(
+        c.field == VOLUME or c.field.name in WEIGHTS or c.table == "component" for c in columns
+    ):
+        return without, []
+    codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
+    free = header.free([column.position for column in columns]).items()
+    units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
+    units += whole_years([*columns, *units], header, of_rows=True)
+    repeated = codes.n_unique() < len(codes) or by_name.keys() <= {*_BESIDE_UNITS, _UNIT}
+    if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
+        return without, []
+    read = [column.position for column in (*columns, *units) if column.field.name != _UNIT]
+    for at, cell in header.free(read).items():
+        if said := _other_than_units_of_a_year(cell, header.under(at), is_unit=_names_units(at, cell, columns)):
+            raise ReadingRefused([_issue_of_other_units(units[0], beside(cell, said))])
+    return columns, units
+
+
+def with_units_in_doubt(
+    columns: list[Column], header: Searched, above: Iterable[str], mapped: SheetMapping, doubtful: list[Column]
+) -> list[Column]:
+    """Return the columns without those of units placed of which a title or a column says that they may be no pieces.
+
+    `Absatz in Tsd. Stück` or `Absatz in Tonnen` stands above the table, `Karton` in a column of units, `01/2026` in one
+    of months. Such columns are added to the `doubtful` ones, which are asked about. Raise `ReadingRefused` where each
+    line names its market.
+    """
+    free = header.free([column.position for column in (*columns, *doubtful)]) if header.table == "sku" else {}
+    bare = _bare_markets({at: cell for at, cell in free.items() if has_numbers(header, at)})
+    doubtful += bare if len(bare) > 1 else []
+    placed = [
+        column
+        for column in columns
+        if column.field == VOLUME and not (column.mapped or column.has_unit or mapped.unit_of(column))
+        if column.factor == 1
+    ]
+    states = states_in_doubt(placed, header) if header.table == "sku" else []
+    doubtful += states
+    of_states = {column.position for column in states}
+    columns, placed = ([c for c in own if c.position not in of_states] for own in (columns, placed))
+    titles = [*above, *([header.sheet] if header.sheet else [])]
+    in_parts = any(column.half or column.part or column.field == VOLUME_HALF for column in columns)
+    shorter_title = None if in_parts else next(filter(_is_of_part_of_year, titles), None)
+    said = next(filter(_scales, titles[: len(titles) - bool(header.sheet)]), None) or shorter_title
+    said = said or (_told_apart(columns, free, header) if placed and placed[0].market is not None else None)
+    weighs = any(column.field.name in WEIGHTS for column in columns)
+    for at, title in header.free([]).items() if placed else ():
+        if said is None and at in free and (shorter := _shorter_than_a_year(title, header.under(at))):
+            said = beside(title, shorter)
+        if not _names_units(at, title, columns):
+            continue
+        other = [text for text in header.under(at).unique(maintain_order=True) if not _is_piece(text)]
+        if other and (not weighs or any(unit_of(text, "g") is None for text in other)):
+            said = said or beside(title, other[:_QUOTED])
+    if said is None or not placed:
+        return columns
+    if placed[0].market is None:
+        raise ReadingRefused([_issue_of_other_units(placed[0], said)])
+    doubtful += [replace(column, open=said) for column in placed]
+    return [column for column in columns if column not in placed]
+
+
+_LINES: Final = 40
+"""Lines below the header that are compared with each other."""
+_OF_PARTS: Final = (*WEIGHTS, "material", "material_subtype", "packaging_format")
+
+
+def _told_apart(columns: Sequence[Column], free: Mapping[int, str], header: Searched) -> str | None:
+    """Return what an unread column says that tells the lines of one SKU apart: its units are those of one channel.
+
+    Lines that give a material, a format or a weight may be parts of a SKU.
+    """
+    code = next((column.position for column in columns if column.field == SKU_CODE), None)
+    if code is None or any(c.table == "component" or c.field.name in _OF_PARTS for c in columns):
+        return None
+    body = header.grid.cells[max(header.at, header.last) + 1 :].head(_LINES)
+    codes = body[f"c{code}"].drop_nulls()
+    for at, title in free.items() if codes.n_unique() < len(codes) else ():
+        pairs = body.select(f"c{code}", f"c{at}").drop_nulls()
+        texts = pairs[f"c{at}"].unique(maintain_order=True)
+        if len(pairs) == len(codes) == pairs.n_unique() and len(texts) < len(codes):
+            return beside(title, texts.head(_QUOTED).to_list())
+    return None
+
+
+def _names_units(at: int, title: str, columns: Sequence[Column]) -> bool:
+    """Return whether a column contains units: one that is read as such, or by its abbreviated title."""
+    return fold(title) in _TITLES or any(c.position == at and c.field.name == _UNIT for c in columns)
+
+
+def _scales(text: str) -> bool:
+    """Return whether a title says that quantities are in thousands or of a mass."""
+    measures = measures_in(text)
+    in_thousands = any(measure.unit == PIECES and measure.factor != 1 for measure in measures)
+    of_mass = any(measure.unit == "g" for measure in measures) and (mentions(text, "sale") or mentions(text, "count"))
+    return in_thousands or of_mass
+
+
+def _other_than_units_of_a_year(header: str, cells: pl.Series, *, is_unit: bool) -> list[str]:
+    """Return the texts by which a column that is not read says that quantities beside it are no units of a year.
+
+    They are in cartons or kilograms, or of a month or a day; none where it says nothing of them.
+    """
+    texts: list[str] = cells.unique(maintain_order=True).to_list()
+    if is_unit:
+        other = [text for text in texts if not _is_piece(text)]
+        return other[:_QUOTED]
+    words_of = fold(header).split()
+    is_period = any(code_of(word, "header_part") == "period" or word in _PERIODS for word in words_of)
+    is_period |= names_period(header)
+    is_period |= bool(texts) and bool(cells.str.contains(PERIOD).all() or cells.str.contains(_DAY).all())
+    return texts[:_QUOTED] if is_period else []
+
+
+def _is_piece(text: str) -> bool:
+    return fold(text) in _PIECES or code_of(text, "quantity") == "count" or code_of(text, "header_word") == "piece"
+
+
+def _issue_of_other_units(units: Column, said: str) -> Issue:
+    message, answer = with_answer(about_other_units(units, said), of_components=False)
+    return Issue("ambiguous_column", message, units.name, kind="column", could_be=[units.name], answer=answer)
+
+
+def about_other_units(units: Column, said: str) -> Message:
+    """Return what is asked of units where a column or a title beside them says that they may be no units of a year."""
+    return Message(
+        "{beside} says that {header} may be no units of a year. Sum up the units of each item, market and year, or "
+        "say that they are such: mapping={mapping}.",
+        beside=quote(said),
+        header=quote(units.header),
+        mapping={"columns": {units.name: letter(units.position)}},
+    )
+
+
+def beside(title: str, texts: Sequence[str]) -> str:
+    """Return what a column says, as questions quote it: `Monat: 01/2026, 02/2026`."""
+    return f"{title}: {', '.join(texts)}"
+
+
+def is_of_other_units(said: str) -> bool:
+    """Return whether what a column says (`beside`), or a title, is of anything but the unit of what it counts."""
+    title, colon, _ = said.partition(": ")
+    is_unit = fold(title) in _TITLES or bool(word_roles(title) & {"unit", "unit_name"}) or _scales(said)
+    return (bool(colon) and not is_unit) or _is_of_part_of_year(said)
+
+
+def _is_of_part_of_year(title: str) -> bool:
+    """Return whether a title says that its table is of a part of a year: `Absatz Januar 2026`, `Q1 2026`, a span.
+
+    A month may be that of the document (`Stand: Januar 2026`), unless its other words are of selling.
+    """
+    if (span := _SPAN.search(title)) is not None:
+        return not (_FIRST_DAY.fullmatch(span[1]) and _LAST_DAY.fullmatch(span[2]))
+    placed = Placed()
+    left = tuple(placed.left_of(tokens_of(title)))
+    if placed.year is None or not (placed.part or placed.half):
+        return False
+    of_sales = any(mentions(title, role) for role in ("sale", "count")) or is_of_selling(left)
+    named = of_sales or any(name in headers("placed") for name in (*left, " ".join(left)))
+    return named or (not placed.part.startswith("m") and _AS_OF.isdisjoint(left))
+
+
+def names_period(title: str) -> bool:
+    """Return whether a header is a period's, or the date's of a sale: `Monat`, `Fiscal period`, `Buchungsdatum`."""
+    parts = [(code_of(word, "header_part"), roles_of_word(word) or frozenset()) for word in fold(title).split()]
+    is_named = any(part in ("period", "half") for part, _ in parts)
+    is_all = all(part in ("period", "half", "year") or "sale" in roles for part, roles in parts)
+    return code_of(title, "period_title") is not None or (is_named and is_all)
+
+
+def _shorter_than_a_year(title: str, cells: pl.Series) -> list[str]:
+    """Return the texts of a column of periods of which one is no year; none of another column."""
+    texts: list[str] = cells.unique(maintain_order=True).to_list() if names_period(title) else []
+    return [] if all(map(YEAR.fullmatch, texts)) else texts[:_QUOTED]
+
+
+def _bare_markets(free: Mapping[int, str]) -> list[Column]:
+    """Return the units placed that names of markets alone would be, those of states of the USA beside a state's name.
+
+    `CA` is Canada beside `FR`, and California beside `NY`, which no market is. Each is open by its header.
+    """
+    states = code_lists("markets")["us_states"]
+    named = {at: states[fold(cell)] for at, cell in free.items() if fold(cell) in states and not cell.islower()}
+    markets = {at: column for at, cell in free.items() if (column := bare_market(cell, at)) is not None}
+    if not markets.keys() <= named.keys():  # states beside countries
+        named = {at: state for at, state in named.items() if at not in markets}
+    elif named.keys() == markets.keys():
+        return list(markets.values())
+    for at, state in named.items():
+        column = field_column(f"{VOLUME.name}_{fold(state).replace(' ', '_')}", "sku")
+        if column is not None:
+            markets[at] = replace(column, position=at, header=free[at], open=free[at], exact=False)
+    return [column for _, column in sorted(markets.items())]

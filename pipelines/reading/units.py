@@ -5,22 +5,20 @@ which belongs to the number that it follows (decisions §13): behind a price or 
 and one that follows no number may be the unit that the article is sold in. The only column of units in a table applies
 to every weight whose header names no unit. Where the unit stays open the column is asked about and not read: no number
 is stored in a unit that the header only seems to name. `units.csv` lists the factors.
-
-Quantities of lines are units placed on the market that each line names, in its year. Cartons, kilograms or thousands
-are none, and neither are the units of a month or a day: they would be those of a year. They are asked about.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import permutations
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from compliance.catalogue import pinned, served
-from pipelines.reading.column_values import PERIOD, Searched, has_numbers
-from pipelines.reading.columns import bare_market, open_column, units_of_rows
+from pipelines.reading.column_values import Searched
+from pipelines.reading.columns import open_column
 from pipelines.reading.grammar import (
     PIECES,
     measures_in,
@@ -32,28 +30,25 @@ from pipelines.reading.grammar import (
 )
 from pipelines.reading.grid import (
     VOLUME,
-    VOLUME_HALF,
     WEIGHTS,
     Column,
-    ReadingRefused,
     Table,
     faults_where,
     fields_of,
-    invalid_mapping,
     letter,
 )
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.questions import question, with_answer
-from pipelines.reading.side_by_side import states_in_doubt, whole_years
+from pipelines.reading.placed import is_served
+from pipelines.reading.questions import question
+from pipelines.reading.side_by_side import about_other_units, is_of_other_units
 from pipelines.reading.substances import answers_of_absence, of_substance
-from pipelines.reading.values import outside_limits
-from pipelines.reading.words import Unit, market_parts, unit_of
+from pipelines.reading.values import outside_limits, read_numbers
+from pipelines.reading.words import Unit, unit_of
 from schemas.imports.types import Asked
-from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, code_of, fold
+from schemas.words import code_lists, fold
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -104,7 +99,9 @@ def about_open_column(column: Column, header: Searched) -> Asked:
     if units and column.field.unit == "g" and names_bundle(text):
         unit = "kg" if column.factor == _KG else "g"
         units = [*(f"{unit} per case of {count}" for count in (12, 6, 24, 100)), unit]
-    if units:
+    if column.field == VOLUME and is_of_other_units(text):
+        units, message = (), about_other_units(column, text)
+    elif units:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
             "mapping={mapping}, or per what it is, such as per case of 12.",
@@ -144,9 +141,14 @@ def about_open_column(column: Column, header: Searched) -> Asked:
 
 
 def _states_of(column: Column) -> list[str]:
-    """Return the units of the state of the USA that an open code may be, where the catalogue serves it."""
-    code, states = str(column.open), code_lists("markets")["us_states"]
+    """Return the units of the state of the USA, or beside it of the country, that an open code may be.
+
+    It is one that the catalogue serves.
+    """
+    code, states = fold(str(column.open)), code_lists("markets")["us_states"]
     state = states.get(code) if column.field == VOLUME and len(code) == 2 else None
+    if state is not None and state == column.market:
+        return [column.name.replace(f"_us_{code}", f"_{code}", 1)] if is_served(code) else []
     is_known = state in {entry.code for entry in served(pinned())}
     return [column.name.replace(f"_{code}", f"_us_{code}", 1)] if is_known else []
 
@@ -165,7 +167,13 @@ def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> li
 def _is_about_unit(column: Column) -> bool:
     """Return whether the unit of an open column is open: a unit or a quantity is among what was not understood."""
     of_part = bool(column.fixed)  # a tray or a bottle is a part there, and no quantity
-    return column.field.unit is not None and not of_part and (column.mapped or names_quantity(str(column.open)))
+    is_market = column.field == VOLUME and column.open == column.header  # `MN` is a country and no million
+    return (
+        column.field.unit is not None
+        and not of_part
+        and not is_market
+        and (column.mapped or names_quantity(str(column.open)))
+    )
 
 
 def is_shared(column: Column) -> bool:
@@ -307,7 +315,56 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
         if weight.factor == _TONNES or factors == {_TONNES}:
             open_weights[weight.position] = (weight, ["t"], None)
     questions = [_question(weight, names, unit, columns, header.sheet) for weight, names, unit in open_weights.values()]
-    return UnitsOfWeights(columns, questions, frozenset(open_weights))
+    bare = [c for c in columns if c.name == "weight_grams" and not (c.exact or c.has_unit or mapped.unit_of(c))]
+    if any(column.field.name == _UNIT for column in columns) or not {c.position for c in bare} - open_weights.keys():
+        return UnitsOfWeights(columns, questions, frozenset(open_weights))
+    [weight] = bare
+    between = _is_between(weight, columns, header)
+    if between is None:
+        return UnitsOfWeights(columns, questions, frozenset(open_weights))
+    if between.factor is not None:
+        of_both = replace(weight, factor=between.factor, has_unit=True)
+        return UnitsOfWeights([of_both if c is weight else c for c in columns], questions, frozenset(open_weights))
+    questions.append(_question_between(weight, between, header.sheet))
+    return UnitsOfWeights(columns, questions, frozenset({*open_weights, weight.position}))
+
+
+class Between(NamedTuple):
+    """The headers of a gross and a net weight whose difference a weight is, and the factor of their unit if known."""
+
+    gross: str
+    net: str
+    factor: Decimal | None
+
+
+_DIFFERS: Final = 0.05
+"""Share by which a weight may differ from gross less net: all three are rounded."""
+
+
+def _is_between(weight: Column, columns: Sequence[Column], header: Searched) -> Between | None:
+    """Return the two weights whose difference a bare weight is in every line; its unit is theirs, and not the gram."""
+    free = header.free([column.position for column in columns]).items()
+    measured = [(at, text) for at, text in free if {"weight", "measure"} <= word_roles(text)]
+    body = header.grid.cells[max(header.at, header.last) + 1 :].head(_LINES)
+    for (more, gross), (less, net) in permutations(measured, 2):
+        cells = body.select(f"c{more}", f"c{less}", f"c{weight.position}").drop_nulls()
+        for mark in ".," if len(cells) > 1 else "":
+            a, b, c = (read_numbers(series, weight, mark, None).values.cast(pl.Float64) for series in cells)
+            if ((c > 0) & ((a - b - c).abs() <= c * _DIFFERS) & (a > b)).fill_null(value=False).all():
+                units = {None if (unit := unit_in(text, "g")) is None else unit.factor for text in (gross, net)}
+                return Between(gross, net, units.pop() if len(units) == 1 else None)
+    return None
+
+
+def _question_between(weight: Column, between: Between, sheet: str | None) -> Asked:
+    message = Message(
+        "{header} is {gross} less {net}, and nothing says their unit; it is not read. Say it: mapping={mapping}.",
+        header=quote(weight.header),
+        gross=quote(between.gross),
+        net=quote(between.net),
+        mapping={"units": {weight.name: "kg"}},
+    )
+    return question("unit", message, could_be=["kg", "g"], column=weight, sheet=sheet)
 
 
 def is_of_other_figure(header: str) -> bool:
@@ -471,130 +528,3 @@ def _factors(cells: pl.Series, unit_in_cell: Callable[[str], Unit | None]) -> pl
     distinct = cells.drop_nulls().unique()
     factors = [None if (unit := unit_in_cell(cell)) is None else float(unit.factor) for cell in distinct]
     return cells.replace_strict(distinct, factors, default=None, return_dtype=pl.Float64)
-
-
-_BESIDE_UNITS: Final = frozenset({"sku_code", "name", "description", "gtin", "markets", "volume_year", "volume_half"})
-_PIECES: Final = frozenset({"st", "ea", "pc", "un", "u", "einheiten", "stucke", "unit", "unite", "piece"})
-_TITLES: Final = frozenset({"me", "uom", "bme", "vme", "vrkme", "meins"})
-_PERIODS: Final = frozenset({"year", "jahr", "annee", "ano", "anno", "date", "datum"})
-_DAY: Final = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
-_QUOTED: Final = 3
-
-
-def split_units_of_lines(
-    columns: list[Column], header: Searched, constants: Sequence[Column]
-) -> tuple[list[Column], list[Column]]:
-    """Return the columns of a table, and those of units where each line is of a SKU and one market, if it has some.
-
-    So it is where a SKU has several lines, or no column says more of a SKU than its name: elsewhere a `Quantity` beside
-    a country may be something else. Weights beside a quantity are judged with it (`judge.py`). Raises `ReadingRefused`
-    where the mapping names such units and no market, and where a column says that they are of another unit or period.
-    """
-    named, by_name = [c for c in columns if c.field == VOLUME and c.market is None], {c.name: c for c in columns}
-    if named and "markets" not in {*by_name, *(column.name for column in constants)}:
-        message = Message(
-            "The mapping is wrong: {name} is of the market that each row names, and no column is markets. Map it "
-            "too, or name the market: annual_volume_de.",
-            name=named[0].name,
-        )
-        raise invalid_mapping(message)
-    if named:
-        return columns, []
-    without = [column for column in columns if column.field != VOLUME_HALF]
-    if not by_name.keys() >= {"sku_code", "markets"} or any(
-        c.field == VOLUME or c.field.name in WEIGHTS or c.table == "component" for c in columns
-    ):
-        return without, []
-    codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
-    free = header.free([column.position for column in columns]).items()
-    units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
-    units += whole_years([*columns, *units], header, of_rows=True)
-    repeated = codes.n_unique() < len(codes) or by_name.keys() <= {*_BESIDE_UNITS, _UNIT}
-    if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
-        return without, []
-    read = [column.position for column in (*columns, *units) if column.field.name != _UNIT]
-    for at, cell in header.free(read).items():
-        if said := _other_than_units_of_a_year(cell, header.under(at), is_unit=_names_units(at, cell, columns)):
-            raise ReadingRefused([_issue_of_other_units(units[0], cell, said)])
-    return columns, units
-
-
-def with_units_in_doubt(
-    columns: list[Column], header: Searched, above: Iterable[str], mapped: SheetMapping, doubtful: list[Column]
-) -> list[Column]:
-    """Return the columns without those of units placed of which a title or a column says that they may be no pieces.
-
-    `Absatz in Tsd. Stück` or `Absatz in Tonnen` stands above the table, `Karton` in a column of units. Such columns are
-    added to the `doubtful` ones, which are asked about. Raise `ReadingRefused` where each line names its market.
-    """
-    free = header.free([column.position for column in (*columns, *doubtful)]) if header.table == "sku" else {}
-    bare = [column for at, cell in free.items() if (column := bare_market(cell, at)) and has_numbers(header, at)]
-    doubtful += bare if len(bare) > 1 else []
-    placed = [
-        column
-        for column in columns
-        if column.field == VOLUME and not (column.mapped or column.has_unit or mapped.unit_of(column))
-        if column.factor == 1
-    ]
-    states = states_in_doubt(placed, header) if header.table == "sku" else []
-    doubtful += states
-    of_states = {column.position for column in states}
-    columns, placed = ([c for c in own if c.position not in of_states] for own in (columns, placed))
-    said = next((text for text in above if _scales(text)), None)
-    weighs = any(column.field.name in WEIGHTS for column in columns)
-    for at, title in header.free([]).items() if placed else ():
-        if not _names_units(at, title, columns):
-            continue
-        other = [text for text in header.under(at).unique(maintain_order=True) if not _is_piece(text)]
-        if other and (not weighs or any(unit_of(text, "g") is None for text in other)):
-            said = said or f"{title}: {', '.join(other[:_QUOTED])}"
-    if said is None or not placed:
-        return columns
-    if placed[0].market is None:
-        raise ReadingRefused([_issue_of_other_units(placed[0], said, [])])
-    doubtful += [replace(column, open=said) for column in placed]
-    return [column for column in columns if column not in placed]
-
-
-def _names_units(at: int, title: str, columns: Sequence[Column]) -> bool:
-    """Return whether a column contains units: one that is read as such, or by its abbreviated title."""
-    return fold(title) in _TITLES or any(c.position == at and c.field.name == _UNIT for c in columns)
-
-
-def _scales(text: str) -> bool:
-    """Return whether a title says that quantities are in thousands or of a mass."""
-    measures = measures_in(text)
-    in_thousands = any(measure.unit == PIECES and measure.factor != 1 for measure in measures)
-    of_mass = any(measure.unit == "g" for measure in measures) and (mentions(text, "sale") or mentions(text, "count"))
-    return in_thousands or of_mass
-
-
-def _other_than_units_of_a_year(header: str, cells: pl.Series, *, is_unit: bool) -> list[str]:
-    """Return the texts by which a column that is not read says that quantities beside it are no units of a year.
-
-    They are in cartons or kilograms, or of a month or a day; none where it says nothing of them.
-    """
-    texts: list[str] = cells.unique(maintain_order=True).to_list()
-    if is_unit:
-        other = [text for text in texts if not _is_piece(text)]
-        return other[:_QUOTED]
-    words_of = fold(header).split()
-    is_period = any(code_of(word, "header_part") == "period" or word in _PERIODS for word in words_of)
-    is_period |= bool(texts) and bool(cells.str.contains(PERIOD).all() or cells.str.contains(_DAY).all())
-    return texts[:_QUOTED] if is_period else []
-
-
-def _is_piece(text: str) -> bool:
-    return fold(text) in _PIECES or code_of(text, "quantity") == "count" or code_of(text, "header_word") == "piece"
-
-
-def _issue_of_other_units(units: Column, beside: str, said: Sequence[str]) -> Issue:
-    message = Message(
-        "{beside} says that {header} may be no units of a year. Sum up the units of each item, market and year, or "
-        "say that they are such: mapping={mapping}.",
-        beside=quote(f"{beside}: {', '.join(said)}" if said else beside),
-        header=quote(units.header),
-        mapping={"columns": {units.name: letter(units.position)}},
-    )
-    message, answer = with_answer(message, of_components=False)
-    return Issue("ambiguous_column", message, units.name, kind="column", could_be=[units.name], answer=answer)

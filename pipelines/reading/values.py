@@ -399,7 +399,7 @@ def _factor_of(unit: str, cell: str, column: Column) -> Decimal:
     own = column.field.unit
     if (known := None if is_uncertain(unit) else unit_of(unit, own)) is not None:
         return known.factor * column.per
-    if (said := unit_behind(unit, own)) is not None:
+    if (said := unit_behind(unit, own, column.field.name)) is not None:
         return said.factor * (column.per if said.per == 1 else 1)
     if own is None:
         message = Message("{cell} has a unit that cannot be converted; write the number alone.", cell=quote(cell))

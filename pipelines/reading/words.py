@@ -196,10 +196,14 @@ def part_type(text: str) -> str | None:
 
 
 def _kinds_among(tokens: list[str], rules: ruleset.RuleSet) -> set[str]:
-    """Return the types that words beside each other name; `open` for a packaging that may be several parts."""
-    listed, reach = words("component_type"), _words_of_parts()
+    """Return the types that words beside each other name; `open` for what may be several parts.
+
+    A film may, and a piece of a packaging whose type its word does not say: the `insert` of a box, the `end` of a can.
+    """
+    listed, reach, pieces = words("component_type"), _words_of_parts(), words("open_part")
     spans = ((at, at + size) for at, word in enumerate(tokens) for size in range(1, reach.get(word, 0) + 1))
     kinds = {code for start, end in spans if (code := listed.get(" ".join(tokens[start:end]))) is not None}
+    kinds |= {_OPEN for token in tokens if token in pieces}
     return kinds | {_type_of_format(each) or _OPEN for each in formats_among(tokens, rules)}
 
 
