@@ -250,6 +250,26 @@ def move_items(conn: Connection, request_ids: Sequence[UUID], state: str, *, at:
     conn.execute(query, [state, at, list(request_ids)])
 
 
+_GONE: Final = """
+SELECT requests.id, requests.asked -> part.line_id::text
+FROM supplier_requests AS requests JOIN skus ON skus.id = requests.sku_id
+CROSS JOIN LATERAL unnest(requests.component_ids) WITH ORDINALITY AS part(line_id, place)
+WHERE requests.id = ANY(%s) AND NOT EXISTS (
+    SELECT FROM json_array_elements(skus.components) AS line WHERE (line ->> 'id')::uuid = part.line_id)
+ORDER BY requests.id, part.place"""
+
+
+def gone_parts(conn: Connection, request_ids: Sequence[UUID]) -> dict[UUID, list[PartFacts | None]]:
+    """Return what the parts were that these requests ask about and that their SKU has no longer, by request.
+
+    None is one of which it is not known. An archived SKU has the parts with which it rests.
+    """
+    found: dict[UUID, list[PartFacts | None]] = {}
+    for request_id, facts in conn.execute(_GONE, [list(request_ids)]):
+        found.setdefault(request_id, []).append(facts)
+    return found
+
+
 class Terms(NamedTuple):
     """What a company chose for an enquiry, and who did.
 

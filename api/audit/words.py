@@ -253,6 +253,21 @@ def payload_rows(kind: str, payload: JsonMapping, lang: str) -> list[tuple[str, 
     return [(row.field, row.then) for row in change_rows(new_values, parts, lang)] + rows
 
 
+def gone_rows(
+    payload: JsonMapping, parts: Sequence[AskedPart], lang: str
+) -> list[tuple[str, list[tuple[str, str]]]]:  # stored JSON
+    """Return each part that a supplier answered for and that is gone, in words, with what was said of it."""
+    answers = {answer.get("component_id"): answer for answer in payload.get("components") or ()}
+    found = []
+    for part in parts:
+        if part.is_gone and part.id in answers:
+            changes = [Change(field, None, stored) for field, stored in leaves(answers[part.id])]
+            of_part = [change for change in changes if change.field != "component_id"]
+            name = facts_in_words(part.asked, lang) if part.asked else text("item.part", lang)
+            found.append((name, [(row.field, row.then) for row in change_rows(of_part, (), lang)]))
+    return found
+
+
 def _payload_row(name: str, stored: object, lang: str) -> tuple[str, str]:
     """Return a member of the entry in words; one that no table has a word for stays unchanged."""
     try:

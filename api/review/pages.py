@@ -256,6 +256,7 @@ def _entry_page(
         comparison=comparison if is_compared else None,
         refused=impossible,
         asked=words.asked_rows(comparison.asked, entry.payload.get("articles") or {}, lang) if comparison else [],
+        gone=words.gone_rows(entry.payload, comparison.asked, lang) if comparison and is_compared else [],
         facts=words.fact_names(lang),
         rows=_rows(comparison, lang) if comparison else [],
         reasons=_reasons(comparison, lang) if comparison else [],

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.words import part_in_words
+from api.audit.words import facts_in_words, part_in_words
 from api.conformity.pages import languages
 from api.http.errors import http_refusal
 from api.http.service import service_of
@@ -56,7 +56,9 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
             stale = {each.id for each in lapsed if each.old}
             values["stages"] = enquiries.stages(conn, now, stale, supplier_name=name)
             values["changed"] = {each.id for each in lapsed if each.changed}
-            return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
+            found = listing.read(conn)
+            gone = _gone(conn, [row["id"] for row in found["data"]], language_of(request))
+            return page(request, "supplier_page.html", session=session, found=found, gone=gone, **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
 
@@ -285,6 +287,14 @@ def _asked_for(request: Request) -> Form:
     return Form([("sku_codes", "\n".join(request.query_params.getlist("sku"))), *named])
 
 
+def _gone(conn: Connection, request_ids: Sequence[UUID], lang: str) -> dict[UUID, str]:
+    """Return the parts in words that these requests ask about and that the item has no longer, by request."""
+    return {
+        request_id: "; ".join(facts_in_words(facts, lang) if facts else text("item.part", lang) for facts in parts)
+        for request_id, parts in enquiries.gone_parts(conn, request_ids).items()
+    }
+
+
 def _enquiry_page(
     request: Request, session: Session, enquiry: SupplierEnquiryDetail, mail: EnquiryLink | None = None
 ) -> Response:
@@ -295,6 +305,7 @@ def _enquiry_page(
         lapsed = enquiries.lapsed(conn, now, enquiry_id)
         stale = {enquiry_id} if any(item.is_old for item in lapsed) else ()
         [stage] = enquiries.stages(conn, now, stale, enquiry_id=enquiry_id)
+        gone = _gone(conn, [item["id"] for item in enquiry["items"][:PAGE_SIZE]], lang)
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(
         request,
@@ -302,6 +313,7 @@ def _enquiry_page(
         session=session,
         found=enquiry,
         listed=enquiry["items"][:PAGE_SIZE],
+        gone=gone,
         own_path=f"/enquiries/{enquiry['id']}",
         offset=offset,
         size=PAGE_SIZE,
