@@ -254,6 +254,14 @@ def test_a_form_that_was_open_when_the_item_was_archived_changes_nothing_and_say
     assert caller.get(f"/skus/{resting[7:]}").json()["data"] == before
 
 
+def test_the_review_queue_and_its_entries_say_that_an_item_is_archived(browser, resting):
+    queue = browser.get("/review").text
+    row = queue.partition("(REST-1)")[2].partition("</td>")[0]
+    assert "archived" in row
+    [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', queue)
+    assert "archived" in browser.get(path).text.partition("(REST-1)")[2].partition("</dd>")[0]
+
+
 def test_an_archived_item_of_another_company_is_not_there(browser, join):
     other = join()
     sku = made(other, sku_code="THEIRS")
