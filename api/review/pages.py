@@ -255,11 +255,8 @@ def _entry_page(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=impossible,
-        asked=words.asked_rows(comparison.asked, entry.payload.get("articles") or {}, lang) if comparison else [],
-        gone=words.gone_rows(entry.payload, comparison.asked, lang) if comparison and is_compared else [],
-        facts=words.fact_names(lang),
+        **_parts_shown(comparison, entry, lang, is_compared=is_compared),
         rows=_rows(comparison, lang) if comparison else [],
-        reasons=_reasons(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(defaults),
         panels=panels,
@@ -294,6 +291,21 @@ def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str
     points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in form.points] if form else []
     signed = [(name, text(f"issuing.{name}", lang)) for name in SIGNATORY if name != "on_behalf_of"]
     return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
+
+
+def _parts_shown(
+    comparison: compare.Comparison | None, entry: Entry, lang: str, *, is_compared: bool
+) -> JsonObject:
+    """Return what the page shows of the parts that an entry is about: those that are gone beside a comparison alone."""
+    if comparison is None:
+        return {"asked": [], "gone": [], "facts": [], "reasons": []}
+    articles = entry.payload.get("articles") or {}
+    return {
+        "asked": words.asked_rows(comparison.asked, articles, lang),
+        "gone": words.gone_rows(entry.payload, comparison.asked, lang) if is_compared else [],
+        "facts": words.fact_names(lang),
+        "reasons": _reasons(comparison, lang),
+    }
 
 
 def _rows(comparison: compare.Comparison, lang: str) -> list[words.ChangeRow]:

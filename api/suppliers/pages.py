@@ -30,7 +30,7 @@ from schemas.suppliers import MAX_ITEMS, EnquiryLink, SupplierEnquiryDetail, Sup
 from schemas.vocabularies import SUBSTANCES
 from services import suppliers as operations
 from services.suppliers import Asked
-from warehouse import enquiries, suppliers
+from warehouse import enquiries, gone_parts, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import EnquiryLinks
 
@@ -291,7 +291,7 @@ def _gone(conn: Connection, request_ids: Sequence[UUID], lang: str) -> dict[UUID
     """Return the parts in words that these requests ask about and that the item has no longer, by request."""
     return {
         request_id: "; ".join(facts_in_words(facts, lang) if facts else text("item.part", lang) for facts in parts)
-        for request_id, parts in enquiries.gone_parts(conn, request_ids).items()
+        for request_id, parts in gone_parts.by_request(conn, request_ids).items()
     }
 
 

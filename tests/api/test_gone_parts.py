@@ -125,3 +125,26 @@ def test_the_enquiry_names_the_parts_that_are_gone_beside_each_item(asked):
     assert "sent=3" in asked.send(do="send", consent="yes").headers["location"]
     [entry] = [entry for entry in asked.entries() if entry.sku_code == "CAN-3"]
     assert "Answers of parts that are gone" in asked.browser.get(f"/review/{entry.id}").text
+
+
+def test_the_suppliers_table_says_who_needs_a_row_no_longer_and_waits_for_it_no_more(asked):
+    _, (body, lid, label) = parts_of(asked, "CAN-3")
+    assert "No longer part of this packaging" not in asked.page()
+    sent = {"sku_code": "CAN-3", "name": "Can 3", "components": [lid, label]}
+    assert asked.caller.post("/skus", sent).status_code == 200
+    row = asked.page().partition("2. body")[2].partition("</tr>")[0]
+    assert "No longer part of this packaging and no longer asked about: Can 3" in row
+    assert asked.page().count("No longer part of this packaging") == 1
+    assert "Gehören nicht mehr zu dieser Verpackung" in asked.page("de")
+    kept = {"3__confirmed": "yes"}
+    assert "sent=1" in asked.send(rows=("3",), do="send", consent="yes", **kept).headers["location"]
+    [entry] = asked.entries()
+    assert (entry.sku_code, len(entry.payload["components"])) == ("CAN-3", 1)
+    assert entry.payload["components"][0]["component_id"] == lid["id"] != body["id"]
+
+
+def test_an_item_of_which_every_part_is_gone_is_handed_over_only_with_what_was_said(asked):
+    _, (_, _, label) = parts_of(asked, "CAN-3")
+    assert asked.caller.post("/skus", {"sku_code": "CAN-3", "name": "Can 3", "components": [label]}).status_code == 200
+    assert "sent=0" in asked.send(rows=("1",), do="send", consent="yes", **{"1__confirmed": "yes"}).headers["location"]
+    assert asked.entries() == []
