@@ -293,9 +293,7 @@ def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str
     return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
 
 
-def _parts_shown(
-    comparison: compare.Comparison | None, entry: Entry, lang: str, *, is_compared: bool
-) -> JsonObject:
+def _parts_shown(comparison: compare.Comparison | None, entry: Entry, lang: str, *, is_compared: bool) -> JsonObject:
     """Return what the page shows of the parts that an entry is about: those that are gone beside a comparison alone."""
     if comparison is None:
         return {"asked": [], "gone": [], "facts": [], "reasons": []}
@@ -318,7 +316,7 @@ def _reasons(comparison: compare.Comparison, lang: str) -> list[tuple[str, str, 
     """Return each part that contradicted the record, why it was decided so, and whether the record was kept."""
     parts = {part.id: part.asked or part.now for part in comparison.asked}
     return [
-        (words.facts_in_words(facts, lang) if (facts := parts.get(part)) else part, why, part in comparison.kept)
+        (words.part_in_words(facts, lang) if (facts := parts.get(part)) else part, why, part in comparison.kept)
         for part, why in comparison.reasons
     ]
 

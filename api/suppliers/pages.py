@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.audit.words import facts_in_words, part_in_words
+from api.audit.words import part_in_words
 from api.conformity.pages import languages
 from api.http.errors import http_refusal
 from api.http.service import service_of
@@ -196,7 +196,10 @@ def post_remind(request: Request, session: Editor, _: SentForm) -> Response:
 
 @router.post("/enquiries/{id}/again")
 def post_again(request: Request, session: Editor, _: SentForm) -> Response:
-    """Ask once more about the same items; the new enquiry is shown with its link."""
+    """Ask once more about the same items; the new enquiry is shown with its link.
+
+    Where one of them cannot be asked about any more, the form of a new enquiry is shown with all of it.
+    """
 
     def ask(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
         return operations.ask_again(conn, actor, path_id(request), links)
@@ -204,7 +207,12 @@ def post_again(request: Request, session: Editor, _: SentForm) -> Response:
     try:
         return _show_mail(request, session, ask)
     except Refused as refused:
-        return _list_page(request, session, faults=_faults(refused, language_of(request)))
+        with service_of(request).writes.company(session.company_id) as conn:
+            before = operations.load_enquiry(conn, path_id(request), service_of(request).clock.now())
+        told = ((name, before[name] or "") for name in ("supplier_name", "supplier_email", "language", "message"))
+        codes = "\n".join(item["sku_code"] for item in before["items"])
+        form = Form([*told, ("sku_codes", codes)])
+        return _list_page(request, session, form=form, faults=_faults(refused, language_of(request)))
 
 
 @router.post("/enquiries/{id}/withdraw")
@@ -290,7 +298,7 @@ def _asked_for(request: Request) -> Form:
 def _gone(conn: Connection, request_ids: Sequence[UUID], lang: str) -> dict[UUID, str]:
     """Return the parts in words that these requests ask about and that the item has no longer, by request."""
     return {
-        request_id: "; ".join(facts_in_words(facts, lang) if facts else text("item.part", lang) for facts in parts)
+        request_id: "; ".join(part_in_words(facts, lang) if facts else text("item.part", lang) for facts in parts)
         for request_id, parts in gone_parts.by_request(conn, request_ids).items()
     }
 

@@ -127,13 +127,11 @@ def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer])
     `Refused` where that is so of every answer.
     """
     held = {line["id"] for line in lines}
-    removed = [answer for answer in answers if answer["component_id"] not in held]
-    if removed and len(removed) == len(answers):
+    if answers and not any(answer["component_id"] in held for answer in answers):
         raise conflict(
             Message(
-                "{count} of the components that the supplier answered for are no longer part of the SKU. "
-                "Reject the answer and ask again for the components that it has now.",
-                count=len(removed),
+                "The parts that the supplier answered for are no longer part of the item. "
+                "Reject the answer and ask again for the parts that it has now."
             )
         )
     changes: list[dict[str, object]] = []

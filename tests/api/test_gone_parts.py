@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from tests.api.asking import ask
+from tests.api.forms import filled
 from tests.api.people import Browser, added, hidden
 from tests.api.test_enquiry_table import asked as asked  # noqa: PLC0414  (a fixture)
 from tests.api.test_enquiry_table import parts_of
@@ -48,7 +49,7 @@ def test_the_rest_of_an_answer_is_taken_over_and_what_was_said_of_a_gone_part_st
     assert section(unescape(browser.get(path).text)) == ""
     without_cap(caller, asked)
     page = unescape(browser.get(path).text)
-    for words in ("cap, plastic, HDPE", "2.5", "17", "the rest of the answer can be accepted"):
+    for words in ("cap, plastic, HDPE, 2 g", "2.5", "17", "the rest of the answer can be accepted"):
         assert words in section(page), words
     assert browser.post(path, hidden(page) | {"decision": "accept"}).status_code == 303
     [line] = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"]
@@ -96,9 +97,14 @@ def test_where_every_part_is_gone_nothing_can_be_taken_over_and_all_that_was_sai
     assert asked.answer({"weight_g": 2.5}).status_code == 202
     without_cap(caller, asked)
     page = unescape(browser.get(entry_path(browser)).text)
-    assert "no longer part of the SKU" in page
+    assert "The parts that the supplier answered for are no longer part of the item." in page
     assert 'value="accept"' not in page
-    assert "<dd>2.5</dd>" in page
+    said = "<dt>1. cap: Weight (g)</dt><dd>2.5</dd>"
+    assert said in page
+    form = hidden(page) | {"decision": "reject", "reason": "Another cap"}
+    assert browser.post(entry_path(browser), form).status_code == 303
+    [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review?state=decided").text)
+    assert said in unescape(browser.get(path).text), "the part is named still"
 
 
 def test_the_parts_of_an_archived_item_are_not_said_to_be_gone(caller, browser, pool):
@@ -119,7 +125,7 @@ def test_the_enquiry_names_the_parts_that_are_gone_beside_each_item(asked):
     assert asked.caller.post("/skus", sent).status_code == 200
     for page in (asked.browser.get(path), asked.browser.get("/suppliers?name=Dosen+AG")):
         row = unescape(page.text).partition("<code>CAN-3</code>")[2].partition("</tr>")[0]
-        assert "No longer part of the item: cap, metal, aluminium" in row
+        assert "No longer part of the item: cap, metal, aluminium, 2.5 g" in row
         assert unescape(page.text).count("No longer part of the item") == 1
     asked.send(do="confirm")
     assert "sent=3" in asked.send(do="send", consent="yes").headers["location"]
@@ -148,3 +154,27 @@ def test_an_item_of_which_every_part_is_gone_is_handed_over_only_with_what_was_s
     assert asked.caller.post("/skus", {"sku_code": "CAN-3", "name": "Can 3", "components": [label]}).status_code == 200
     assert "sent=0" in asked.send(rows=("1",), do="send", consent="yes", **{"1__confirmed": "yes"}).headers["location"]
     assert asked.entries() == []
+
+
+def test_of_an_enquiry_that_has_ended_no_item_is_said_to_be_open(asked):
+    listed = unescape(asked.browser.get("/suppliers?name=Dosen+AG").text)
+    path = re.search(r'href="(/enquiries/[0-9a-f-]{36})"', listed)[1]
+    assert "<td>Open" in asked.browser.get(path).text
+    assert asked.browser.post(f"{path}/withdraw", hidden(asked.browser.get(path).text)).status_code == 303
+    page = asked.browser.get(path).text
+    assert "<td>Open" not in page
+    assert page.count("<td>Link ended") == 3
+
+
+def test_asking_again_about_an_item_without_parts_shows_the_whole_form_with_what_is_wrong(asked):
+    listed = unescape(asked.browser.get("/suppliers?name=Dosen+AG").text)
+    path = re.search(r'href="(/enquiries/[0-9a-f-]{36})"', listed)[1]
+    asked.browser.post(f"{path}/withdraw", hidden(asked.browser.get(path).text))
+    sent = {"sku_code": "CAN-3", "name": "Can 3", "components": []}
+    assert asked.caller.post("/skus", sent).status_code == 200
+    again = asked.browser.post(f"{path}/again", hidden(asked.browser.get(path).text))
+    assert "CAN-3 has no components" in unescape(again.text)
+    form = dict(filled(again.text, None))
+    assert (form["supplier_name"], form["sku_codes"].split()) == ("Dosen AG", ["CAN-1", "CAN-2", "CAN-3"])
+    made = asked.browser.post("/enquiries", form | {"sku_codes": "CAN-1\nCAN-2"})
+    assert "/supplier-enquiries/" in made.text
