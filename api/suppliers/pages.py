@@ -122,6 +122,7 @@ def _requests_page(
     lang, lines = language_of(request), list[Component]()
     with service_of(request).writes.company(session.company_id) as conn:
         requests = suppliers.newest_requests(conn, limit=_SHOWN)
+        gone = _gone(conn, [each.id for each in requests], lang)
         if sku_code.strip():
             try:
                 lines = operations.load_lines(conn, texts.code(texts.from_form(sku_code)))
@@ -132,6 +133,8 @@ def _requests_page(
         "supplier_requests.html",
         session=session,
         requests=requests,
+        ended={each.id for each in requests if each.is_ended(service_of(request).clock.now())},
+        gone=gone,
         components=[(line["id"], part_in_words(line, lang)) for line in lines],
         given=form or Form([("sku", sku_code), *(("component", line["id"]) for line in lines)]),
         faults=faults,

@@ -123,8 +123,9 @@ def test_the_enquiry_names_the_parts_that_are_gone_beside_each_item(asked):
     _, (body, _, label) = parts_of(asked, "CAN-3")
     sent = {"sku_code": "CAN-3", "name": "Can CAN-3", "components": [body, label]}
     assert asked.caller.post("/skus", sent).status_code == 200
-    for page in (asked.browser.get(path), asked.browser.get("/suppliers?name=Dosen+AG")):
-        row = unescape(page.text).partition("<code>CAN-3</code>")[2].partition("</tr>")[0]
+    for address in (path, "/suppliers?name=Dosen+AG", "/supplier-requests"):
+        page = asked.browser.get(address)
+        row = re.sub("</?code>", "", unescape(page.text)).partition("CAN-3")[2].partition("</tr>")[0]
         assert "No longer part of the item: cap, metal, aluminium, 2.5 g" in row
         assert unescape(page.text).count("No longer part of the item") == 1
     asked.send(do="confirm")
@@ -164,6 +165,9 @@ def test_of_an_enquiry_that_has_ended_no_item_is_said_to_be_open(asked):
     page = asked.browser.get(path).text
     assert "<td>Open" not in page
     assert page.count("<td>Link ended") == 3
+    listed = asked.browser.get("/supplier-requests").text
+    assert ">Link ended<" in listed
+    assert ">Open</td>" not in listed
 
 
 def test_asking_again_about_an_item_without_parts_shows_the_whole_form_with_what_is_wrong(asked):
