@@ -157,8 +157,8 @@ class HistoryTools(ToolSet):
     ) -> Found:
         """What waits for a person's release in the review queue, or was decided, by whom and why.
 
-        Suppliers' answers, proposals, documents and drafts (limit 1: with its points): of which item, from whom;
-        archived: the item is, and waits until it is brought back; gone: the item has that part no longer.
+        Suppliers' answers, proposals, documents and drafts (limit 1: with its points): of which item, from whom.
+        Archived items and gone parts are marked.
         """
         for size in _SIZES if limit is None else (limit,):
             with self._service.writes.company(current_principal().company_id) as conn:
