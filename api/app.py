@@ -203,4 +203,5 @@ def _serve(app: FastAPI, router: APIRouter) -> None:
         if isinstance(route, APIRoute):
             route.unique_id, route.app = route.name, answering(route.dependant)
             route.include_in_schema &= router.include_in_schema
+            document.ask_for_body(route)
     app.router.routes.extend(router.routes)

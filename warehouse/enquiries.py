@@ -19,6 +19,7 @@ from schemas.json_values import JsonObject
 from schemas.skus.types import PartFacts, SupplierAnswer
 from schemas.suppliers import DESIGN, FIRST, MAX_ITEMS
 from warehouse.base import company, metadata
+from warehouse.gone_parts import IS_GONE
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.skus.earlier import GRAPH_AT
@@ -133,7 +134,8 @@ def add_items(conn: Connection, enquiry: Mapping[str, object], items: Sequence[t
 class Row:
     """A row of an enquiry: what its parts have in common, and what was filled in.
 
-    `items` are names of some of its SKUs, `waiting` the number of those whose answer was not accepted yet.
+    `items` are names of some of its SKUs, `waiting` the number of those whose answer was not accepted yet, `gone` names
+    of some of these that have the part no longer: they are not asked about it any more.
     """
 
     number: int
@@ -144,20 +146,29 @@ class Row:
     note: str | None
     items: list[str]
     waiting: int
+    gone: list[str]
     article: str | None
 
 
 _NAMED: Final = 3
 _ROWS: Final = f"""
-WITH uses AS (
+WITH shown AS (
+    SELECT * FROM supplier_rows WHERE enquiry_id = %(id)s ORDER BY number LIMIT %(limit)s OFFSET %(offset)s
+), gone AS (
+    SELECT part.number, (array_agg(DISTINCT requests.sku_id))[:{_NAMED}] AS ids
+    FROM supplier_requests AS requests CROSS JOIN LATERAL unnest(component_ids, row_numbers) AS part(line_id, number)
+    WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed'
+        AND part.number IN (SELECT number FROM shown) AND {IS_GONE} GROUP BY part.number
+), uses AS (
     SELECT number, count(*) FILTER (WHERE state <> 'closed') AS waiting,
         (array_agg(sku_id ORDER BY id))[:{_NAMED}] AS ids
     FROM supplier_requests, unnest(row_numbers) AS number WHERE enquiry_id = %(id)s GROUP BY number
 )
 SELECT rows.number, part, parts, answer, is_confirmed, note, article, coalesce(uses.waiting, 0) AS waiting,
-    ARRAY(SELECT sku.name FROM unnest(uses.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS items
-FROM (SELECT * FROM supplier_rows WHERE enquiry_id = %(id)s ORDER BY number LIMIT %(limit)s OFFSET %(offset)s) AS rows
-LEFT JOIN uses ON uses.number = rows.number ORDER BY rows.number"""
+    ARRAY(SELECT sku.name FROM unnest(uses.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS items,
+    ARRAY(SELECT sku.name FROM unnest(gone.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS gone
+FROM shown AS rows LEFT JOIN uses ON uses.number = rows.number LEFT JOIN gone ON gone.number = rows.number
+ORDER BY rows.number"""
 
 
 def rows_of(conn: Connection, enquiry_id: UUID, *, limit: int | None = None, offset: int = 0) -> list[Row]:
@@ -218,7 +229,7 @@ WHERE requests.id = %s AND rows.enquiry_id = requests.enquiry_id AND rows.number
 
 
 class Answered(NamedTuple):
-    """An item of which every row is confirmed, and the answer that waits for review, if one does."""
+    """An item of which every row of a part that it still has is confirmed, and the answer that waits for review."""
 
     request_id: UUID
     sku_id: UUID
@@ -229,13 +240,17 @@ class Answered(NamedTuple):
     payload: JsonObject | None
 
 
-_ANSWERED: Final = """
+_ANSWERED: Final = f"""
+WITH confirmed AS (
+    SELECT coalesce(array_agg(number), '{{}}') AS numbers FROM supplier_rows WHERE enquiry_id = %(id)s AND is_confirmed)
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.row_numbers, requests.asked, entry.id,
     entry.payload
-FROM supplier_requests AS requests LEFT JOIN review_entries AS entry
+FROM supplier_requests AS requests CROSS JOIN confirmed LEFT JOIN review_entries AS entry
     ON entry.request_id = requests.id AND entry.state = 'open'
-WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND requests.row_numbers <@ ARRAY(
-    SELECT number FROM supplier_rows WHERE enquiry_id = %(id)s AND is_confirmed)
+WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND (requests.row_numbers <@ confirmed.numbers
+    OR requests.row_numbers && confirmed.numbers AND NOT EXISTS (
+        SELECT FROM unnest(component_ids, row_numbers) AS part(line_id, number)
+        WHERE part.number <> ALL (confirmed.numbers) AND NOT {IS_GONE}))
 ORDER BY requests.id FOR UPDATE OF requests"""
 
 

@@ -121,6 +121,7 @@ class Entry:
     sku_name: str | None
     note: str | None = None
     decided: dict[str, object] | None = None
+    sku_archived: bool = False
 
     @property
     def resource(self) -> str:
@@ -146,7 +147,8 @@ _COLUMNS: Final = ", ".join(
     f"review_entries.{column.name}" for column in review_entries.columns if column.name in _OF_ENTRY
 )
 _SELECT: Final = f"""
-SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name
+SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name,
+    {skus.is_archived("review_entries.sku_id")} AS sku_archived
 FROM {{rows}} AS review_entries
 LEFT JOIN LATERAL {skus.name_query("review_entries.sku_id")} AS sku ON true"""
 """SKUs are looked up one by one: for a page of entries Postgres may estimate that reading all of them is cheaper."""

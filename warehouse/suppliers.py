@@ -169,6 +169,11 @@ class Request:
     sku_name: str
     company_name: str
 
+    def is_ended(self, now: datetime) -> bool:
+        """Return whether it waits for the supplier whose link has ended."""
+        is_over = self.withdrawn_at is not None or (self.expires_at is not None and self.expires_at <= now)
+        return self.state == "open" and is_over
+
 
 class Admitted(NamedTuple):
     """What a token leads to, None where it is unknown or fully answered; 0 or the seconds to wait."""

@@ -98,8 +98,8 @@ def asked_rows(parts: Sequence[AskedPart], articles: Mapping[str, str], lang: st
     ]
 
 
-def part_in_words(line: Component, lang: str) -> str:
-    """Return a line of a graph in words: type, material, polymer or grade, position and weight."""
+def part_in_words(line: Component | PartFacts, lang: str) -> str:
+    """Return a line of a graph, or what is kept of it, in words: type, material, polymer, position and weight."""
     values: Mapping[str, object] = line
     words = [code_in_words(name, str(values[name]), lang) if values.get(name) else "–" for name in FACTS[:2]]
     position, weight = line.get("position_in_sku"), line.get("weight_g")
@@ -111,11 +111,6 @@ def part_in_words(line: Component, lang: str) -> str:
             *([f"{number(weight, lang, digits=_DIGITS)} g"] if weight is not None else []),
         ]
     )
-
-
-def facts_in_words(facts: PartFacts, lang: str) -> str:
-    """Return the facts by which a part is known in words, those that are recorded."""
-    return ", ".join(word for word in _facts(facts, lang) if word not in ("", "–"))
 
 
 def _facts(facts: PartFacts | None, lang: str) -> list[str]:
@@ -247,10 +242,27 @@ def payload_rows(kind: str, payload: JsonMapping, lang: str) -> list[tuple[str, 
     if shown_apart is None or shown_apart not in payload:
         return rows
     lines = (payload if kind == "supplier_answer" else payload["changes"]).get("components") or []
-    parts = [line.get("component_type", "") for line in lines]
+    asked = payload.get("asked") or {}
+    kept = [asked.get(line.get("component_id")) or {} for line in lines]
+    parts = [line.get("component_type") or of.get("component_type", "") for line, of in zip(lines, kept, strict=True)]
     fields = payload["changes"] if kind == "sku_update" else {"components": lines}
     new_values = [Change(path, None, stored) for path, stored in leaves(fields) if not path.endswith(".component_id")]
     return [(row.field, row.then) for row in change_rows(new_values, parts, lang)] + rows
+
+
+def gone_rows(
+    payload: JsonMapping, parts: Sequence[AskedPart], lang: str
+) -> list[tuple[str, list[tuple[str, str]]]]:  # stored JSON
+    """Return each part that a supplier answered for and that is gone, in words, with what was said of it."""
+    answers = {answer.get("component_id"): answer for answer in payload.get("components") or ()}
+    found = []
+    for part in parts:
+        if part.is_gone and part.id in answers:
+            changes = [Change(field, None, stored) for field, stored in leaves(answers[part.id])]
+            of_part = [change for change in changes if change.field != "component_id"]
+            name = part_in_words(part.asked, lang) if part.asked else text("item.part", lang)
+            found.append((name, [(row.field, row.then) for row in change_rows(of_part, (), lang)]))
+    return found
 
 
 def _payload_row(name: str, stored: object, lang: str) -> tuple[str, str]:

@@ -25,12 +25,13 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Editor, Session, Viewer
 from compliance.conformity import offered_languages
-from schemas.refusals import NotThere
+from schemas.refusals import require
 from schemas.vocabularies import CONTENTS, TAKEN
 from services.conformity import documents
 from services.conformity.documents import Prepared
 from warehouse import conformity, files, review
 from warehouse.operate.sessions import Connection
+from warehouse.skus import archive
 from warehouse.skus import queries as skus
 
 router = APIRouter(prefix="/items/{id}")
@@ -110,9 +111,8 @@ def _page(
     service, lang, sku_id = service_of(request), language_of(request), path_id(request)
     actor = write_of(request, session).actor
     with service.writes.company(session.company_id) as conn:
-        code = skus.code_of(conn, sku_id)
-        if code is None:
-            raise NotThere
+        in_use = skus.code_of(conn, sku_id)
+        code = in_use or require(archive.code_of(conn, sku_id))
         docs = conformity.page_of_register(actor.today, PAGE_SIZE, 0, sku_id=sku_id).read(conn)["data"]
         waiting, _ = review.doc_drafts(conn, sku_id=sku_id)
         drafts = [documents.draft_as_answer(conn, actor, entry, rulesets=service.rulesets) for entry in waiting]
@@ -124,6 +124,7 @@ def _page(
         status=status if faults else 200,
         sku_id=sku_id,
         code=code,
+        is_archived=in_use is None,
         docs=docs,
         drafts=drafts,
         files=attached,

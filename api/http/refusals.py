@@ -54,7 +54,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     except SHOWN_IN_FORM as first:
         error = first
     if isinstance(error, NotThere) and not request.url.path.startswith(PROGRAM_PATHS):
-        return page_of_nothing(request)
+        return await run_in_threadpool(page_of_nothing, request)
     return _answer(request, http_refusal(error))
 
 

@@ -92,12 +92,17 @@ async def limited_chunks(request: Request, limit: int) -> AsyncGenerator[bytes, 
 
 
 async def json_body(request: Request) -> Json:
-    """Return the parsed JSON of a body; raise `Refused`, also where its type names another format, and `TooLarge`."""
+    """Return the parsed JSON of a body; raise `Refused`, also where its type names another format, and `TooLarge`.
+
+    No body is an object without members where the operation asks for none (`api.openapi.document.ask_for_body`).
+    """
     kind = request.headers.get("content-type", _JSON)
     if kind != _JSON and _OTHER_FORMAT.search(kind.partition(";")[0].lower()):
         sentence = Message("{type} is not taken here; send JSON (application/json).", type=quote(kind))
         raise Refused([Issue("unsupported_media_type", sentence, "Content-Type")])
-    return _parsed(b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)]))
+    body = b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)])
+    is_asked_for: bool = request.scope["route"].openapi_extra["requestBody"]["required"]
+    return _parsed(body if body.strip() or is_asked_for else b"{}")
 
 
 def _parsed(body: bytes) -> Json:

@@ -15,6 +15,7 @@ from typing import Any, Final  # Any: a model or the TypedDict of its rows
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
@@ -206,6 +207,20 @@ def rows_of(model: type[BaseModel], *, most: int | None = None) -> JsonObject:
     """Return a JSON body that is an array of this model."""
     bound = {} if most is None else {"maxItems": most}
     return {"application/json": {"schema": {"type": "array", "items": _reference_to(model), **bound}}}
+
+
+def ask_for_body(route: APIRoute) -> None:
+    """Let a POST be sent without a body where none of the members that it may have is required.
+
+    The published document says so, and `api.http.requests.json_body` takes it so. A PUT or PATCH without a body is
+    rather one that was lost on the way.
+    """
+    body = (route.openapi_extra or {}).get("requestBody")
+    if body is None or route.methods != {"POST"}:
+        return
+    schema = body["content"].get("application/json", {}).get("schema", {})
+    model = _published_bodies.get(schema.get("$ref", "").rpartition("/")[2])
+    body["required"] = model is None or any(field.is_required() for field in model.model_fields.values())
 
 
 def _reference_to(model: type[BaseModel]) -> JsonObject:

@@ -6,6 +6,7 @@ Programs get JSON (`api.http.refusals`). A request that prefers HTML to JSON com
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -13,8 +14,10 @@ from starlette.responses import Response
 
 from api.http.answers import accepted_language, in_language, weight_of
 from api.http.errors import HttpRefusal, Stopping, TokenRefused
-from api.pages.render import language_of, page, said, text
-from api.pages.sessions import RoleMissing
+from api.http.service import service_of
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import RoleMissing, Session
+from warehouse.skus import archive
 
 PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
@@ -46,8 +49,26 @@ def is_for_people(request: Request) -> bool:
 
 
 def page_of_nothing(request: Request) -> Response:
-    """Return the page that says that a record is not there, or not any more."""
+    """Return the page that says that a record is not there, or not any more.
+
+    What only items in use have (their forms, roles, marks) leads to the page of an archived one, which says so.
+    """
+    if _is_of_archived_item(request):
+        return redirect(link(request, f"/items/{request.path_params['id']}", instead="yes"))
     return page(request, "refused.html", status=404, key="refused.gone", sentence="", gaps={})
+
+
+def _is_of_archived_item(request: Request) -> bool:
+    """Return whether the one id of the address is that of an archived item of the signed-in person's company."""
+    session: Session | None = getattr(request.state, "session", None)
+    if session is None or list(request.path_params) != ["id"]:
+        return False
+    try:
+        sku_id = UUID(request.path_params["id"])
+    except ValueError:
+        return False
+    with service_of(request).writes.company(session.company_id) as conn:
+        return archive.code_of(conn, sku_id) is not None
 
 
 def page_of_refusal(request: Request, refused: HttpRefusal) -> Response | None:

@@ -255,10 +255,8 @@ def _entry_page(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=impossible,
-        asked=words.asked_rows(comparison.asked, entry.payload.get("articles") or {}, lang) if comparison else [],
-        facts=words.fact_names(lang),
+        **_parts_shown(comparison, entry, lang, is_compared=is_compared),
         rows=_rows(comparison, lang) if comparison else [],
-        reasons=_reasons(comparison, lang) if comparison else [],
         payload=[] if is_compared else words.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(defaults),
         panels=panels,
@@ -295,6 +293,19 @@ def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str
     return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
 
 
+def _parts_shown(comparison: compare.Comparison | None, entry: Entry, lang: str, *, is_compared: bool) -> JsonObject:
+    """Return what the page shows of the parts that an entry is about: those that are gone beside a comparison alone."""
+    if comparison is None:
+        return {"asked": [], "gone": [], "facts": [], "reasons": []}
+    articles = entry.payload.get("articles") or {}
+    return {
+        "asked": words.asked_rows(comparison.asked, articles, lang),
+        "gone": words.gone_rows(entry.payload, comparison.asked, lang) if is_compared else [],
+        "facts": words.fact_names(lang),
+        "reasons": _reasons(comparison, lang),
+    }
+
+
 def _rows(comparison: compare.Comparison, lang: str) -> list[words.ChangeRow]:
     """Return what the entry changes, each part by its type and material."""
     parts = words.parts_in_words(comparison.parts, comparison.materials, lang)
@@ -305,7 +316,7 @@ def _reasons(comparison: compare.Comparison, lang: str) -> list[tuple[str, str, 
     """Return each part that contradicted the record, why it was decided so, and whether the record was kept."""
     parts = {part.id: part.asked or part.now for part in comparison.asked}
     return [
-        (words.facts_in_words(facts, lang) if (facts := parts.get(part)) else part, why, part in comparison.kept)
+        (words.part_in_words(facts, lang) if (facts := parts.get(part)) else part, why, part in comparison.kept)
         for part, why in comparison.reasons
     ]
 

@@ -316,6 +316,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         given=Form([*form_skus.form_of(values["item"], lang).multi_items(), *typed]),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
+        is_instead=request.query_params.get("instead") == "yes",
         panels=panels,
         **values,
     )

@@ -30,7 +30,7 @@ from schemas.suppliers import MAX_ITEMS, EnquiryLink, SupplierEnquiryDetail, Sup
 from schemas.vocabularies import SUBSTANCES
 from services import suppliers as operations
 from services.suppliers import Asked
-from warehouse import enquiries, suppliers
+from warehouse import enquiries, gone_parts, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import EnquiryLinks
 
@@ -56,7 +56,9 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
             stale = {each.id for each in lapsed if each.old}
             values["stages"] = enquiries.stages(conn, now, stale, supplier_name=name)
             values["changed"] = {each.id for each in lapsed if each.changed}
-            return page(request, "supplier_page.html", session=session, found=listing.read(conn), **values)
+            found = listing.read(conn)
+            gone = _gone(conn, [row["id"] for row in found["data"]], language_of(request))
+            return page(request, "supplier_page.html", session=session, found=found, gone=gone, **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
 
@@ -120,6 +122,7 @@ def _requests_page(
     lang, lines = language_of(request), list[Component]()
     with service_of(request).writes.company(session.company_id) as conn:
         requests = suppliers.newest_requests(conn, limit=_SHOWN)
+        gone = _gone(conn, [each.id for each in requests], lang)
         if sku_code.strip():
             try:
                 lines = operations.load_lines(conn, texts.code(texts.from_form(sku_code)))
@@ -130,6 +133,8 @@ def _requests_page(
         "supplier_requests.html",
         session=session,
         requests=requests,
+        ended={each.id for each in requests if each.is_ended(service_of(request).clock.now())},
+        gone=gone,
         components=[(line["id"], part_in_words(line, lang)) for line in lines],
         given=form or Form([("sku", sku_code), *(("component", line["id"]) for line in lines)]),
         faults=faults,
@@ -194,7 +199,10 @@ def post_remind(request: Request, session: Editor, _: SentForm) -> Response:
 
 @router.post("/enquiries/{id}/again")
 def post_again(request: Request, session: Editor, _: SentForm) -> Response:
-    """Ask once more about the same items; the new enquiry is shown with its link."""
+    """Ask once more about the same items; the new enquiry is shown with its link.
+
+    Where one of them cannot be asked about any more, the form of a new enquiry is shown with all of it.
+    """
 
     def ask(conn: Connection, actor: Actor, links: EnquiryLinks) -> Asked:
         return operations.ask_again(conn, actor, path_id(request), links)
@@ -202,7 +210,12 @@ def post_again(request: Request, session: Editor, _: SentForm) -> Response:
     try:
         return _show_mail(request, session, ask)
     except Refused as refused:
-        return _list_page(request, session, faults=_faults(refused, language_of(request)))
+        with service_of(request).writes.company(session.company_id) as conn:
+            before = operations.load_enquiry(conn, path_id(request), service_of(request).clock.now())
+        told = ((name, before[name] or "") for name in ("supplier_name", "supplier_email", "language", "message"))
+        codes = "\n".join(item["sku_code"] for item in before["items"])
+        form = Form([*told, ("sku_codes", codes)])
+        return _list_page(request, session, form=form, faults=_faults(refused, language_of(request)))
 
 
 @router.post("/enquiries/{id}/withdraw")
@@ -285,6 +298,14 @@ def _asked_for(request: Request) -> Form:
     return Form([("sku_codes", "\n".join(request.query_params.getlist("sku"))), *named])
 
 
+def _gone(conn: Connection, request_ids: Sequence[UUID], lang: str) -> dict[UUID, str]:
+    """Return the parts in words that these requests ask about and that the item has no longer, by request."""
+    return {
+        request_id: "; ".join(part_in_words(facts, lang) if facts else text("item.part", lang) for facts in parts)
+        for request_id, parts in gone_parts.by_request(conn, request_ids).items()
+    }
+
+
 def _enquiry_page(
     request: Request, session: Session, enquiry: SupplierEnquiryDetail, mail: EnquiryLink | None = None
 ) -> Response:
@@ -295,6 +316,7 @@ def _enquiry_page(
         lapsed = enquiries.lapsed(conn, now, enquiry_id)
         stale = {enquiry_id} if any(item.is_old for item in lapsed) else ()
         [stage] = enquiries.stages(conn, now, stale, enquiry_id=enquiry_id)
+        gone = _gone(conn, [item["id"] for item in enquiry["items"][:PAGE_SIZE]], lang)
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(
         request,
@@ -302,6 +324,7 @@ def _enquiry_page(
         session=session,
         found=enquiry,
         listed=enquiry["items"][:PAGE_SIZE],
+        gone=gone,
         own_path=f"/enquiries/{enquiry['id']}",
         offset=offset,
         size=PAGE_SIZE,

@@ -26,6 +26,7 @@ from schemas.json_values import JsonObject
 from services import audit
 from services.audit import Change, Changes, Record, Wanted
 from services.review.entries import described, remembered_parts
+from services.suppliers import requested_lines
 from warehouse import review, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
@@ -157,6 +158,7 @@ class HistoryTools(ToolSet):
         """What waits for a person's release in the review queue, or was decided, by whom and why.
 
         Suppliers' answers, proposals, documents and drafts (limit 1: with its points): of which item, from whom.
+        Archived items and gone parts are marked.
         """
         for size in _SIZES if limit is None else (limit,):
             with self._service.writes.company(current_principal().company_id) as conn:
@@ -198,8 +200,13 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
     request = suppliers.find_request(conn, entry.request_id) if entry.request_id else None
     if request is not None:
         parts = remembered_parts(conn, request)
+        held = {line["id"] for line in requested_lines(conn, request)}
         said["components"] = [
-            {"part": described(parts[line["component_id"]]), **line} if line["component_id"] in parts else line
+            {
+                **({"part": described(parts[line["component_id"]])} if line["component_id"] in parts else {}),
+                **line,
+                **({"gone": True} if entry.state == "open" and line["component_id"] not in held else {}),
+            }
             for line in said.get("components") or ()
         ]
         if files := review.of_entry(conn, entry.id):
@@ -210,6 +217,7 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
         "kind": entry.kind,
         "sku_code": entry.sku_code,
         "name": entry.sku_name,
+        "archived": entry.sku_archived or None,
         "state": entry.state,
         "filed_at": instant(entry.filed_at),
         "filed_by": entry.filed_by_name or entry.filed_by_type,

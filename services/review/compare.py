@@ -29,7 +29,7 @@ from warehouse import enquiries
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
-from warehouse.skus import queries, store
+from warehouse.skus import archive, queries, store
 from warehouse.skus.store import Locked
 
 _WRITING_KINDS: Final = frozenset({"supplier_answer", "sku_update"})
@@ -60,7 +60,7 @@ def build_record(
 
     `seen_version` is the SKU's version that the decision rests on; `kept` are the parts of an answer that stay as the
     record has them. Raises `Refused` where the SKU has another one by
-    now, is archived, or no longer has the components that were answered for.
+    now, is archived, or no longer has any component that was answered for.
     """
     if entry.sku_id is None:
         return _build_new(conn, entry.payload["changes"])
@@ -99,18 +99,15 @@ def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
     return changes
 
 
-def change_lines(
-    lines: Sequence[Component], changes: Sequence[Mapping[str, object]], *, gone: Message | None = None
-) -> list[Component]:
+def change_lines(lines: Sequence[Component], changes: Sequence[Mapping[str, object]]) -> list[Component]:
     """Return the lines of a stored graph, some with changed fields by their `id`; null clears, all else stays.
 
-    Raises `Refused` where a line is not in the graph any more; `gone` is the sentence for that.
+    Raises `Refused` where a line is not in the graph any more.
     """
     by_id = {str(change["id"]): change for change in changes}
     if unknown := by_id.keys() - {line["id"] for line in lines}:
         raise conflict(
-            gone
-            or Message(
+            Message(
                 "{count} of the components to change are not part of the SKU (any more): {ids}.",
                 count=len(unknown),
                 ids=", ".join(sorted(unknown)),
@@ -126,22 +123,25 @@ def change_lines(
 def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
     """Return the lines of a stored graph with a supplier's answers in place of their old values.
 
-    Raises `Refused` where one of them is not in the graph any more.
+    What was answered for parts that are not in the graph any more stays in the entry, and is not taken over. Raises
+    `Refused` where that is so of every answer.
     """
+    held = {line["id"] for line in lines}
+    if answers and not any(answer["component_id"] in held for answer in answers):
+        raise conflict(
+            Message(
+                "The parts that the supplier answered for are no longer part of the item. "
+                "Reject the answer and ask again for the parts that it has now."
+            )
+        )
     changes: list[dict[str, object]] = []
     stored = {line["id"]: line.get("substances", {}) for line in lines}
-    for answer in answers:
+    for answer in (answer for answer in answers if answer["component_id"] in held):
         values = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
         if (declared := answer.get("substances")) is not None:
             values["substances"] = _with_source(declared, stored.get(answer["component_id"] or "", {}))
         changes.append({**values, "id": answer["component_id"]})
-    removed = {answer["component_id"] for answer in answers} - {line["id"] for line in lines}
-    sentence = Message(
-        "{count} of the components that the supplier answered for are no longer part of the SKU. "
-        "Reject the answer and ask again for the components that it has now.",
-        count=len(removed),
-    )
-    return change_lines(lines, changes, gone=sentence)
+    return change_lines(lines, changes)
 
 
 def _with_source(substances: Substances, stored: Substances) -> Substances:
@@ -180,6 +180,9 @@ _NOT_COMPARED: Final = frozenset(
 REFUSED: Final = Message("The record that this would leave is refused.")
 OTHER_PARTS: Final = Message(
     "A part is not what it was when it was asked about. Compare the two, and say that you have before you accept."
+)
+GONE_PARTS: Final = Message(
+    "A part that was answered for is no longer part of the item. Open the answer to take over the rest of it."
 )
 
 
@@ -238,6 +241,11 @@ class Comparison:
     kept: Sequence[str] = ()
 
     @property
+    def gone(self) -> list[str]:
+        """Return the ids of the parts that the entry is about and that the SKU had no longer before the change."""
+        return [part.id for part in self.asked if part.is_gone]
+
+    @property
     def refused(self) -> str | None:
         """Return why the entry cannot be accepted, in one text; None where it can."""
         return " ".join(dict.fromkeys(issue.message for issue in self.refusal)) or None
@@ -268,7 +276,8 @@ class Comparison:
 def compare(conn: Connection, actor: Actor, entry: Entry, *, rulesets: Rulesets) -> Comparison:
     """Compare an open entry that writes a SKU, in the caller's transaction; nothing is written."""
     before = load_current(conn, entry.sku_id, rulesets, actor.today)
-    entry_parts = asked_parts(conn, entry, before["components"] if before else ())
+    resting = archive.lines_of(conn, entry.sku_id) if entry.sku_id and not before else ()
+    entry_parts = asked_parts(conn, entry, before["components"] if before else resting)
     try:
         record = build_record(conn, entry)
         result = write_records(conn, actor, {0: record}, rulesets=rulesets, dry_run=True)[0]
@@ -368,7 +377,7 @@ def _proposed_paths(entry: Entry, after: SkuDetail) -> set[str]:
         f"components[{places[line_id]}].{field}"
         for line_id, line in of_lines
         for field, _ in leaves(line)
-        if field != "id"
+        if field != "id" and line_id in places  # of a gone part nothing is taken over
     }
 
 
@@ -441,8 +450,11 @@ def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets:
             continue
         before = (entry.sku_id and store.of_id(conn, entry.sku_id)) or []
         after = records[number]["components"] or ()
-        if any(part.differs for part in asked_parts(conn, entry, before)):
+        parts = asked_parts(conn, entry, before)
+        if any(part.differs for part in parts):
             judgement.against.append(Issue("invalid_format", OTHER_PARTS))
+        if any(part.is_gone for part in parts):
+            judgement.against.append(Issue("invalid_format", GONE_PARTS))
         judgement.disputes.extend(disputes(before, after, _other_articles(conn, entry)))
         if [line.get("weight_g") for line in before] != [line.get("weight_g") for line in after]:
             weighed.add(number)

@@ -84,6 +84,7 @@ def accept(
     entry = _lock_open(conn, entry_id)
     writer = actor.with_reason(f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))
     comparison: Comparison | None = None
+    left = [part for part, decision in decisions.items() if not decision.is_taken]
     if entry.sku_id is not None:
         compare_review.lock_present(conn, entry.sku_id)
     if compare_review.writes_sku(entry):
@@ -94,26 +95,28 @@ def accept(
             rulesets=rulesets,
             seen_version=seen_version,
             parts_compared=parts_compared,
-            kept=[part for part, decision in decisions.items() if not decision.is_taken],
+            kept=left,
         )
         reasons = tuple((part, decision.reason) for part, decision in decisions.items())
         comparison = replace(comparison, reasons=reasons)
     elif entry.kind == "doc_draft":
         issuing.issue(conn, writer, entry, issued_with or {}, rulesets=rulesets)
-    renumbered = _keep_articles(conn, actor, entry, decisions)
+    renumbered = _keep_articles(conn, actor, entry, [*left, *(comparison.gone if comparison else ())])
     accept_files(conn, writer, entry)
     return _record_decision(conn, actor.with_reason(reason), entry, "accepted", comparison, renumbered=renumbered)
 
 
 def _keep_articles(
-    conn: Connection, actor: Actor, entry: Entry, decisions: Mapping[str, PartDecision]
+    conn: Connection, actor: Actor, entry: Entry, left: Collection[str]
 ) -> dict[str, tuple[str | None, str]]:
-    """Keep the article numbers of a supplier's answer; return those that change, before and after, by the part's id."""
+    """Keep the article numbers of a supplier's answer; return those that change, before and after, by the part's id.
+
+    Those of the parts `left` are not kept.
+    """
     articles: Mapping[str, str] = entry.payload.get("articles") or {}
     if entry.kind != "supplier_answer" or not entry.filed_by_name or not articles:
         return {}
-    is_left = {part for part, decision in decisions.items() if not decision.is_taken}
-    sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in is_left]
+    sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in left]
     before = enquiries.numbers_of(conn, sold)
     enquiries.keep_articles(conn, actor.company_id, sold)
     pairs = zip(sold, before, strict=True)
@@ -200,6 +203,8 @@ def _record_decision(
             enquiries.reopen_rows(conn, entry.request_id, note)
     before: dict[str, object] = {"state": "open"}
     after: dict[str, object] = {"state": state, **({"note": note} if note else {})}
+    if state == "accepted" and comparison is not None and comparison.gone:
+        after["not_taken_over"] = comparison.gone
     if renumbered:
         before["articles"] = {part: old for part, (old, _) in renumbered.items()}
         after["articles"] = {part: new for part, (_, new) in renumbered.items()}

@@ -134,6 +134,11 @@ class AskedPart(NamedTuple):
     now: PartFacts | None
 
     @property
+    def is_gone(self) -> bool:
+        """Return whether the SKU has it no longer."""
+        return self.now is None
+
+    @property
     def differs(self) -> tuple[str, ...]:
         """Return the facts that are others now; empty where one side is not there to compare."""
         return differences(self.asked, self.now) if self.asked and self.now else ()

@@ -12,6 +12,8 @@ from services.review import entries as entries_review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, run, weighed
+from tests.api.walking import addresses
+from tests.services.making import PDF
 
 PART = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass"}
 
@@ -180,3 +182,89 @@ def test_an_archived_item_is_marked_beside_the_figures(caller, browser):
     row = next(line for line in page.splitlines() if "BARE" in line)
     assert 'href="/items/archived"' in row
     assert ">archived</span>" in row
+
+
+INSTEAD = "What you asked for is there for items in use only, and nothing was changed."
+
+
+@pytest.fixture
+def resting(caller, browser):
+    """An archived item with a part, a file, a draft of a declaration, and units that were placed; its page's path."""
+    sku = made(caller, sku_code="REST-1", components=[PART | {"weight_g": 20}], markets=["DE"])
+    path = f"/items/{sku['id']}"
+    placed = [{"market": "DE", "year": 2026, "half": 0, "units_placed": 10}]
+    assert caller.put(f"/skus{path[6:]}/volumes", placed).status_code == 200
+    sent = {"files": {"file": ("proof.pdf", PDF, "application/pdf")}, "data": {"type": "test_report"}}
+    assert caller.request("POST", f"/skus/{sku['id']}/files", **sent).status_code == 201
+    assert caller.post(f"/skus/{sku['id']}/doc-drafts").status_code == 201
+    assert caller.post(f"/skus/{sku['id']}/archive").status_code == 200
+    return path
+
+
+def test_no_link_of_an_archived_items_page_leads_to_nothing(browser, resting):
+    waiting, seen = [resting, f"{resting}/documents"], set()
+    while waiting:
+        address = waiting.pop()
+        page = browser.get(address, headers={"Accept": "text/html"})
+        assert page.status_code < 400, address
+        if address.startswith(resting) and "text/html" in page.headers["content-type"]:
+            new = {link for link in addresses(page) if link.startswith("/") and not link.startswith("/sign-out")}
+            waiting += [link for link in new - seen if not link.endswith("/return")]
+            seen |= new
+    assert any("/files/" in address for address in seen), "the file can be downloaded"
+    assert any(address.startswith("/review/") for address in seen), "the draft can be read"
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [("en", "The item is archived"), ("fr", "L’article est archivé"), ("de", "Der Artikel ist arch")],
+)
+def test_the_documents_of_an_archived_item_are_shown_to_read(browser, resting, lang, told):
+    page = browser.get(f"{resting}/documents?lang={lang}")
+    assert page.status_code == 200
+    assert told in unescape(page.text)
+    assert "proof.pdf" in page.text
+    assert '<form method="post" action="/items' not in page.text
+
+
+@pytest.mark.parametrize("sub_page", ["edit", "copy", "roles"])
+def test_a_page_that_only_items_in_use_have_leads_to_the_archived_item(browser, resting, sub_page):
+    led = browser.get(f"{resting}/{sub_page}?lang=en")
+    assert (led.status_code, led.headers["Location"]) == (303, f"{resting}?lang=en&instead=yes")
+    assert INSTEAD in unescape(browser.get(led.headers["Location"]).text)
+    assert browser.get(f"/items/{uuid4()}/{sub_page}").status_code == 404
+    assert browser.get(f"/items/nothing/{sub_page}").status_code == 404
+    assert INSTEAD not in unescape(browser.get(resting).text)
+
+
+def test_what_was_printed_on_an_archived_pack_leads_to_the_item_too(browser, resting):
+    led = browser.get(resting.replace("/items/", "/marks/"))
+    assert led.headers["Location"] == f"{resting}?instead=yes"
+
+
+@pytest.mark.parametrize("step", ["documents", "roles", "facts", "answer", "edit"])
+def test_a_form_that_was_open_when_the_item_was_archived_changes_nothing_and_says_so(caller, browser, resting, step):
+    before = caller.get(f"/skus/{resting[7:]}").json()["data"]
+    form = hidden(browser.get("/items/new").text) | {"version": "1", "seen": "1", "step": "save"}
+    form |= {"fact": "is_fresh", "answer": "yes", "draft_lang": "en", "name": "Other", "sku_code": "REST-1"}
+    sent = browser.post(f"{resting}/{step}", form)
+    assert sent.status_code in (303, 400, 409), sent.status_code
+    if sent.status_code == 303:
+        assert INSTEAD in unescape(browser.get(sent.headers["Location"]).text)
+    assert caller.get(f"/skus/{resting[7:]}").json()["data"] == before
+
+
+def test_the_review_queue_and_its_entries_say_that_an_item_is_archived(browser, resting):
+    queue = browser.get("/review").text
+    row = queue.partition("(REST-1)")[2].partition("</td>")[0]
+    assert "archived" in row
+    [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', queue)
+    assert "archived" in browser.get(path).text.partition("(REST-1)")[2].partition("</dd>")[0]
+
+
+def test_an_archived_item_of_another_company_is_not_there(browser, join):
+    other = join()
+    sku = made(other, sku_code="THEIRS")
+    assert other.post(f"/skus/{sku['id']}/archive").status_code == 200
+    for sub_page in ("", "/edit", "/documents", "/roles"):
+        assert browser.get(f"/items/{sku['id']}{sub_page}").status_code == 404

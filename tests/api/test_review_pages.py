@@ -255,7 +255,7 @@ def test_a_decision_of_before_still_says_what_was_filed(caller, browser, pool):
     with pool.company(caller.company) as conn:
         conn.execute("UPDATE review_entries SET decided = NULL")
     facts = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>([^<]*)</dd></div>", browser.get(path).text))
-    assert (facts["1. Component: Weight (g)"], facts["1. Component: PFAS: status"]) == ("33", "absent")
+    assert (facts["1. body: Weight (g)"], facts["1. body: PFAS: status"]) == ("33", "absent")
 
 
 def test_a_provisional_grade_is_said_to_be_one_wherever_it_is_shown(caller, browser, pool):

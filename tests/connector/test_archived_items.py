@@ -131,6 +131,29 @@ async def test_the_documents_of_a_suppliers_answer_are_told_with_it(assistant: A
     assert waiting["says"]["documents"] == [{"type": "test_report_pfas", "filename": "report.pdf", "sha256": "ab" * 32}]
 
 
+async def test_an_entry_of_the_review_queue_says_that_its_item_is_archived_and_which_part_is_gone(assistant: Assistant):
+    cap = {"component_type": "cap", "material_family": "plastic", "weight_g": 2}
+    made = assistant.made(sku_code="ASKED", components=[BODY, cap])
+    by = actor(assistant)
+    with assistant.service.writes.company(assistant.company) as conn:
+        request, _ = suppliers.create_request(conn, by, sku_code=made.sku_code, supplier_name="Plasto")
+        lines = [{"component_id": str(part), "weight_g": 3} for part in request.component_ids]
+        suppliers.submit(conn, by, request.id, {"components": lines}, rulesets=assistant.service.rulesets)
+
+    async def queue() -> tuple[Any, list[Any]]:
+        [entry] = (await assistant.call("list_review_queue")).told["answer"]["entries"]
+        return entry.get("archived"), [line.get("gone") for line in entry["says"]["components"]]
+
+    assert await queue() == (None, [None, None])
+    kept = {**BODY, "id": str(request.component_ids[0])}
+    assistant.write(sku_code="ASKED", name="Bottle", components=[kept])
+    assert await queue() == (None, [None, True])
+    with assistant.service.writes.company(assistant.company) as conn:
+        rules = assistant.service.rulesets.active(conn)
+        archive_sku(conn, by, UUID(str(made.id)), rules=rules, dry_run=False)
+    assert await queue() == (True, [None, True])
+
+
 async def test_the_code_that_a_proposal_names_its_item_by_is_no_change(assistant: Assistant):
     sku_id = UUID(str(assistant.made(sku_code="OLD").id))
     asked = {"id": str(sku_id), "changes": {"description": "new"}}
