@@ -101,7 +101,8 @@ async def json_body(request: Request) -> Json:
         sentence = Message("{type} is not taken here; send JSON (application/json).", type=quote(kind))
         raise Refused([Issue("unsupported_media_type", sentence, "Content-Type")])
     body = b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)])
-    is_asked_for: bool = request.scope["route"].openapi_extra["requestBody"]["required"]
+    published = getattr(request.scope["route"], "openapi_extra", None) or {}  # none of a route outside of the document
+    is_asked_for = published.get("requestBody", {}).get("required", True)
     return _parsed(body if body.strip() or is_asked_for else b"{}")
 
 

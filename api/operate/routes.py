@@ -79,9 +79,10 @@ async def readyz(request: Request) -> Response:
 
 STANDS_SECONDS: Final = 1.0
 LOOKS_SECONDS: Final = 5.0
-"""How often the parts are looked at."""
+"""How often the parts are looked at; each `STANDS_SECONDS` until the process is ready for the first time."""
 AWAITED_SECONDS: Final = 0.2
-"""The same until the process is ready for the first time."""
+"""The same in the first `_START_SECONDS` of a process, in which the others of the service come up."""
+_START_SECONDS: Final = 10.0
 STORE_SECONDS: Final = 15.0
 """How often the object store is looked at: apart from the other parts, as one that hangs takes its time."""
 RECORDS_SECONDS: Final = 6 * 3600.0
@@ -105,6 +106,7 @@ class Readiness:
 
     def __init__(self) -> None:
         self._turn, self._looked = asyncio.Lock(), asyncio.Event()
+        self._begun = time.monotonic()
         self._unmet = frozenset[State]()
         self._until = 0.0
         self._away = frozenset[State]()
@@ -147,7 +149,9 @@ class Readiness:
         if not self._looked.is_set():
             await run_in_threadpool(_note_keys, service)
         self._looked.set()
-        return AWAITED_SECONDS if self._awaited else LOOKS_SECONDS
+        if not self._awaited:
+            return LOOKS_SECONDS
+        return AWAITED_SECONDS if time.monotonic() < self._begun + _START_SECONDS else STANDS_SECONDS
 
     async def _look_at_store(self, service: Service) -> float:
         self.store = await run_in_threadpool(store.state, service.objects)

@@ -148,7 +148,8 @@ def test_a_viewer_and_another_company_answer_nothing(caller, join, pool, sku):
 def test_an_archived_item_keeps_its_answers_and_takes_none(caller, editor, sku):
     answer(editor, sku, EATEN, "yes")
     caller.post(f"/skus/{sku}/archive", {})
-    assert answer(editor, sku, EATEN, "no").status_code == 404
+    sent = answer(editor, sku, EATEN, "no")
+    assert (sent.status_code, sent.headers["location"].partition("?")[0]) == (303, f"/items/{sku}")
     assert 'name="fact"' not in editor.get(f"/items/{sku}").text
     caller.post(f"/skus/{sku}/return", {})
     assert [fact["answer"] for fact in read(caller, sku)["flag_facts"]] == [True]

@@ -171,11 +171,11 @@ def test_a_file_makes_a_bounded_number_of_records(caller):
 
 
 def test_an_own_word_settles_the_material_of_parts_where_the_report_says_the_fault_is(caller):
-    text = "SKU;Name;Component;Material;Weight_g\nM-1;Mug box;Gift box;PAP;47,5\nM-1;Mug box;Label;PAP;5,25\n"
+    text = "SKU;Name;Component;Material;Weight_g\nM-1;Mug box;Gift box;Karta K;47,5\nM-1;Mug box;Label;Karta K;5,25\n"
     first = imported(caller, text)
     faults = caller.get(f"/imports/{first}").json()["errors"]
-    assert {(each["field"], each["value"]) for each in faults} == {("material_family", "PAP")}
-    words = [{"field": "material_family", "text": "PAP", "value": "paper"}]
+    assert {(each["field"], each["value"]) for each in faults} == {("material_family", "Karta K")}
+    words = [{"field": "material_family", "text": "Karta K", "value": "paper"}]
     assert caller.put("/words", {"words": words}).status_code == 200
     again = caller.post(f"/imports/{first}/corrections", {"cells": []})
     assert again.status_code == 202, again.text
