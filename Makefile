@@ -116,7 +116,7 @@ soak: setup-dev  ## Hostile load, kills by seed, then the fuzzers for longer and
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
 	PCDS_KILL_SEEDS="$(or $(KILL_SEEDS),1 2 3 4 5 6)" $(BIN)/python -m pytest -n 0 -q \
-	  tests/journeys/test_orchestration_kills.py
+	  tests/journeys/test_orchestration_kills.py tests/journeys/test_killed_writes.py
 	PCDS_NIGHT_SKUS=$(or $(NIGHT_SKUS),20000) $(BIN)/python -m pytest -n 0 -q tests/api/test_night_sync.py
 	PCDS_WEBHOOK_MESSAGES=$(or $(WEBHOOK_MESSAGES),1000) $(BIN)/python -m pytest -n 0 -q -s tests/pipelines/test_webhooks.py -k half
 	PCDS_CHANGES_SECONDS=$(or $(CHANGES_SECONDS),3600) $(BIN)/python -m pytest -n 0 -q tests/journeys/test_changes.py

@@ -1,6 +1,6 @@
 """Nothing lost: API and Postgres are killed while eight clients write with one key, so that writes share transactions.
 
-More kills: PCDS_KILLS=24.
+More seeds: PCDS_KILL_SEEDS="1 2 3".
 """
 
 import os
@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import httpx2
+import pytest
 
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-CLIENTS, CODES, KILLS = 8, 40, int(os.environ.get("PCDS_KILLS", "4"))
+SEEDS = [int(seed) for seed in os.environ.get("PCDS_KILL_SEEDS", "20261129").split()]
+CLIENTS, CODES, KILLS = 8, 40, 4
 VICTIMS = ("api", "api", "postgres")
 
 
@@ -59,9 +61,10 @@ class Writer:
         return True
 
 
-def test_writes_that_share_a_transaction_survive_every_kill(place: Place) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_writes_that_share_a_transaction_survive_every_kill(place: Place, seed: int) -> None:
     place.start_and_wait("api")
-    chance, over = random.Random(20261129), threading.Event()
+    chance, over = random.Random(seed), threading.Event()
     writers = [Writer(place, number, over) for number in range(CLIENTS)]
     with ThreadPoolExecutor(CLIENTS) as clients:
         running = [clients.submit(writer.work) for writer in writers]
