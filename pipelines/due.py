@@ -303,13 +303,15 @@ def import_request(instance: dg.DagsterInstance, pool: Pool, clock: Clock, waiti
         return None
     if _waits(records):
         return None
+    is_large = waiting.rows_total > SMALL_ROWS
     return dg.RunRequest(
         run_key=f"{waiting.id}/{len(records)}",
         partition_key=waiting.slug,
         run_config=import_config(waiting.id),
         tags={
             **tags.of_import(waiting.id, waiting.company_id, waiting.filename),
-            **(tags.LARGE if waiting.rows_total > SMALL_ROWS else {}),
+            **tags.writes(waiting.company_id, large=is_large),
+            **(tags.LARGE if is_large else {}),
         },
     )
 

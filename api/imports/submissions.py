@@ -118,7 +118,9 @@ def _record(
             return None
         accepted = queue(conn, actor, objects, kept, sent, upload=read, answers=answered)
         slug = queries_companies.own(conn, actor.company_id)
-        launch = launch_of_import(kept.import_id, actor.company_id, slug, sent.filename, read.rows)
+        launch = launch_of_import(
+            kept.import_id, actor.company_id, slug, sent.filename, read.rows, dry_run=sent.dry_run
+        )
         return accepted
 
     try:

@@ -8,6 +8,7 @@ What does not: the work of the run (`pipelines.defs`), and the connection to the
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 from uuid import UUID
 
@@ -63,9 +64,13 @@ class Launch:
         return {"partition": self.slug, "where": REPOSITORY, "run": execution_params(self.job, self.config, of_run)}
 
 
-def launch_of_import(import_id: UUID, company_id: UUID, slug: str, filename: str, rows: int) -> Launch:
-    """Return the run that an import needs."""
+def launch_of_import(
+    import_id: UUID, company_id: UUID, slug: str, filename: str, rows: int, *, dry_run: bool
+) -> Launch:
+    """Return the run that an import needs; a dry run waits for nothing that the company's other files write."""
     run_tags = tags.of_import(import_id, company_id, filename)
+    if not dry_run:
+        run_tags |= tags.writes(company_id, large=rows > SMALL_ROWS)
     return Launch("import", import_id, company_id, slug, rows, "import_file", import_config(import_id), run_tags)
 
 
@@ -80,15 +85,22 @@ class Launching:
     def __init__(self, upstream: Upstream) -> None:
         """`upstream` is the connection to Dagster's webserver."""
         self._upstream = upstream
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._latest: dict[UUID, asyncio.Task[None]] = {}
 
     def soon(self, launch: Launch) -> None:
-        """Request the launch and return at once."""
-        task = asyncio.create_task(self._ask(launch))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        """Request the launch and return at once; a company's launches are requested one after the other."""
+        company_id = launch.company_id
+        task = asyncio.create_task(self._ask(launch, self._latest.get(company_id)))
+        self._latest[company_id] = task
+        task.add_done_callback(partial(self._forget, company_id))
 
-    async def _ask(self, launch: Launch) -> None:
+    def _forget(self, company_id: UUID, task: asyncio.Task[None]) -> None:
+        if self._latest.get(company_id) is task:
+            del self._latest[company_id]
+
+    async def _ask(self, launch: Launch, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait([before])
         there = self._upstream
         request = there.client.build_request(
             "POST",

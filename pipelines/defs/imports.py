@@ -42,6 +42,7 @@ from warehouse.companies.queries import counters
 from warehouse.imports import claims
 from warehouse.imports.claims import Claim
 from warehouse.imports.queries import status
+from warehouse.operate import launches
 from warehouse.operate.objects import NoSuchObject, Objects
 from warehouse.operate.surroundings import is_passing
 
@@ -111,7 +112,13 @@ def claim_import(
                     endings.fail_by_us(pool, clock, claim, sent)
 
             proceed()
-            tell_written = partial(context.instance.add_run_tags, context.run.run_id, tags.WRITTEN)
+
+            def tell_written() -> None:
+                """Let the company's next file begin: this run only tells Dagster what it has made."""
+                context.instance.add_run_tags(context.run.run_id, {tags.WRITES: context.run.run_id})
+                with pool.system() as conn:
+                    launches.wake_queue(conn)
+
             yield ClaimedImport(sent, claim, proceed, fail_unless, tell_written)
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
@@ -253,7 +260,9 @@ def _reason_to_do_nothing(taken: ClaimedImport, run_id: str, objects: Objects) -
     if taken.claim is not None:
         return None
     if not sent.has_ended:
-        return "Nothing to do: another run works on the import."
+        return (
+            "Nothing to do: another run works on the import, or on a file that has to be written before it."
+        )
     if sent.status == "failed":
         return "Nothing to do: the import has failed, as its report says. The file has to be sent again."
     if sent.run_id != run_id or not _has(objects, sent.table_key):  # the table goes last

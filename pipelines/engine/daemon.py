@@ -2,8 +2,8 @@
 
 Dagster's own program `dagster-daemon` connects to Postgres anew for each query, twenty times a second where nothing
 happens: an eighth of a core that imports lack. This program runs the same daemon, and pools its connections as
-Dagster's webserver does. What belongs here: how the daemon is started. What does not: what it does, which is Dagster's
-and the definitions'.
+Dagster's webserver does, and looks at the queue of runs when it has changed. What belongs here: how the daemon is
+started, and when it looks at its queue. What does not: what it does, which is Dagster's and the definitions'.
 
 Where Dagster has no public name for a part, the one is taken that its own program takes.
 """
@@ -11,15 +11,30 @@ Where Dagster has no public name for a part, the one is taken that its own progr
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from threading import Event
+from time import monotonic
+from typing import Any, Final  # Any: Dagster's own signatures
 
 import dagster as dg
+import psycopg
 from dagster._core.workspace.load_target import WorkspaceFileTarget, WorkspaceLoadTarget
-from dagster._daemon.controller import DagsterDaemonController, daemon_controller_from_instance
+from dagster._daemon.controller import (
+    DagsterDaemonController,
+    create_daemons_from_instance,
+    daemon_controller_from_instance,
+)
+from dagster._daemon.daemon import DaemonIterator, DagsterDaemon
+from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.engine.instance import open_instance
-from warehouse.operate import dagster_home, logs
+from warehouse.operate import dagster_home, launches, logs
+from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings
+
+_SLICE_SECONDS: Final = 0.5
+"""How late the daemon of the queue sees a stop."""
 
 
 def main() -> None:
@@ -41,10 +56,38 @@ def controller(
 
     Dagster's own handler writes to standard output, which nobody reads.
     """
-    with daemon_controller_from_instance(instance, target, log_level="warning") as daemon:
+    daemons = partial(_daemons, app_url=Database.from_settings(settings).app_url)
+    with daemon_controller_from_instance(instance, target, gen_daemons=daemons, log_level="warning") as daemon:
         logs.configure(settings)
         logging.getLogger("dagster").handlers.clear()
         yield daemon
+
+
+def _daemons(instance: dg.DagsterInstance, app_url: str) -> list[DagsterDaemon[Any]]:
+    """Return the daemons that the instance requires, with ours in place of Dagster's for the queue."""
+    return [
+        QueueDaemon(daemon.interval_seconds, app_url) if isinstance(daemon, QueuedRunCoordinatorDaemon) else daemon
+        for daemon in create_daemons_from_instance(instance)
+    ]
+
+
+class QueueDaemon(QueuedRunCoordinatorDaemon):
+    """Looks at the queue as Dagster's own does: when it has changed, and at the interval of dagster.yaml."""
+
+    def __init__(self, interval_seconds: float, app_url: str) -> None:
+        """`app_url` is the application role's; the daemon listens on a connection of its own."""
+        super().__init__(interval_seconds)
+        self._url = app_url
+
+    def core_loop(self, workspace_process_context: Any, shutdown_event: Event) -> DaemonIterator:
+        """Look and wait until Dagster stops; it logs what is raised, and begins the loop anew after some seconds."""
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            launches.listen(connection, launches.QUEUE)
+            while not shutdown_event.is_set():
+                yield from self.run_iteration(workspace_process_context)
+                until = monotonic() + self.interval_seconds
+                while monotonic() < until and not launches.payloads(connection, _SLICE_SECONDS):
+                    yield None  # each time Dagster looks whether to stop, and sends the daemon's heartbeat
 
 
 if __name__ == "__main__":

@@ -95,6 +95,11 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
         """Let a run that lost its worker continue in another."""
         return True
 
+    def wake_queue(self) -> None:
+        """Have the daemon look at the queue now: a run was queued."""
+        with self._connection() as connection:
+            launches.wake_queue(connection)
+
     def _put(self, run: dg.DagsterRun, *, resume: bool) -> None:
         with self._connection() as connection:
             launches.put(connection, run.run_id, company=run.tags.get(PARTITION), resume=resume)

@@ -29,8 +29,12 @@ IMPORT: Final = "pcds/import_id"
 LEFT: Final = {".dagster/pcds_left": "true"}
 """On runs that end as canceled because their process stopped: nobody has terminated them."""
 
-WRITTEN: Final = {".dagster/pcds_written": "true"}
-"""On the run of an import whose rows are stored, and which only tells Dagster what it has made: the next starts."""
+WRITES: Final = ".dagster/pcds_writes"
+"""On the runs of imports that write: the company and whether the file is large, and once the rows are stored the run.
+
+dagster.yaml lets one run of a value be under way, so that files are written in the order in which they came. A small
+file does not wait for a large one.
+"""
 
 TERMINATED: Final = ".dagster/pcds_terminated"
 """On runs that a person has terminated: their import ends with the run, and no other run takes it up."""
@@ -77,3 +81,8 @@ def of_company(company_id: UUID, name: str) -> dict[str, str]:
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """Return the tags by which an import's runs are found (decisions §10)."""
     return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
+
+
+def writes(company_id: UUID, *, large: bool) -> dict[str, str]:
+    """Return the tag by which the run of an import that writes waits for those that came before it."""
+    return {WRITES: f"{company_id}/{'large' if large else 'small'}"}

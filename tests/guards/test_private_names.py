@@ -14,10 +14,12 @@ ALLOWED = {
         "dagster._utils.hosted_user_process",
         "dagster._utils.interrupts",
     },
-    # As Dagster's own program `dagster-daemon`, but for how it connects.
+    # As Dagster's own program `dagster-daemon`, but for how it connects, and when it looks at its queue.
     "pipelines/engine/daemon.py": {
         "dagster._core.workspace.load_target",
         "dagster._daemon.controller",
+        "dagster._daemon.daemon",
+        "dagster._daemon.run_coordinator.queued_run_coordinator_daemon",
         "dagster._utils.interrupts",
     },
     # As Dagster's own package for Celery, whose launcher and tasks these complete (docs/scaling.md).

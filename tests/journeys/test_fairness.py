@@ -1,4 +1,4 @@
-"""Files of one company and of others at once, small and large: all end, each report its own, and companies take turns.
+"""Files of one company and of others at once, small and large: all end, each report its own, in turns and in order.
 
 Nothing here depends on the machine's speed: a lock keeps a large import from its end until the others are there.
 """
@@ -21,6 +21,7 @@ from warehouse.operate.database import Database
 LARGE = SMALL_ROWS
 """Good rows; with the two others it is no small import any more."""
 SMALL = 20
+FILES = 14
 SHARED = "SHARED"
 """A SKU that every import of the first company writes."""
 
@@ -86,6 +87,24 @@ def test_small_imports_do_not_wait_for_a_large_one_and_every_report_is_its_own(p
     assert place.one(f"SELECT version {held} AND sku_code = '{SHARED}'") == (10,)
     for other in others:
         assert place.one(f"SELECT count(*) FROM skus WHERE company_id = '{other.company}'") == (SMALL + 1,)
+
+
+def test_files_that_a_company_sends_without_waiting_are_written_in_their_order(place: Place) -> None:
+    """Of what two of them say, what the later one says stays; dry runs between them wait for none."""
+    place.start("api")
+    place.start("worker 1", "worker 2")
+    wait_until(place.is_ready)
+    with held_back(place, "F0-0"):
+        urls = [sent(place, f"F{number}", SMALL) for number in range(FILES)]
+        dry = place.answered("POST", "/api/v1/imports?filename=dry.csv&dry_run=true", content=file("DRY", SMALL)).json()
+        assert ended(place, dry["poll_url"])["status"] == "completed"
+        assert {place.call("GET", url)["status"] for url in urls[1:]} == {"queued"}
+    reports = [ended(place, url) for url in urls]
+    assert [report["status"] for report in reports] == ["completed"] * FILES
+    ends = [report["finished_at"] for report in reports]
+    assert ends == sorted(ends)
+    named = f"SELECT name FROM skus WHERE company_id = '{place.company}' AND sku_code = '{SHARED}'"
+    assert place.one(named) == (f"Of F{FILES - 1}",)
 
 
 def test_a_company_with_many_large_files_does_not_keep_another_waiting_for_all_of_them(place: Place) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import dagster as dg
 import psycopg
@@ -13,7 +13,7 @@ from dagster._core.run_coordinator import SubmitRunContext
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 
 from pipelines.engine import tags
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.operate import launches
 from warehouse.operate.database import Database
 
@@ -79,17 +79,46 @@ def test_a_run_starts_at_once_unless_its_company_has_another(submit: Submit, dat
     assert handed_over(database) == {first.run_id, other.run_id}
 
 
-def test_a_run_starts_at_once_behind_an_import_whose_rows_are_stored(
+def next_of(instance: dg.DagsterInstance) -> list[str]:
+    """The runs that the daemon would launch now, in their order."""
+    daemon = QueuedRunCoordinatorDaemon(interval_seconds=1)
+    return [run.run_id for run in daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), None)]
+
+
+def test_an_import_leaves_the_queue_when_the_rows_of_the_one_before_it_are_stored(
     submit: Submit, instance: dg.DagsterInstance
 ) -> None:
-    """Which only tells Dagster what it has made; the next waits again for the one that writes."""
-    first = submit("a")
-    instance.add_run_tags(first.run_id, tags.WRITTEN)
-    second, third = submit("a"), submit("a")
-    assert [run.status for run in (second, third)] == [STARTING, QUEUED]
-    instance.add_run_tags(second.run_id, tags.WRITTEN)
-    instance.report_run_canceled(first)
-    assert submit("a").status == QUEUED, "the third is older"
+    """Small ones wait for small ones alone; two of a company are under way when one only tells Dagster its work."""
+    small, large = (tags.writes(UUID(int=1), large=is_large) for is_large in (False, True))
+    first, second, third, big = submit("a", **small), submit("a", **small), submit("a", **small), submit("a", **large)
+    assert [run.status for run in (first, second, third, big)] == [STARTING, QUEUED, QUEUED, QUEUED]
+    assert next_of(instance) == [big.run_id]
+    instance.add_run_tags(first.run_id, {tags.WRITES: first.run_id})
+    assert next_of(instance) == [second.run_id]
+
+
+def test_runs_of_a_company_keep_their_order_however_many_have_ended_meanwhile(
+    submit: Submit, instance: dg.DagsterInstance
+) -> None:
+    small = tags.writes(UUID(int=1), large=False)
+    first, *many = [submit("a", **small) for _ in range(6)]
+    for run in (first, *many[:3]):
+        instance.report_run_canceled(run)
+    many += [submit("a", **small) for _ in range(3)]
+    order = []
+    while left := next_of(instance):
+        order += left
+        instance.report_run_canceled(instance.get_run_by_id(left[0]))
+    assert order == [run.run_id for run in many[3:]]
+
+
+def test_a_queued_run_wakes_the_queue(submit: Submit, database: Database) -> None:
+    with psycopg.connect(database.app_url, autocommit=True) as connection:
+        launches.listen(connection, launches.QUEUE)
+        submit("a")
+        assert launches.payloads(connection, 0) == []
+        submit("a")
+        assert launches.payloads(connection, PATIENCE_SECONDS) == [""]
 
 
 def test_no_more_start_at_once_than_may_be_under_way(submit: Submit) -> None:
@@ -111,14 +140,12 @@ def test_companies_take_turns_in_the_queue(submit: Submit, instance: dg.DagsterI
     first, *many = [submit("a", **tags.LARGE) for _ in range(4)]
     one = submit("b", **tags.LARGE)
     of_other_job = submit("a", **tags.LARGE, job=other_job)
-    daemon = QueuedRunCoordinatorDaemon(interval_seconds=1)
-    assert not daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), None)
+    assert not next_of(instance)
     instance.report_run_canceled(first)
     order = []
-    while next_runs := daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), None):
-        [run] = next_runs
-        order.append(run.run_id)
-        instance.report_run_canceled(run)
+    while left := next_of(instance):
+        order += left
+        instance.report_run_canceled(instance.get_run_by_id(left[0]))
     assert order == [one.run_id, of_other_job.run_id, *(run.run_id for run in many)]
 
 

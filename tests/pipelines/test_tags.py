@@ -38,7 +38,7 @@ def test_limits_are_of_tags_that_there_are(file: str) -> None:
 def test_the_api_tags_its_launches_as_sensors_do() -> None:
     """It cannot import the names, because it does not import Dagster."""
     launches = (
-        launch_of_import(uuid4(), uuid4(), "acme", "a.csv", SMALL_ROWS + 1),
+        launch_of_import(uuid4(), uuid4(), "acme", "a.csv", SMALL_ROWS + 1, dry_run=False),
         launch_of_export(uuid4(), uuid4(), "acme", SMALL_ROWS + 1),
     )
     for launch in launches:

@@ -90,6 +90,12 @@ WITH free AS (
     SELECT id, run_id FROM imports
     WHERE id = %(import)s AND status IN ('queued', 'processing')
         AND (claim IS NULL OR claim = %(token)s OR heartbeat_at < %(stalled_before)s)
+        AND (dry_run OR NOT EXISTS (
+            SELECT FROM imports AS older
+            WHERE older.company_id = imports.company_id AND older.id < imports.id AND NOT older.dry_run
+                AND older.status IN ('queued', 'processing')
+                AND (older.rows_total > %(small_rows)s) = (imports.rows_total > %(small_rows)s)
+        ))
     FOR UPDATE
 )
 UPDATE imports
@@ -143,7 +149,8 @@ class Claim:
 def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UUID) -> Claim | None:
     """Claim an import of the company for a run, which counts as an attempt.
 
-    None where the company has no such import, where it has ended, and where another run has claimed it.
+    None where the company has no such import, where it has ended, where another run has claimed it, and where it would
+    write before an earlier file of its size (`SMALL_ROWS`): of what both say, the later one's is to stay.
     """
     now = clock.now()
     parameters = {
@@ -152,6 +159,7 @@ def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UU
         "run": str(run_id),
         "now": now,
         "stalled_before": now - STALLED_AFTER,
+        "small_rows": SMALL_ROWS,
     }
     with pool.company(company_id) as conn:
         row = conn.execute(_TAKE, parameters).fetchone()

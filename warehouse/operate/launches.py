@@ -16,6 +16,8 @@ CHANNEL: Final = "pcds_launches"
 """Postgres channel on which a launched run is announced."""
 CANCELS: Final = "pcds_cancels"
 """Postgres channel on which a run's cancellation is requested; the payload is its id."""
+QUEUE: Final = "pcds_queue"
+"""Postgres channel on which Dagster's queue is announced to have changed: a run was queued, or less is under way."""
 _LOCKS: Final = 77
 """The first key of the workers' advisory locks; the second is the worker's number."""
 
@@ -81,7 +83,7 @@ class Launched(NamedTuple):
 
 
 def listen(connection: Connection, channel: str) -> None:
-    """Subscribe the connection to the notifications of `CHANNEL` or `CANCELS`."""
+    """Subscribe the connection to the notifications of `CHANNEL`, `CANCELS` or `QUEUE`."""
     connection.execute(f"LISTEN {channel}")
 
 
@@ -105,6 +107,11 @@ def put(connection: Connection, run_id: str, *, company: str | None, resume: boo
     """Queue a run for the workers; a run that a worker had before is queued again."""
     connection.execute(_PUT, {"run_id": run_id, "company": company, "resume": resume})
     connection.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+
+
+def wake_queue(connection: Connection) -> None:
+    """Have Dagster's daemon look at its queue now (`pipelines.engine.daemon`)."""
+    connection.execute("SELECT pg_notify(%s, '')", [QUEUE])
 
 
 def withdraw(connection: Connection, run_id: str) -> bool:
@@ -147,8 +154,9 @@ def seize(connection: Connection, worker: int, run_id: str) -> bool:
 
 
 def end(connection: Connection, worker: int, run_id: str) -> None:
-    """Record that the worker has ended the run, with any outcome."""
+    """Record that the worker has ended the run, with any outcome; another run may begin in its place."""
     connection.execute(_END, [run_id, worker])
+    wake_queue(connection)
 
 
 def lost(connection: Connection) -> list[str]:
