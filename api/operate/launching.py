@@ -85,7 +85,7 @@ class Launching:
     def __init__(self, upstream: Upstream) -> None:
         """`upstream` is the connection to Dagster's webserver."""
         self._upstream = upstream
-        self._latest: dict[UUID, asyncio.Task[None]] = {}
+        self._latest: dict[UUID, asyncio.Task[bool]] = {}
 
     def soon(self, launch: Launch) -> None:
         """Request the launch and return at once; a company's launches are requested one after the other."""
@@ -94,13 +94,14 @@ class Launching:
         self._latest[company_id] = task
         task.add_done_callback(partial(self._forget, company_id))
 
-    def _forget(self, company_id: UUID, task: asyncio.Task[None]) -> None:
+    def _forget(self, company_id: UUID, task: asyncio.Task[bool]) -> None:
         if self._latest.get(company_id) is task:
             del self._latest[company_id]
 
-    async def _ask(self, launch: Launch, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait([before])
+    async def _ask(self, launch: Launch, before: asyncio.Task[bool] | None) -> bool:
+        """Return whether there is a run; where the company's launch before has none, the sensor asks for both."""
+        if before is not None and not await before:
+            return False
         there = self._upstream
         request = there.client.build_request(
             "POST",
@@ -123,3 +124,4 @@ class Launching:
             record = {f"{launch.record}_id": str(launch.record_id)}
             event = f"{launch.record}.not_launched"
             log.warning(event, **record, reason=fault, then="the sensor asks")
+        return fault == "LaunchRunSuccess"

@@ -260,9 +260,7 @@ def _reason_to_do_nothing(taken: ClaimedImport, run_id: str, objects: Objects) -
     if taken.claim is not None:
         return None
     if not sent.has_ended:
-        return (
-            "Nothing to do: another run works on the import, or on a file that has to be written before it."
-        )
+        return "Nothing to do: another run works on the import, or on a file that has to be written before it."
     if sent.status == "failed":
         return "Nothing to do: the import has failed, as its report says. The file has to be sent again."
     if sent.run_id != run_id or not _has(objects, sent.table_key):  # the table goes last

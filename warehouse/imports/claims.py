@@ -93,7 +93,7 @@ WITH free AS (
         AND (dry_run OR NOT EXISTS (
             SELECT FROM imports AS older
             WHERE older.company_id = imports.company_id AND older.id < imports.id AND NOT older.dry_run
-                AND older.status IN ('queued', 'processing')
+                AND older.status IN ('queued', 'processing') AND older.started_at IS NOT NULL
                 AND (older.rows_total > %(small_rows)s) = (imports.rows_total > %(small_rows)s)
         ))
     FOR UPDATE
@@ -149,8 +149,8 @@ class Claim:
 def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UUID) -> Claim | None:
     """Claim an import of the company for a run, which counts as an attempt.
 
-    None where the company has no such import, where it has ended, where another run has claimed it, and where it would
-    write before an earlier file of its size (`SMALL_ROWS`): of what both say, the later one's is to stay.
+    None where the company has no such import, where it has ended, where another run has claimed it, and where an
+    earlier file of its size (`SMALL_ROWS`) has begun: of what both say, the later one's is to stay.
     """
     now = clock.now()
     parameters = {
