@@ -206,3 +206,17 @@ def test_the_status_of_another_companys_import_is_not_there(desk: Desk, new_comp
     import_id, other = desk.send(FILE), new_company("enterprise")
     with desk.pool.company(other) as conn:
         assert queries.status(conn, import_id, limit=50, offset=0) is None
+
+
+def test_a_file_waits_for_one_of_its_size_that_came_before_it_and_has_begun(desk: Desk) -> None:
+    """One that lost its process, and is to be continued, is not overtaken; dry runs and files of other sizes go on."""
+    older, younger, dry_run = desk.send(FILE), desk.send(FILE), desk.send(FILE, dry_run=True)
+    large = desk.send("\n".join(["sku_code,name", *(f"L{number},Jar" for number in range(claims.SMALL_ROWS + 1))]))
+    claims.hand_back(desk.pool, take(desk, older))
+    assert taken(desk, younger, uuid4()) is None
+    assert take(desk, dry_run)
+    assert take(desk, large)
+    claim = take(desk, older)
+    with desk.pool.company(desk.company) as conn:
+        claims.end(conn, claim, "completed", failure=None, at=desk.clock.now())
+    assert take(desk, younger)

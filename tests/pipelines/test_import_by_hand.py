@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import dagster as dg
 import pytest
@@ -37,16 +37,24 @@ def ends_without_a_result(result: dg.ExecuteInProcessResult) -> bool:
 
 
 def test_materialised_by_hand_the_next_waiting_file_is_imported(desk: Desk) -> None:
-    """Oldest first, one a run, and none that another run works on; then there is nothing to do."""
+    """Oldest first, one a run, and none before one that another run works on; then there is nothing to do."""
     first, taken, last = (desk.send(FILE.replace("S", sort)) for sort in "STU")
-    assert claims.take(desk.pool, desk.clock, desk.company, taken, uuid4())
-    for import_id in (first, last):
-        run = desk.launch(None)
-        assert made(run) == FIVE
-        assert run.dagster_run.tags[tags.IMPORT] == str(import_id)
-        assert desk.poll(import_id)["status"] == "completed"
+    _imports_next(desk, first)
+    claim = claims.take(desk.pool, desk.clock, desk.company, taken, uuid4())
+    assert claim is not None
     assert ends_without_a_result(desk.launch(None))
-    assert desk.poll(taken)["status"] == "processing"
+    assert [desk.poll(import_id)["status"] for import_id in (taken, last)] == ["processing", "queued"]
+    with desk.pool.company(desk.company) as conn:
+        claims.end(conn, claim, "completed", failure=None, at=desk.clock.now())
+    _imports_next(desk, last)
+    assert ends_without_a_result(desk.launch(None))
+
+
+def _imports_next(desk: Desk, import_id: UUID) -> None:
+    run = desk.launch(None)
+    assert made(run) == FIVE
+    assert run.dagster_run.tags[tags.IMPORT] == str(import_id)
+    assert desk.poll(import_id)["status"] == "completed"
 
 
 @pytest.mark.parametrize("chosen", [["graded_skus"], ["uploaded_file", "typed_rows"], ["import_report"]])
