@@ -160,6 +160,18 @@ def lend_readers(settings: Settings) -> None:
         place.symlink_to(readers())
 
 
+def popen(
+    command: Sequence[str], environment: Mapping[str, str], *, stdout: int = subprocess.DEVNULL, **_: object
+) -> forks.Forked | subprocess.Popen[bytes]:
+    """What `api.operate.serve` shall have to start the process that prepares a database, which is read from."""
+    assert stdout == subprocess.PIPE
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as output, os.fdopen(2, "wb", closefd=False) as errors:
+        process = start(command, environment, output=output, errors=errors)
+    vars(process)["stdout"] = os.fdopen(reading, "rb")
+    return process
+
+
 class ForksRuns:
     """What `api.operate.program` shall have as its `subprocess`: the runs that a command starts are forked too."""
 
