@@ -84,6 +84,19 @@ A single test of that kind in another file has the mark itself, as has one that 
 OWN_SERVICE = ("browser/test_dagster.py",)
 """Files that do not share the service of their folder."""
 
+LONGEST = (
+    "contract",
+    "browser",
+    "journeys/test_compose.py",
+    "journeys/test_clients.py",
+    "api/test_reference_examples.py",
+    "journeys/test_backup.py",
+    "warehouse/test_supervisor.py",
+    "journeys/test_connector_workers.py",
+    "journeys/test_asked.py",
+)
+"""Tests that share a service and take minutes, in the order in which they begin: the last one would run alone."""
+
 _LAST_OF_A_DAY_SECONDS = 60
 
 _SAID_AT_ONCE = 2000  # characters
@@ -174,9 +187,9 @@ class ByService(LoadScopeScheduling):
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        """Give a worker the first unit that is meant for it, or else the first."""
-        fills = self._fills(node)
-        fit = next((scope for scope in self.workqueue if _is_single(scope) == fills), None)
+        """Give a worker the first unit that is meant for it, one of the longest where there is, or else the first."""
+        fills, longest = self._fills(node), filter(self.workqueue.__contains__, LONGEST)
+        fit = next((scope for scope in (*longest, *self.workqueue) if _is_single(scope) == fills), None)
         if fit is not None:
             self.workqueue.move_to_end(fit, last=False)
         super()._assign_work_unit(node)

@@ -13,7 +13,6 @@ import importlib
 import json
 import multiprocessing
 import os
-import pkgutil
 import shutil
 import socket
 import subprocess
@@ -26,6 +25,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+import dagster
+
 from api.operate import forker
 from api.operate import start as start_programs
 from pipelines.readers import variables
@@ -33,10 +34,18 @@ from warehouse.operate import dagster_home, forks, leftovers
 from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[1]
-LOADED = ("api.app", "api.cli", "pipelines.engine.code_server", "pipelines.engine.daemon", "pipelines.engine.ui")
-"""And the modules of `pipelines.defs`. The definitions take the settings as they are imported: each program imports
-these by itself.
-"""
+LOADED = (
+    "api.app",
+    "api.cli",
+    "httpcore2",
+    "pipelines.engine.code_server",
+    "pipelines.engine.daemon",
+    "pipelines.engine.instance",
+    "pipelines.engine.ui",
+    "psycopg2.extras",
+    "upath.core",
+)
+"""And what the modules of `pipelines.defs` define (`_definitions`)."""
 FIGURES_BY_COMMAND = "TESTS_FIGURES_BY_COMMAND"
 """A variable with which programs leave what was written unpublished until `pcds rollup` or `pcds snapshot` is called.
 
@@ -151,6 +160,18 @@ def lend_readers(settings: Settings) -> None:
         place.symlink_to(readers())
 
 
+def popen(
+    command: Sequence[str], environment: Mapping[str, str], *, stdout: int = subprocess.DEVNULL, **_: object
+) -> forks.Forked | subprocess.Popen[bytes]:
+    """What `api.operate.serve` shall have to start the process that prepares a database, which is read from."""
+    assert stdout == subprocess.PIPE
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as output, os.fdopen(2, "wb", closefd=False) as errors:
+        process = start(command, environment, output=output, errors=errors)
+    vars(process)["stdout"] = os.fdopen(reading, "rb")
+    return process
+
+
 class ForksRuns:
     """What `api.operate.program` shall have as its `subprocess`: the runs that a command starts are forked too."""
 
@@ -174,14 +195,22 @@ def main(listening: socket.socket) -> None:
     for name in LOADED:
         importlib.import_module(name)
     with warnings.catch_warnings(action="ignore"):  # Dagster's, which the definitions know
-        for _, name, _ in pkgutil.iter_modules(importlib.import_module("pipelines.defs").__path__, "pipelines.defs."):
-            importlib.import_module(name)
+        defined = _definitions()
+    dagster.load_from_defs_folder = lambda **_: defined
     cli = importlib.import_module("api.cli")
     cli.build_program(cli.COMMANDS)
     gc.enable()
     gc.freeze()
     _own_door.append(Path(listening.getsockname()))
     _become(_forked(listening))
+
+
+def _definitions() -> dagster.Definitions:
+    """What the modules of `pipelines.defs` define, found once: that takes a quarter of a second in each program.
+
+    None of it takes settings. Each program combines it with resources of its own, by `pipelines.definitions`.
+    """
+    return dagster.load_from_defs_folder(path_within_project=ROOT / "pipelines" / "definitions.py")
 
 
 def _forked(listening: socket.socket) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import pytest
 
-from api.app import build_app
 from tests.api.portfolios import run
+from tests.openapi import document
 
-PUBLISHED = build_app().openapi()
+PUBLISHED = document()
 
 
 def is_optional(operation):

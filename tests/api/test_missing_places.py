@@ -64,9 +64,13 @@ def words(path: tuple[str, ...], data_dir: Path) -> list[str]:
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path):
-    """Runs a command in this process: its exit status and its last words. A traceback would be an exception."""
+    """Runs a command in this process: its exit status and its last words. A traceback would be an exception.
+
+    The process that prepares a database for `serve` is forked: by itself it loads for three seconds.
+    """
     monkeypatch.setattr(serve._Supervisor, "run", lambda *_, **__: None)
     monkeypatch.setattr(serve._Supervisor, "starting_api", lambda _: nullcontext())
+    monkeypatch.setattr(serve, "_popen", preloaded.popen)
     monkeypatch.setattr(serve.logs, "configure", lambda _: None)
     monkeypatch.chdir(tmp_path)
 

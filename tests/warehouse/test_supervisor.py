@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -25,10 +26,12 @@ from warehouse.operate import dagster_home, migrate
 from warehouse.operate.embedded import running
 from warehouse.operate.settings import Settings
 
-_SERVE = """
+_LOOK_SECONDS = 0.5
+_SERVE = f"""
 from api.operate import serve as supervisor
 from api.operate.serve import serve
 supervisor._UNREACHABLE_SECONDS = 10
+supervisor._LOOK_SECONDS = {_LOOK_SECONDS}
 serve(workers=2, dagster_ui=False, demo=False)
 """
 
@@ -239,6 +242,7 @@ def _stop_the_code_server(process: subprocess.Popen[bytes], settings: Settings) 
     """A code server that lives and answers nothing is told, and started anew; the system still connects to it."""
     path = dagster_home.code_socket(settings)
     wait_until(lambda: dagster_home.serves(path))
+    time.sleep(4 * _LOOK_SECONDS)  # the supervisor has found it, too: for one that it never has it waits two minutes
     [stopped] = [each for each in _everything(process, settings) if "pipelines.engine.code_server" in _command(each)]
     stopped.suspend()
     assert dagster_home.answers(path)

@@ -1,19 +1,23 @@
 """What reading one file may cost, measured in a process of its own, since the peak of a process never falls.
 
-    python -m tests.pipelines.reading.budget FILE...
+    echo '["FILE", ...]' | python -m tests.pipelines.reading.budget
 
 reads each file, as a table for import or as a technical file if its name ends in `.document`, and prints what it has
-cost. The files' own making is not counted.
+cost. The files' own making is not counted. Each line of files has a process of its own, forked from one that has loaded
+what reads them and has read none: to load that costs a second.
 """
 
+import atexit
 import io
 import json
+import os
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pipelines.reading.grid import ReadingRefused
@@ -47,9 +51,21 @@ def costs(files: Mapping[str, bytes], folder: Path) -> dict[str, Cost]:
     for at, (name, data) in enumerate(files.items()):
         paths.append(folder / f"{at}{DOCUMENT if name.endswith(DOCUMENT) else ''}")
         paths[-1].write_bytes(data)
-    program = [sys.executable, "-m", "tests.pipelines.reading.budget", *map(str, paths)]
-    done = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
-    return dict(zip(files, (Cost(**json.loads(line)) for line in done.stdout.splitlines()), strict=True))
+    measurer = _measurer()
+    assert measurer.stdin
+    assert measurer.stdout
+    measurer.stdin.write(json.dumps([*map(str, paths)]) + "\n")
+    measurer.stdin.flush()
+    return {name: Cost(**json.loads(measurer.stdout.readline())) for name in files}
+
+
+@cache
+def _measurer() -> subprocess.Popen[str]:
+    """The process of this session's tests that forks those that read."""
+    program = [sys.executable, "-m", "tests.pipelines.reading.budget"]
+    process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    atexit.register(process.kill)
+    return process
 
 
 def outcome(data: bytes) -> str:
@@ -91,6 +107,16 @@ def _measured(paths: list[str]) -> Iterator[dict[str, object]]:
         yield {"seconds": round(seconds, 3), "mib": round(peak - mib), "outcome": ended}
 
 
+def main() -> None:
+    """Read each line's files in a forked process; one that ended half-way is followed by a cost of nothing."""
+    for line in sys.stdin:
+        if os.fork() == 0:
+            for cost in _measured(json.loads(line)):
+                print(json.dumps(cost), flush=True)
+            os._exit(0)
+        if os.wait()[1] != 0:
+            print(json.dumps({}), flush=True)
+
+
 if __name__ == "__main__":
-    for cost in _measured(sys.argv[1:]):
-        print(json.dumps(cost))
+    main()

@@ -3,25 +3,14 @@
 Each file is read in a process of its own, because the peak of a process never falls.
 """
 
-import json
-import re
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 
 import pytest
 
-from pipelines.reading.grid import ReadingRefused
-from pipelines.reading.rows import type_rows
-from pipelines.reading.upload import Upload, read_upload
-from tests.pace import is_within
+from tests.pipelines.reading.budget import MOST_MIB, costs
 from tests.pipelines.reading.writing import package, raw_workbook, sheet_xml
 
-ROOT = Path(__file__).parents[3]
-MOST_MIB = 400
 MOST_SECONDS = 10.0
 TEN_MIB = 10 * 2**20
 HEAD = (
@@ -105,41 +94,8 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says the peak of one process")
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_is_read_or_refused_within_bounds(name, tmp_path):
-    file = tmp_path / "file"
-    file.write_bytes(FILES[name]())
-    program = [sys.executable, "-m", "tests.pipelines.reading.test_bounds", str(file)]
-    done = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
-    cost = json.loads(done.stdout)
-    assert cost["mib"] < MOST_MIB, cost
-    assert is_within(cost["seconds"], MOST_SECONDS), cost
-    assert cost["outcome"]
-
-
-def _spent() -> tuple[float, float]:
-    """MiB that this process has held at most, not those of the one that started it, and its CPU seconds."""
-    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(peak) / 1024, time.process_time()
-
-
-def _outcome(data: bytes) -> str:
-    try:
-        upload = read_upload(data, "file", today=date(2026, 11, 21))
-        typed = type_rows(Upload.from_bytes(upload.to_bytes()), default_year=2026, served_markets=set())
-    except ReadingRefused as refused:
-        return refused.issues[0].code
-    return f"{typed.values.height} rows, {typed.errors.height} faults"
-
-
-def main(path: str) -> None:
-    """Reads a file and says what it has cost over a small one."""
-    _outcome(b"sku_code;name\nA;B\n")
-    data = Path(path).read_bytes()
-    mib, seconds = _spent()
-    outcome = _outcome(data)
-    peak, end = _spent()
-    print(json.dumps({"outcome": outcome, "mib": round(peak - mib), "seconds": round(end - seconds, 2)}))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+def test_a_file_is_read_or_refused_within_bounds(name: str, tmp_path: Path) -> None:
+    [cost] = costs({name: FILES[name]()}, tmp_path).values()
+    assert cost.mib < MOST_MIB, cost
+    assert cost.seconds < MOST_SECONDS, cost
+    assert cost.outcome
