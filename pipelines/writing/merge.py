@@ -84,6 +84,8 @@ def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) 
     A weight that was stated stays stated: a SKU without one answers the sum of its parts, and written back it would
     stand still when the parts change.
     """
+    if not any(merged["components"]) and not any(before["components"]):
+        return merged["weight_grams"]
     weights = zip(merged["weight_grams"], before["weight_grams"], strict=True)
     graphs = zip(merged["components"], before["components"], before["components_weight_g"], strict=True)
     return [
