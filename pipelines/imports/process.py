@@ -1,7 +1,8 @@
 """Writes an import's typed rows in chunks, each one transaction with its counts, position and report rows.
 
 Two chunks are under way at a time: while one is stored, the next is read, merged, graded and staged, which needs no
-lock; then it waits for its turn. They are stored in the order of the file.
+lock of the database; then it waits for its turn. They are stored in the order of the file. The second chunk is prepared
+when the first one is: side by side in one process each would take twice as long, and the first be stored later.
 
 Between two chunks a run may end in any way; the next one reads the position and continues. A chunk's last statement
 moves the position under the claim's token, so that a chunk is stored once or not at all.
@@ -22,6 +23,7 @@ from functools import partial
 from itertools import pairwise
 from json import dumps, loads
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, Final, NamedTuple
 from uuid import UUID
 
@@ -146,6 +148,7 @@ class Job:
     """Everything that a chunk needs besides its rows.
 
     `data_dir` has the snapshots. `foreseen` gathers what the chunks of a dry run would write, by their first row.
+    `preparing` is held by the one chunk that is being prepared.
     """
 
     pool: Pool
@@ -157,6 +160,7 @@ class Job:
     upload: Upload
     typed: TypedRows
     foreseen: dict[int, Portfolio] = field(default_factory=dict)
+    preparing: Lock = field(default_factory=Lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +346,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     values = job.typed.values[chunk.start : chunk.stop]
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
-        with tracing.span("import.grade"):
+        with job.preparing, tracing.span("import.grade"):
             ahead = _prepare_ahead(conn, job, patch, source)
             told_ahead = [] if ahead is None else list(warnings_of(ahead))
         turn()

@@ -84,6 +84,8 @@ def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) 
     A weight that was stated stays stated: a SKU without one answers the sum of its parts, and written back it would
     stand still when the parts change.
     """
+    if not any(merged["components"]) and not any(before["components"]):
+        return merged["weight_grams"]
     weights = zip(merged["weight_grams"], before["weight_grams"], strict=True)
     graphs = zip(merged["components"], before["components"], before["components_weight_g"], strict=True)
     return [
@@ -204,10 +206,11 @@ def no_grades(typed: TypedPatch) -> pl.Series:
 
 def likely(conn: Connection, typed: TypedPatch, rules: RuleSet) -> bool:
     """Return whether so many rows of a sample are unchanged that comparing all rows saves time."""
-    candidates = _candidates(conn, typed, rules)
-    if candidates.is_empty():
+    every = -(-typed.values.height // _SAMPLE_ROWS) or 1
+    sampled = TypedPatch(typed.values.gather_every(every), typed.presence.gather_every(every), typed.issues)
+    sample = _candidates(conn, sampled, rules)
+    if sample.is_empty():
         return False
-    sample = candidates.gather_every(-(-candidates.height // _SAMPLE_ROWS))
     likely_skus = alike(conn, sample, sample["sku_code"].to_list())
     return sum(len(places) for _, places in likely_skus) >= _WORTHWHILE * sample.height
 

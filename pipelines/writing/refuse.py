@@ -129,8 +129,10 @@ def judge(merged: Table, rules: RuleSet) -> list[RowIssue]:
 
     `merged` has the rows as they would be stored. A value that the write itself sends has its unit by now.
     """
-    names: list[str] = [name for name in SUBSTANCES if name in merged]
+    names: list[str] = [name for name in SUBSTANCES if name in merged and any(merged[name])]
     issues: list[RowIssue] = []
+    if not names and not any(merged["components"]):
+        return issues
     for row, graph, *texts in merged.rows(("row", "components", *names)):
         if not any('"value"' in text for text in (graph, *texts) if text):
             continue
@@ -168,22 +170,31 @@ _READ_FOR_WARNINGS: Final = (
 
 def warnings_of(written: Prepared) -> Iterator[RowIssue]:
     """Yield the warnings of the accepted rows of a write, in the order of its rows."""
-    sent = sent_volumes(written)
-    for row, parts_g, weight_g, form, level, material, subtype, markets, graph in written.merged.rows(
-        _READ_FOR_WARNINGS
-    ):
-        names = {
-            "weight_grams": weight_g,
-            "packaging_format": form,
-            "packaging_level": level,
-            "material": material,
-            "material_subtype": subtype,
-            "markets": json_fields.array_values(markets),
-            "components": orjson.loads(graph) if graph else [],
-        }
-        for issue in warnings_of_record(cast(Sku, names), parts_g, sent.get(row), written.rules):
+    sent, rules = sent_volumes(written), written.rules
+    for row, parts_g, weight_g, form, level, family, text, markets, graph in written.merged.rows(_READ_FOR_WARNINGS):
+        for issue in (
+            *weight_warnings(weight_g, parts_g, form, level),
+            *(_graph_warnings(family, text, graph, rules) if graph else _material_warnings(family, text, rules)),
+            *market_warnings(markets and _codes(markets), sent.get(row)),
+        ):
             yield RowIssue(row, issue)
     yield from returned_from_archive(written)
+
+
+def _graph_warnings(family: str | None, text: str | None, graph: str, rules: RuleSet) -> list[Issue]:
+    record = {"material": family, "material_subtype": text, "components": orjson.loads(graph)}
+    return grading.warnings(cast(Sku, record), rules)
+
+
+@lru_cache(maxsize=4096)
+def _material_warnings(family: str | None, text: str | None, rules: RuleSet) -> tuple[Issue, ...]:
+    """Return the warnings of the material of a SKU without a graph; many SKUs have the same one."""
+    return tuple(_graph_warnings(family, text, "[]", rules))
+
+
+@lru_cache(maxsize=4096)
+def _codes(literal: str) -> tuple[str, ...]:
+    return tuple(json_fields.array_values(literal) or ())
 
 
 def returned_from_archive(written: Prepared) -> Iterator[RowIssue]:
@@ -203,16 +214,22 @@ def sent_volumes(written: Prepared) -> dict[int, str]:
 
 def warnings_of_record(sku: Sku, parts_weight_g: float | None, sent: str | None, rules: RuleSet) -> list[Issue]:
     """Return the warnings of one record as it would be stored; `sent` are the volumes that the write gives it."""
-    stated_g = sku["weight_grams"]
-    weights = weight_mismatch(stated_g, parts_weight_g)
-    answered_g = parts_weight_g if stated_g is None else stated_g
-    unlikely = unlikely_weight(answered_g, sku["packaging_format"], sku["packaging_level"])
     return [
-        *([weights] if weights else []),
-        *([unlikely] if unlikely else []),
+        *weight_warnings(sku["weight_grams"], parts_weight_g, sku["packaging_format"], sku["packaging_level"]),
         *grading.warnings(sku, rules),
         *market_warnings(sku["markets"], sent),
     ]
+
+
+def weight_warnings(
+    stated_g: float | None, parts_g: float | None, packaging_format: str | None, level: str | None
+) -> list[Issue]:
+    """Return the warnings of a stated weight and the weight of the parts, each null where there is none."""
+    issues = (
+        weight_mismatch(stated_g, parts_g),
+        unlikely_weight(parts_g if stated_g is None else stated_g, packaging_format, level),
+    )
+    return [issue for issue in issues if issue]
 
 
 def warns_of_material(values: pl.DataFrame, rules: RuleSet) -> pl.Series:
@@ -222,7 +239,10 @@ def warns_of_material(values: pl.DataFrame, rules: RuleSet) -> pl.Series:
         return pl.repeat(value=False, n=values.height, eager=True)
     texts = values.select(names)
     distinct = texts.unique(maintain_order=True)
-    warned = [bool(grading.warnings(cast(Sku, row), rules)) for row in distinct.iter_rows(named=True)]
+    warned = [
+        bool(_material_warnings(row.get("material"), row["material_subtype"], rules))
+        for row in distinct.iter_rows(named=True)
+    ]
     rows = texts.join(
         distinct.with_columns(warned=pl.Series(warned, dtype=pl.Boolean)),
         on=names,
@@ -233,12 +253,20 @@ def warns_of_material(values: pl.DataFrame, rules: RuleSet) -> pl.Series:
     return rows["warned"]
 
 
-def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:
+def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> tuple[Issue, ...]:
     """Return a warning for each market with volumes that the SKU does not name (decisions §11); it is never refused."""
     if not markets or volume_patch is None:
-        return []
-    with_units = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
-    return [_not_named(code) for code in sorted(with_units - set(markets))]
+        return ()
+    volumes = orjson.loads(volume_patch)
+    if None in volumes.values():
+        volumes = {key: units for key, units in volumes.items() if units is not None}
+    return _not_named_of(tuple(markets), tuple(volumes))
+
+
+@lru_cache(maxsize=4096)
+def _not_named_of(markets: tuple[str, ...], volume_keys: tuple[str, ...]) -> tuple[Issue, ...]:
+    with_units = {key.split("/")[0] for key in volume_keys}
+    return tuple(_not_named(code) for code in sorted(with_units.difference(markets)))
 
 
 @lru_cache(maxsize=1024)

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -99,6 +100,26 @@ def test_a_chunk_that_waits_for_its_turn_locks_nothing(desk: Desk, company: UUID
     assert writing.result().outcomes["updated"] == 8
     assert desk.poll(import_id)["status"] == "completed"
     assert desk.rows("SELECT name, count(*) FROM skus WHERE company_id = %s GROUP BY 1") == [("Jar", 8)]
+
+
+def test_one_chunk_is_prepared_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that begin together share one processor, and the first is stored when both are ready."""
+    under_way, most = list[int](), list[int]()
+    prepare, both_begin = process.prepare, threading.Barrier(2)
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        under_way.append(1)
+        most.append(len(under_way))
+        with suppress(threading.BrokenBarrierError):
+            both_begin.wait(1)
+        prepared = prepare(*arguments, **named)
+        under_way.pop()
+        return prepared
+
+    monkeypatch.setattr(process, "prepare", watched)
+    job = job_of(desk, take(desk, desk.send(FILE)))
+    assert process.write_rows(job, chunk_rows=4, proceed=lambda: None).outcomes["created"] == 8
+    assert max(most) == 1
 
 
 def test_a_run_that_was_overtaken_writes_nothing_more(desk: Desk, clock: StoppedClock) -> None:
