@@ -32,7 +32,7 @@ from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
 from services.skus import detail
 from services.skus.archive import why_not_held
-from warehouse import enquiries, review, suppliers
+from warehouse import enquiries, review, supplier_articles, supplier_mails, suppliers
 from warehouse.audit import ledger
 from warehouse.enquiries import Saved
 from warehouse.operate.sessions import Connection
@@ -231,7 +231,7 @@ def _link_of(
 ) -> EnquiryLink | None:
     """Return the link of an enquiry and the mail of a kind with it, to copy; None where it has no use any more."""
     address, sender = links.address_of(conn, enquiry["id"]), suppliers.sender_of(conn, enquiry["id"])
-    articles = enquiries.articles_of(conn, enquiry["id"])
+    articles = supplier_articles.articles_of(conn, enquiry["id"])
     mail = mails.write(kind, enquiry, sender.company_name, address, now, articles=articles)
     return None if mail is None else {"url": address, "mail": mail}
 
@@ -246,11 +246,11 @@ def remind(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks
     mailing = (
         mails.is_mailed(conn, actor, enquiry["supplier_email"], links)
         and enquiry["state"] == "open"
-        and not suppliers.is_mailed(conn, enquiry_id, actor.now, since=actor.now - mails.REMINDED_AFTER)
+        and not supplier_mails.is_mailed(conn, enquiry_id, actor.now, since=actor.now - mails.REMINDED_AFTER)
         and not mails.has_mailed_enough(conn, actor.now)
     )
     if mailing and not dry_run:
-        suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=actor.now, at=actor.now)
+        supplier_mails.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=actor.now, at=actor.now)
         ledger.enter(conn, actor, "supplier_enquiry.reminded", enquiry_id, before=None, after={})
         enquiry = load_enquiry(conn, enquiry_id, actor.now)
     link = _link_of(conn, enquiry, links, "reminder", actor.now)
