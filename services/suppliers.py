@@ -27,7 +27,13 @@ from schemas.messages import Message
 from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component, Sku, SupplierAnswer, SupplierResponse
-from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput, answer_of
+from schemas.suppliers import (
+    EnquiryLink,
+    SupplierEnquiryDetail,
+    SupplierEnquiryInput,
+    SupplierRequest,
+    answer_of,
+)
 from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
 from services.skus import detail
@@ -35,7 +41,7 @@ from services.skus.archive import why_not_held
 from warehouse import enquiries, review, supplier_articles, supplier_mails, suppliers
 from warehouse.audit import ledger
 from warehouse.enquiries import Saved
-from warehouse.operate.sessions import Connection
+from warehouse.operate.sessions import Connection, savepoint
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
 from warehouse.skus import archive, portfolio, store
@@ -271,6 +277,27 @@ def withdraw(conn: Connection, actor: Actor, enquiry_id: UUID, *, dry_run: bool 
         ledger.enter(conn, actor, "supplier_enquiry.withdrawn", enquiry_id, before={"withdrawn_at": None}, after=after)
         enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("updated", enquiry)
+
+
+def withdraw_request(
+    conn: Connection, actor: Actor, request_id: UUID, *, dry_run: bool = False
+) -> tuple[Literal["updated", "unchanged"], SupplierRequest]:
+    """End the link of one request at once; an answer that waits for review can still be decided.
+
+    Withdrawing it again does nothing, nor of one whose answer was accepted. Raises `NotThere`.
+    """
+    request = require(suppliers.find_request(conn, request_id, locking=True))
+    withdraws = request.state != "closed" and request.withdrawn_at is None
+    with savepoint(conn) as part:
+        part.keep = not dry_run
+        if withdraws:
+            suppliers.withdraw_request(conn, request_id, at=actor.now)
+            after = {"withdrawn_at": actor.now}
+            ledger.enter(
+                conn, actor, "supplier_request.withdrawn", request_id, before={"withdrawn_at": None}, after=after
+            )
+        [shown] = suppliers.requests_page(actor.now, 1, 0, ids=[request_id]).read(conn)["data"]
+    return ("updated" if withdraws else "unchanged"), shown
 
 
 def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, mailing: bool) -> tuple[date, list[Issue]]:

@@ -19,7 +19,7 @@ from schemas.json_values import JsonObject
 from schemas.skus.types import PartFacts, SupplierAnswer
 from schemas.suppliers import DESIGN, FIRST, MAX_ITEMS
 from warehouse.base import company, metadata
-from warehouse.gone_parts import IS_GONE
+from warehouse.gone_parts import IS_ASKED, IS_GONE
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.skus.earlier import GRAPH_AT
@@ -124,8 +124,9 @@ def add_items(conn: Connection, enquiry: Mapping[str, object], items: Sequence[t
 class Row:
     """A row of an enquiry: what its parts have in common, and what was filled in.
 
-    `items` are names of some of its SKUs, `waiting` the number of those whose answer was not accepted yet, `gone` names
-    of some of these that have the part no longer: they are not asked about it any more.
+    `items` are names of some of its SKUs, `waiting` the number of those whose answer is awaited or not accepted yet,
+    `gone` names of some of these that have the part no longer: they are not asked about it any more. `accepted` says
+    whether an answer of it was.
     """
 
     number: int
@@ -136,6 +137,7 @@ class Row:
     note: str | None
     items: list[str]
     waiting: int
+    accepted: bool
     gone: list[str]
     article: str | None
 
@@ -147,14 +149,16 @@ WITH shown AS (
 ), gone AS (
     SELECT part.number, (array_agg(DISTINCT requests.sku_id))[:{_NAMED}] AS ids
     FROM supplier_requests AS requests CROSS JOIN LATERAL unnest(component_ids, row_numbers) AS part(line_id, number)
-    WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed'
+    WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND requests.withdrawn_at IS NULL
         AND part.number IN (SELECT number FROM shown) AND {IS_GONE} GROUP BY part.number
 ), uses AS (
-    SELECT number, count(*) FILTER (WHERE state <> 'closed') AS waiting,
+    SELECT number, count(*) FILTER (WHERE state <> 'closed' AND withdrawn_at IS NULL) AS waiting,
+        bool_or(state = 'closed') AS accepted,
         (array_agg(sku_id ORDER BY id))[:{_NAMED}] AS ids
     FROM supplier_requests, unnest(row_numbers) AS number WHERE enquiry_id = %(id)s GROUP BY number
 )
 SELECT rows.number, part, parts, answer, is_confirmed, note, article, coalesce(uses.waiting, 0) AS waiting,
+    coalesce(uses.accepted, false) AS accepted,
     ARRAY(SELECT sku.name FROM unnest(uses.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS items,
     ARRAY(SELECT sku.name FROM unnest(gone.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS gone
 FROM shown AS rows LEFT JOIN uses ON uses.number = rows.number LEFT JOIN gone ON gone.number = rows.number
@@ -169,17 +173,29 @@ def rows_of(conn: Connection, enquiry_id: UUID, *, limit: int | None = None, off
 
 
 class Progress(NamedTuple):
-    """How many rows an enquiry has, how many were saved, and how many were confirmed."""
+    """How many rows an enquiry has, how many are `asked` or were answered, and of these were saved and confirmed.
+
+    A row is not asked any more where every item has lost its part, or its link.
+    """
 
     rows: int
+    asked: int
     saved: int
     confirmed: int
 
 
+_ASKED: Final = f"""
+SELECT count(*) AS total, count(saved_at) AS saved, count(*) FILTER (WHERE is_confirmed) AS confirmed
+FROM supplier_rows WHERE enquiry_id = {{enquiry}} AND number IN (
+    SELECT part.number FROM supplier_requests AS requests
+    CROSS JOIN LATERAL unnest(component_ids, row_numbers) AS part(line_id, number)
+    WHERE requests.enquiry_id = {{enquiry}} AND {IS_ASKED})"""
+
+
 def progress_of(conn: Connection, enquiry_id: UUID) -> Progress:
     """Return how far the table of an enquiry is filled in."""
-    query = "SELECT count(*), count(saved_at), count(*) FILTER (WHERE is_confirmed) FROM supplier_rows"
-    row = conn.execute(f"{query} WHERE enquiry_id = %s", [enquiry_id]).fetchone()
+    query = f"SELECT (SELECT count(*) FROM supplier_rows WHERE enquiry_id = %(id)s), asked.* FROM ({_ASKED}) AS asked"
+    row = conn.execute(query.format(enquiry="%(id)s"), {"id": enquiry_id}).fetchone()
     assert row is not None, "a count is one row"
     return Progress(*row)
 
@@ -237,7 +253,8 @@ SELECT requests.id, requests.sku_id, requests.component_ids, requests.row_number
     entry.payload
 FROM supplier_requests AS requests CROSS JOIN confirmed LEFT JOIN review_entries AS entry
     ON entry.request_id = requests.id AND entry.state = 'open'
-WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND (requests.row_numbers <@ confirmed.numbers
+WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND requests.withdrawn_at IS NULL AND (
+    requests.row_numbers <@ confirmed.numbers
     OR requests.row_numbers && confirmed.numbers AND NOT EXISTS (
         SELECT FROM unnest(component_ids, row_numbers) AS part(line_id, number)
         WHERE part.number <> ALL (confirmed.numbers) AND NOT {IS_GONE}))
@@ -370,7 +387,10 @@ def note_parts(conn: Connection, enquiry_id: UUID, sentences: Mapping[str, str])
 
 
 class Stage(NamedTuple):
-    """How far an enquiry is: asked, opened, half, answered, in_review, accepted, stale or ended."""
+    """How far an enquiry is: asked, opened, half, answered, in_review, accepted, stale or ended.
+
+    Of its `items` those that the company has withdrawn by themselves count no more.
+    """
 
     id: UUID
     stage: str
@@ -382,22 +402,21 @@ class Stage(NamedTuple):
     accepted: int
 
 
-_STAGES: Final = """
+_STAGES: Final = f"""
 SELECT asked.id, CASE
-        WHEN items.closed = items.total THEN 'accepted'
-        WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s THEN 'ended'
+        WHEN items.closed = items.total AND items.total > 0 THEN 'accepted'
+        WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s OR items.total = 0 THEN 'ended'
         WHEN items.reviewed > 0 AND items.reviewed + items.closed = items.total THEN 'in_review'
         WHEN rows.total > 0 AND rows.confirmed = rows.total THEN 'answered'
         WHEN rows.saved > 0 OR items.reviewed + items.closed > 0 THEN 'half'
         WHEN asked.opened_at IS NOT NULL THEN 'opened' ELSE 'asked' END,
     asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed
 FROM supplier_enquiries AS asked
-CROSS JOIN LATERAL (SELECT count(*) AS total, count(saved_at) AS saved,
-        count(*) FILTER (WHERE is_confirmed) AS confirmed
-    FROM supplier_rows WHERE enquiry_id = asked.id) AS rows
+CROSS JOIN LATERAL ({_ASKED.format(enquiry="asked.id")}) AS rows
 CROSS JOIN LATERAL (SELECT count(*) AS total, count(*) FILTER (WHERE state = 'closed') AS closed,
         count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed
-    FROM supplier_requests WHERE enquiry_id = asked.id) AS items
+    FROM supplier_requests WHERE enquiry_id = asked.id
+        AND (state <> 'open' OR withdrawn_at IS NOT DISTINCT FROM asked.withdrawn_at)) AS items
 WHERE (%(name)s::text IS NULL OR lower(asked.supplier_name) = lower(%(name)s::text))
     AND (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
 ORDER BY asked.created_at DESC, asked.id LIMIT 100"""

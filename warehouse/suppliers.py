@@ -35,8 +35,15 @@ from sqlalchemy import (
 )
 
 from schemas.skus.types import PartFacts
-from schemas.suppliers import AskedSupplier, AwaitedSupplier, SupplierEnquiry, SupplierEnquiryDetail, SupplierRequest
-from warehouse import pages
+from schemas.suppliers import (
+    AskedSupplier,
+    AwaitedSupplier,
+    GonePart,
+    SupplierEnquiry,
+    SupplierEnquiryDetail,
+    SupplierRequest,
+)
+from warehouse import gone_parts, pages
 from warehouse.accounts.keys import digest
 from warehouse.base import company, identity, instant, metadata
 from warehouse.operate import keys
@@ -105,12 +112,16 @@ _ASKED: Final = """(
         WHEN requests.state = 'awaiting_review' THEN 'answered'
         WHEN requests.state = 'closed' AND last.state = 'accepted' THEN 'accepted'
         WHEN requests.state = 'closed' THEN 'closed'
+        WHEN requests.withdrawn_at IS NOT NULL OR requests.expires_at <= %(now)s::timestamptz THEN 'ended'
         WHEN last.state = 'rejected' THEN 'rejected'
-        ELSE 'open' END AS reached
+        ELSE 'open' END AS shown
     FROM supplier_requests AS requests LEFT JOIN LATERAL (
         SELECT state, note, filed_at FROM review_entries WHERE request_id = requests.id
         ORDER BY filed_at DESC, id DESC LIMIT 1) AS last ON true)"""
-"""Every request with its last answer, and the state that it has reached whether or not its link has ended."""
+"""Every request with its last answer, and its state: one of `STATES`."""
+_EVERY: Final = {"supplier_name": None, "state": None, "ids": None}
+_OF_SKU: Final = f"""requests.sku_id, sku.sku_code, sku.name,
+    {skus.is_archived("requests.sku_id")} AS archived, {gone_parts.OF_REQUEST}"""
 _SKU: Final = f" CROSS JOIN LATERAL {skus.name_query('requests.sku_id')} AS sku"
 """SKUs are looked up one by one: Postgres may estimate that reading all of them is cheaper."""
 _TODAY: Final = "(%(now)s::timestamptz AT TIME ZONE 'UTC')::date"
@@ -142,11 +153,7 @@ class Request:
     sku_code: str
     sku_name: str
     company_name: str
-
-    def is_ended(self, now: datetime) -> bool:
-        """Return whether it waits for the supplier whose link has ended."""
-        is_over = self.withdrawn_at is not None or (self.expires_at is not None and self.expires_at <= now)
-        return self.state == "open" and is_over
+    gone_parts: list[GonePart]
 
 
 class Admitted(NamedTuple):
@@ -210,7 +217,7 @@ VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(component_ids)s, %(supplier_name)s
 _REQUESTS: Final = f"""
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
     requests.created_at, requests.expires_at, requests.withdrawn_at, requests.enquiry_id, requests.asked,
-    sku.sku_code, sku.name AS sku_name, companies.name AS company_name
+    sku.sku_code, sku.name AS sku_name, companies.name AS company_name, {gone_parts.OF_REQUEST}
 FROM supplier_requests AS requests{_SKU} CROSS JOIN companies"""
 
 
@@ -241,24 +248,27 @@ def move_request(connection: Connection, request_id: UUID, state: str, *, at: da
 
 
 _FOUND: Final = f"""
-SELECT * FROM (
-    SELECT requests.*, enquiry.due_on, CASE
-        WHEN requests.reached IN ('open', 'rejected')
-            AND (requests.withdrawn_at IS NOT NULL OR requests.expires_at <= %(now)s::timestamptz) THEN 'ended'
-        ELSE requests.reached END AS shown
-    FROM {_ASKED} AS requests LEFT JOIN supplier_enquiries AS enquiry ON enquiry.id = requests.enquiry_id
-    WHERE %(supplier_name)s::text IS NULL OR lower(requests.supplier_name) = lower(%(supplier_name)s::text)
-) AS requests WHERE (%(state)s::text IS NULL OR shown = %(state)s::text)"""
-"""The company's requests, to one supplier where `supplier_name` is one, in one state where `state` is one."""
+SELECT requests.*, enquiry.due_on
+FROM {_ASKED} AS requests LEFT JOIN supplier_enquiries AS enquiry ON enquiry.id = requests.enquiry_id
+WHERE (%(supplier_name)s::text IS NULL OR lower(requests.supplier_name) = lower(%(supplier_name)s::text))
+    AND (%(state)s::text IS NULL OR shown = %(state)s::text)
+    AND (%(ids)s::uuid[] IS NULL OR requests.id = ANY(%(ids)s::uuid[]))"""
+"""The company's requests: to one supplier, in one state, of some ids, where such are named."""
 
 
 def requests_page(
-    now: datetime, limit: int, offset: int, *, supplier_name: str | None = None, state: str | None = None
+    now: datetime,
+    limit: int,
+    offset: int,
+    *,
+    supplier_name: str | None = None,
+    state: str | None = None,
+    ids: Sequence[UUID] | None = None,
 ) -> Listing[SupplierRequest]:
-    """Return the question for a page of requests, newest first: to one supplier only, or in one state only."""
+    """Return the question for a page of requests, newest first: to one supplier, in one state, or of some ids only."""
     order = "requests.created_at DESC, requests.id"
     return pages.listing(
-        """requests.id, requests.enquiry_id, requests.supplier_name, requests.sku_id, sku.sku_code, sku.name,
+        f"""requests.id, requests.enquiry_id, requests.supplier_name, requests.component_ids, {_OF_SKU},
         requests.shown AS state, CASE WHEN requests.shown = 'rejected' THEN requests.note END AS note,
         requests.created_at, requests.filed_at AS answered_at, requests.due_on, requests.expires_at""",
         "requests",
@@ -268,7 +278,7 @@ def requests_page(
         rows=f"{_FOUND} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) FROM ({_FOUND}) AS requests)",
         beside=_SKU,
-        parameters={"now": now, "supplier_name": supplier_name, "state": state},
+        parameters={**_EVERY, "now": now, "supplier_name": supplier_name, "state": state, "ids": ids},
     )
 
 
@@ -280,13 +290,14 @@ FROM ({_FOUND}) AS requests GROUP BY lower(requests.supplier_name)"""
 _AWAITED: Final = f"""
 SELECT min(requests.supplier_name) AS supplier_name, count(*) AS items, min(requests.created_at) AS waiting_since,
     min(requests.due_on) AS due_on, count(*) FILTER (WHERE requests.due_on < {_TODAY}) AS overdue,
-    (array_agg(sku.sku_code ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS sku_codes
+    (array_agg(sku.sku_code ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS sku_codes,
+    (array_agg(requests.id ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS request_ids
 FROM ({_FOUND}) AS requests{_SKU} WHERE shown IN ('open', 'rejected') GROUP BY lower(requests.supplier_name)"""
 
 
 def suppliers_page(now: datetime, limit: int, offset: int) -> Listing[AskedSupplier]:
     """Return the question for a page of suppliers by name, each with its numbers of requests."""
-    parameters = {"now": now, "supplier_name": None, "state": None}
+    parameters = {**_EVERY, "now": now}
     return _grouped(_SUPPLIERS, "lower(supplier_name), last_asked_at", limit, offset, parameters)
 
 
@@ -297,7 +308,7 @@ def awaited_page(
 
     Each has at most so many codes of the SKUs that were asked about. A rejected answer is awaited again.
     """
-    parameters = {"now": now, "supplier_name": supplier_name, "state": None, "codes": codes}
+    parameters = {**_EVERY, "now": now, "supplier_name": supplier_name, "codes": codes}
     return _grouped(_AWAITED, "waiting_since, lower(supplier_name)", limit, offset, parameters)
 
 
@@ -318,13 +329,12 @@ _LISTED: Final = f"""id, supplier_name, supplier_email, coalesce(language, 'en')
     expires_at, created_at, withdrawn_at,
     CASE WHEN withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
         WHEN counted.waits_for_supplier = 0 THEN 'answered' ELSE 'open' END AS state,
-    due_on IS NOT NULL AND due_on < {_TODAY} AND counted.waits_for_supplier > 0 AND withdrawn_at IS NULL
-        AND expires_at > %(now)s::timestamptz AS overdue,
+    due_on IS NOT NULL AND due_on < {_TODAY} AND counted.waits_for_supplier > 0 AS overdue,
     counted.counts"""
 
 _COUNTED: Final = f""" CROSS JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE requests.reached IN ('open', 'rejected')) AS waits_for_supplier,
-        {_counts("requests.reached", [state for state in STATES if state != "ended"])}
+    SELECT count(*) FILTER (WHERE requests.shown IN ('open', 'rejected')) AS waits_for_supplier,
+        {_counts("requests.shown", STATES)}
     FROM {_ASKED} AS requests WHERE requests.enquiry_id = supplier_enquiries.id) AS counted"""
 
 
@@ -351,8 +361,8 @@ def enquiries_page(
 
 
 _ITEMS: Final = f"""
-SELECT requests.id, requests.sku_id, sku.sku_code, sku.name, requests.reached AS state,
-    CASE WHEN requests.reached = 'rejected' THEN requests.note END AS note, requests.filed_at AS answered_at
+SELECT requests.id, {_OF_SKU}, requests.shown AS state,
+    CASE WHEN requests.shown = 'rejected' THEN requests.note END AS note, requests.filed_at AS answered_at
 FROM {_ASKED} AS requests{_SKU} WHERE requests.enquiry_id = %(id)s ORDER BY sku.sku_code COLLATE "C", requests.id
 LIMIT %(limit)s OFFSET %(offset)s"""
 _MAILS: Final = "SELECT kind, state, due_at, ended_at, fault FROM supplier_mails WHERE enquiry_id = %(id)s"
@@ -415,7 +425,13 @@ VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, 
 def withdraw_enquiry(connection: Connection, enquiry_id: UUID, *, at: datetime) -> None:
     """End the links of an enquiry and of its items."""
     connection.execute("UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s", [at, enquiry_id])
-    connection.execute("UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s", [at, enquiry_id])
+    of_items = "UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s AND withdrawn_at IS NULL"
+    connection.execute(of_items, [at, enquiry_id])
+
+
+def withdraw_request(connection: Connection, request_id: UUID, *, at: datetime) -> None:
+    """End the link of a request."""
+    connection.execute("UPDATE supplier_requests SET withdrawn_at = %s WHERE id = %s", [at, request_id])
 
 
 class EnquiryLinks:
