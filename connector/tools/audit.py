@@ -28,12 +28,12 @@ from schemas.json_values import JsonObject
 from schemas.suppliers import AwaitedSupplier, SupplierRequest
 from services import audit
 from services.audit import Change, Changes, Record, Wanted
-from services.review.entries import described, remembered_parts
+from services.review.entries import asked_parts, described, remembered_parts
 from warehouse import review, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
+from warehouse.skus import archive, search, store
 from warehouse.skus import queries as skus
-from warehouse.skus import search
 from warehouse.skus.search import Search
 
 _SOURCE: Final = "The company's audit log"
@@ -219,6 +219,10 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
         said["to_complete"] = draft["missing"]
         if whole:
             said["points"] = {point["heading"]: [*point["lines"], *point["notes"]] for point in draft["points"]}
+    if (changes := said.get("component_changes")) and entry.sku_id and entry.state == "open":
+        lines = store.of_id(conn, entry.sku_id) or archive.lines_of(conn, entry.sku_id)
+        gone_ids = {part.id for part in asked_parts(conn, entry, lines) if part.is_gone}
+        said["component_changes"] = [{**line, **({"gone": True} if line["id"] in gone_ids else {})} for line in changes]
     request = suppliers.find_request(conn, entry.request_id) if entry.request_id else None
     if request is not None:
         parts = remembered_parts(conn, request)

@@ -148,7 +148,7 @@ def test_a_figure_has_the_decimal_mark_of_the_language() -> None:
 
 def test_a_message_comes_back_from_what_is_stored_beside_its_english() -> None:
     inner = Message("{others} or {last}", others="'a', 'b'", last="'c'")
-    reason = Message("Input should be {codes}", codes=inner)
+    reason = Message("send {codes}", codes=inner)
     message = Message("{value} is not allowed: {reason}.", value="“{x}”", reason=reason)
     assert (from_json(to_json(message)), translate(from_json(to_json(message)), "de")) == (
         message,
