@@ -106,7 +106,7 @@ def merge(conn: Connection, actor: Actor, resource: str, record_id: UUID, into: 
     gone, kept = (library.find(conn, resource, each, merging=True) for each in (record_id, into))
     gone_id = UUID(str(require(gone)["id"]))
     if kept is None:
-        sentence = Message("{id} is not one of the company's {list}.", id=str(into), list=library.TABLES[resource].name)
+        sentence = library.not_held(str(into), library.TABLES[resource].name)
         raise Refused([Issue("unknown_reference", sentence, "into")])
     kept_id = UUID(str(kept["id"]))
     if kept_id == record_id or gone_id not in (record_id, kept_id):
@@ -170,8 +170,7 @@ def record_named(conn: Connection, resource: str, text: str) -> UUID:
         )
         raise Unfit("unknown_reference", several)
     if not by_name:
-        none = Message("{id} is not one of the company's {list}.", id=quote(text), list=library.TABLES[resource].name)
-        raise Unfit("unknown_reference", none)
+        raise Unfit("unknown_reference", library.not_held(quote(text), library.TABLES[resource].name))
     near = [by_name[name] for name in get_close_matches(wanted, by_name, n=_NEAREST, cutoff=0)]
     sentence = Message(
         "{cell} is no id, and no record has this name; the nearest names are: {names}.",

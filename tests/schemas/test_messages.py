@@ -197,6 +197,7 @@ def test_every_fault_of_a_body_is_translated(body: object) -> None:
     with pytest.raises(Refused) as refused:
         parse_sku(body)
     assert [issue.message for issue in refused.value.issues if translate(issue.message, "de") == issue.message] == []
+    assert [issue.message for issue in refused.value.issues if "should" in issue.message] == [], "a library's words"
 
 
 def test_every_reason_of_a_skipped_line_is_translated() -> None:
