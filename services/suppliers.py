@@ -284,8 +284,12 @@ def withdraw_request(
 ) -> tuple[Literal["updated", "unchanged"], SupplierRequest]:
     """End the link of one request at once; an answer that waits for review can still be decided.
 
-    Withdrawing it again does nothing, nor of one whose answer was accepted. Raises `NotThere`.
+    With the last item of an enquiry that is itself withdrawn. Withdrawing it again does nothing, nor of one whose
+    answer was accepted. Raises `NotThere`.
     """
+    request = require(suppliers.find_request(conn, request_id))
+    if request.enquiry_id is not None:  # locked first, as where its supplier answers
+        load_enquiry(conn, request.enquiry_id, actor.now, locking=True)
     request = require(suppliers.find_request(conn, request_id, locking=True))
     withdraws = request.state != "closed" and request.withdrawn_at is None
     with savepoint(conn) as part:
@@ -296,6 +300,10 @@ def withdraw_request(
             ledger.enter(
                 conn, actor, "supplier_request.withdrawn", request_id, before={"withdrawn_at": None}, after=after
             )
+            if request.enquiry_id is not None:
+                counts = load_enquiry(conn, request.enquiry_id, actor.now)["counts"]
+                if counts["ended"] == counts["total"]:  # its link would ask about nothing
+                    withdraw(conn, actor, request.enquiry_id)
         [shown] = suppliers.requests_page(actor.now, 1, 0, ids=[request_id]).read(conn)["data"]
     return ("updated" if withdraws else "unchanged"), shown
 

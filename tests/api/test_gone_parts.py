@@ -260,3 +260,14 @@ def test_one_item_of_an_enquiry_is_withdrawn_and_the_others_are_asked_about_stil
     page = asked.browser.get(path).text
     assert "in review" in page
     assert page.count("<td>Link ended") == 1
+
+
+def test_with_its_last_item_an_enquiry_is_withdrawn_and_is_never_called_answered(asked):
+    path = enquiry_path(asked)
+    items = asked.caller.get(f"/supplier-{path[1:]}").json()["data"]["items"]
+    states = []
+    for item in items:
+        assert asked.caller.post(f"/supplier-requests/{item['id']}/withdraw").status_code == 200
+        states.append(asked.caller.get(f"/supplier-{path[1:]}").json()["data"]["state"])
+    assert states == ["open", "open", "withdrawn"]
+    assert asked.supplier.get(asked.link).status_code == 404
