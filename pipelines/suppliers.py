@@ -34,7 +34,7 @@ from schemas.messages import Message, day, header, plain, translate, word
 from schemas.suppliers import CELLS, MailText, SupplierEnquiryDetail, SupplierEnquiryItem, answer_of
 from schemas.texts import as_cell
 from schemas.vocabularies import VOCABULARIES
-from warehouse import enquiries, supplier_articles, supplier_mails, suppliers
+from warehouse import enquiries, supplier_mails, suppliers
 from warehouse.accounts import people
 from warehouse.accounts.keys import digest
 from warehouse.audit import ledger
@@ -400,7 +400,7 @@ def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: da
         return None
     sender = suppliers.sender_of(conn, mail.enquiry_id)
     address = post.links.address_of(conn, mail.enquiry_id)
-    articles = supplier_articles.articles_of(conn, mail.enquiry_id)
+    articles = suppliers.articles_of(conn, mail.enquiry_id)
     written = write(mail.kind, enquiry, sender.company_name, address, now, articles=articles)
     if written is None:
         return None

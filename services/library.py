@@ -17,7 +17,7 @@ from schemas.messages import Message
 from schemas.normalise import Unfit, quote
 from schemas.refusals import Refused, require
 from schemas.words import fold
-from warehouse import library, supplier_articles
+from warehouse import library, suppliers
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive
@@ -88,7 +88,7 @@ def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, value
         refuse_name(conn, resource, changed[unique], but=record_id)
     record = library.change(conn, resource, record_id, changed, actor.now)
     if resource == "supplier" and "name" in changed:
-        supplier_articles.rename_seller(conn, str(before["name"]), str(record["name"]))
+        suppliers.rename_seller(conn, str(before["name"]), str(record["name"]))
     was = {name: _comparable(before[name]) for name in changed}
     ledger.enter(conn, actor, f"{resource}.updated", record_id, before=was, after=changed)
     return Added("updated", record)
@@ -115,7 +115,7 @@ def merge(conn: Connection, actor: Actor, resource: str, record_id: UUID, into: 
         library.merge(conn, resource, gone_id, kept_id, actor.now)
         archive.rename(conn, actor, resource, gone_id, kept_id)
         if resource == "supplier":
-            supplier_articles.rename_seller(conn, str(require(gone)["name"]), str(kept["name"]))
+            suppliers.rename_seller(conn, str(require(gone)["name"]), str(kept["name"]))
         after = {"merged_into": str(kept_id)}
         ledger.enter(conn, actor, f"{resource}.updated", gone_id, before={"merged_into": None}, after=after)
     return kept

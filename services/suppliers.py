@@ -38,7 +38,7 @@ from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
 from services.skus import detail
 from services.skus.archive import why_not_held
-from warehouse import enquiries, review, supplier_articles, supplier_mails, suppliers
+from warehouse import enquiries, review, supplier_mails, suppliers
 from warehouse.audit import ledger
 from warehouse.enquiries import Saved
 from warehouse.operate.sessions import Connection, savepoint
@@ -237,7 +237,7 @@ def _link_of(
 ) -> EnquiryLink | None:
     """Return the link of an enquiry and the mail of a kind with it, to copy; None where it has no use any more."""
     address, sender = links.address_of(conn, enquiry["id"]), suppliers.sender_of(conn, enquiry["id"])
-    articles = supplier_articles.articles_of(conn, enquiry["id"])
+    articles = suppliers.articles_of(conn, enquiry["id"])
     mail = mails.write(kind, enquiry, sender.company_name, address, now, articles=articles)
     return None if mail is None else {"url": address, "mail": mail}
 

@@ -19,7 +19,6 @@ from schemas.json_values import JsonObject
 from schemas.skus.types import PartFacts, SupplierAnswer
 from schemas.suppliers import DESIGN, FIRST, MAX_ITEMS
 from warehouse.base import company, metadata
-from warehouse.gone_parts import IS_ASKED, IS_GONE
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.skus.earlier import GRAPH_AT
@@ -40,6 +39,21 @@ supplier_rows = Table(
     PrimaryKeyConstraint("enquiry_id", "number"),
 )
 
+IS_GONE: Final = f"""(NOT EXISTS (SELECT FROM skus
+        WHERE skus.id = requests.sku_id AND skus.updated_at < requests.created_at - interval '1 hour')
+    AND NOT EXISTS (SELECT FROM json_array_elements({skus.graph_query("requests.sku_id")}) AS line
+        WHERE (line ->> 'id')::uuid = part.line_id))"""
+"""Whether the SKU of `requests` has its `part` no longer. An archived SKU has the parts with which it rests.
+
+A graph costs ten times as much to read as to see that nobody has written it since; no write takes an hour.
+"""
+GONE_PARTS: Final = f"""(
+    SELECT coalesce(json_agg(json_build_object(
+        'component_id', part.line_id, 'was', requests.asked -> part.line_id::text) ORDER BY part.place), '[]')
+    FROM unnest(requests.component_ids) WITH ORDINALITY AS part(line_id, place) WHERE {IS_GONE}) AS gone_parts"""
+"""The column of the parts of `requests` that are gone (`schemas.suppliers.GonePart`), for every door."""
+IS_ASKED: Final = f"(requests.state = 'closed' OR requests.withdrawn_at IS NULL AND NOT {IS_GONE})"
+"""Whether the `part` of `requests` was answered, or can be."""
 _ALIKE: Final = """
 lines AS (
     SELECT skus.id AS sku_id, skus.sku_code, line.value AS line, line.ordinality AS place

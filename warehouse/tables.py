@@ -46,9 +46,8 @@ from warehouse.review import review_entries, review_files
 from warehouse.roles import role_answers
 from warehouse.rules import regrades, ruleset_activations, rulesets
 from warehouse.skus.tables import archived_skus, docs, former_codes, sku_versions, skus
-from warehouse.supplier_articles import supplier_articles
 from warehouse.supplier_mails import supplier_mails
-from warehouse.suppliers import supplier_enquiries, supplier_requests
+from warehouse.suppliers import supplier_articles, supplier_enquiries, supplier_requests
 
 COMPANY_TABLES: Final = (
     companies,

@@ -23,7 +23,7 @@ from services.audit import Version
 from services.review.compare import Change, graph_changes, leaves
 from services.skus.listing import COLUMNS
 from warehouse.skus.search import SORTS
-from warehouse.supplier_articles import Sold
+from warehouse.suppliers import Sold
 
 _SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Fields that are shown in sections of their own."""

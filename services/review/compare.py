@@ -25,7 +25,7 @@ from schemas.skus.types import Component, SkuDetail, SkuPatch, SubstanceEntry, S
 from services.review.entries import AskedPart, asked_parts
 from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
-from warehouse import supplier_articles
+from warehouse import suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
@@ -481,7 +481,7 @@ def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets:
 def _other_articles(conn: Connection, entry: Entry) -> dict[str, Change]:
     """Return the article numbers that an answer has and that are others than those kept, by the id of the part."""
     said: Mapping[str, str] = entry.payload.get("articles") or {}
-    kept = supplier_articles.sold_parts(conn, list(said), entry.filed_by_name or "") if said else ()
+    kept = suppliers.sold_parts(conn, list(said), entry.filed_by_name or "") if said else ()
     return {
         each.component_id: Change("supplier_article", each.article, said[each.component_id])
         for each in kept

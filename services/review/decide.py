@@ -19,12 +19,12 @@ from services.review import compare as compare_review
 from services.review.compare import OTHER_PARTS, REFUSED, Comparison, compare, comparison_of, conflict, load_current
 from services.review.entries import accept_files, asked_parts, load_entry
 from services.skus.write import write_records
-from warehouse import enquiries, review, supplier_articles, supplier_mails, suppliers
+from warehouse import enquiries, review, supplier_mails, suppliers
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 from warehouse.review import Decision, Entry
 from warehouse.rules import Rulesets
-from warehouse.supplier_articles import Sold
+from warehouse.suppliers import Sold
 
 _MAILED_AFTER: Final = timedelta(minutes=5)
 """How long a rejection waits for others to the same supplier: one mail names them all."""
@@ -117,8 +117,8 @@ def _keep_articles(
     if entry.kind != "supplier_answer" or not entry.filed_by_name or not articles:
         return {}
     sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in left]
-    before = supplier_articles.numbers_of(conn, sold)
-    supplier_articles.keep_articles(conn, actor.company_id, sold)
+    before = suppliers.numbers_of(conn, sold)
+    suppliers.keep_articles(conn, actor.company_id, sold)
     pairs = zip(sold, before, strict=True)
     return {each.component_id: (old, each.article) for each, old in pairs if old != each.article}
 
