@@ -131,7 +131,6 @@ class HistoryTools(ToolSet):
         """Which suppliers have not answered our data requests yet, since when they wait, and about which items.
 
         The longest waiting comes first, with the day that an answer is due. A rejected answer is awaited again.
-        Archived items and gone parts are marked, by code.
         """
         now = self._service.clock.now()
         listing = suppliers.awaited_page(now, limit, offset, supplier_name=supplier, codes=_CODES)
