@@ -19,7 +19,7 @@ from pipelines.engine.runs import company_partitions, is_terminated
 from pipelines.engine.tags import PARTITION
 from pipelines.figures import are_behind, are_damaged
 from pipelines.imports import endings
-from warehouse import exports, rules, suppliers
+from warehouse import exports, rules, supplier_mails
 from warehouse.changes import webhooks
 from warehouse.companies import queries
 from warehouse.figures import snapshots
@@ -281,7 +281,7 @@ def queued_exports(conn: Connection, now: datetime) -> dict[str, WantedRun]:
     }
 
 
-def messages(companies: Iterable[suppliers.Due | webhooks.Due]) -> dict[str, WantedRun]:
+def messages(companies: Iterable[supplier_mails.Due | webhooks.Due]) -> dict[str, WantedRun]:
     """Return one run for each company with mails, or changes for its webhooks, that are due or to be tried again."""
     return {
         company.slug: WantedRun(company.work, {tags.COMPANY: str(company.company_id), **tags.FOLLOWED})

@@ -41,7 +41,7 @@ from schemas.json_values import instant_text
 from schemas.messages import Message, day, message_of, translate, word
 from schemas.refusals import Refused
 from schemas.suppliers import MailText
-from warehouse import suppliers
+from warehouse import supplier_mails
 from warehouse.accounts import people
 from warehouse.companies.queries import every_company
 from warehouse.figures.snapshots import Snapshot
@@ -50,7 +50,7 @@ from warehouse.filings import latest
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.operate.settings import Settings
-from warehouse.suppliers import Mail
+from warehouse.supplier_mails import Mail
 
 YEAR: Final = 0
 """The value of half that means the calendar year."""
@@ -467,7 +467,7 @@ def plan_mails(pool: Pool, settings: Settings, clock: Clock, proceed: Proceed) -
             figures, now = current(settings.data_dir, company_id), clock.now()
             rows = deadlines(conn, figures, now.date())
             days = {(row.on, kind) for row in rows if (kind := lead_of(row.days_left))}
-            stored += sum(suppliers.add_due_mails(conn, company_id, on, kind, now) for on, kind in sorted(days))
+            stored += sum(supplier_mails.add_due_mails(conn, company_id, on, kind, now) for on, kind in sorted(days))
     return stored
 
 

@@ -34,7 +34,7 @@ from schemas.messages import Message, day, header, plain, translate, word
 from schemas.suppliers import CELLS, MailText, SupplierEnquiryDetail, SupplierEnquiryItem, answer_of
 from schemas.texts import as_cell
 from schemas.vocabularies import VOCABULARIES
-from warehouse import enquiries, suppliers
+from warehouse import enquiries, supplier_mails, suppliers
 from warehouse.accounts import people
 from warehouse.accounts.keys import digest
 from warehouse.audit import ledger
@@ -44,7 +44,8 @@ from warehouse.figures.stored import current
 from warehouse.operate.clock import Clock
 from warehouse.operate.sessions import Connection, Pool
 from warehouse.operate.settings import Settings
-from warehouse.suppliers import EnquiryLinks, Mail
+from warehouse.supplier_mails import Mail
+from warehouse.suppliers import EnquiryLinks
 
 _SECONDS: Final = 20.0
 """How long one step of the conversation may be silent."""
@@ -342,14 +343,14 @@ def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Pr
     with pool.company(company_id) as conn:
         post.links.check(conn)
     outcomes: Counter[str] = Counter()
-    with pool.turn(suppliers.turn_of(company_id)) as is_ours:
+    with pool.turn(supplier_mails.turn_of(company_id)) as is_ours:
         while is_ours:
             proceed()
             with pool.company(company_id) as conn:
-                mail = suppliers.next_due_mail(conn, clock.now())
+                mail = supplier_mails.next_due_mail(conn, clock.now())
                 made = None if mail is None else _message(conn, company_id, mail, post, clock.now())
                 if mail is not None and made is not None and mail.user_id is not None:
-                    suppliers.mark_mail(conn, mail.id, "sending")
+                    supplier_mails.mark_mail(conn, mail.id, "sending")
             if mail is None:
                 break
             failed = None if made is None else _try(post, mail, made)
@@ -371,16 +372,16 @@ def _try(post: Post, mail: Mail, made: EmailMessage) -> NotSent | None:
 def _recorded(conn: Connection, mail: Mail, failed: NotSent | None, now: datetime, *, is_needed: bool) -> str:
     """Record what came of a mail; return that."""
     if failed is not None:
-        suppliers.mark_mail(conn, mail.id, "waiting")
+        supplier_mails.mark_mail(conn, mail.id, "waiting")
         if failed.is_final or mail.tries >= len(TRIES_AFTER):
-            suppliers.end_mail(conn, mail.id, "failed", at=now, fault=failed.fault)
+            supplier_mails.end_mail(conn, mail.id, "failed", at=now, fault=failed.fault)
             return "failed"
         # where it takes none, hundreds of mails would wait for the same silence, one after the other
         delayed = None if failed.of_all else mail.id
-        suppliers.delay_mail(conn, delayed, now, due_at=now + TRIES_AFTER[mail.tries], fault=failed.fault)
+        supplier_mails.delay_mail(conn, delayed, now, due_at=now + TRIES_AFTER[mail.tries], fault=failed.fault)
         return "tried"
     state = "sent" if is_needed else "not_needed"
-    suppliers.end_mail(conn, mail.id, state, at=now)
+    supplier_mails.end_mail(conn, mail.id, state, at=now)
     return state
 
 
@@ -399,7 +400,7 @@ def _message(conn: Connection, company_id: UUID, mail: Mail, post: Post, now: da
         return None
     sender = suppliers.sender_of(conn, mail.enquiry_id)
     address = post.links.address_of(conn, mail.enquiry_id)
-    articles = enquiries.articles_of(conn, mail.enquiry_id)
+    articles = suppliers.articles_of(conn, mail.enquiry_id)
     written = write(mail.kind, enquiry, sender.company_name, address, now, articles=articles)
     if written is None:
         return None
@@ -427,7 +428,7 @@ _ENDS_AFTER: Final = timedelta(days=30)
 
 def has_mailed_enough(conn: Connection, now: datetime) -> bool:
     """Return whether the company may have no more mails sent within 24 hours."""
-    return suppliers.count_mails(conn, now - timedelta(days=1)) >= MAILS_A_DAY
+    return supplier_mails.count_mails(conn, now - timedelta(days=1)) >= MAILS_A_DAY
 
 
 def is_mailed(conn: Connection, actor: Actor, address: str | None, links: EnquiryLinks) -> bool:
@@ -476,11 +477,11 @@ def add_enquiry(
     ]
     ledger.enter_many(conn, actor, "supplier_request.created", entered)
     if mailing:
-        suppliers.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
+        supplier_mails.add_mail(conn, actor.company_id, enquiry_id, "asked", due_at=actor.now, at=actor.now)
     for days in sorted(set(enquiry["reminder_days"])) if mailing and enquiry["due_on"] else ():
         at = datetime.combine(enquiry["due_on"] + timedelta(days=days), _REMINDER_HOUR, UTC)
         if at > actor.now + REMINDED_AFTER:
-            suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
+            supplier_mails.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=at, at=actor.now)
     return enquiry_id
 
 

@@ -33,7 +33,7 @@ from schemas.skus.inputs import (
     validator,
     whole,
 )
-from schemas.skus.types import SupplierAnswer, SupplierResponse
+from schemas.skus.types import PartFacts, SupplierAnswer, SupplierResponse
 from schemas.vocabularies import SUBSTANCES
 
 
@@ -322,13 +322,36 @@ class SupplierEnquiryCounts(TypedDict):
     """Number of items by state."""
 
     total: int
-    open: Annotated[int, PydanticField(description="Items without an answer.")]
+    open: Annotated[int, PydanticField(description="Items without an answer, whose link works.")]
     answered: Annotated[int, PydanticField(description="Items with an answer that waits for review.")]
     accepted: int
     rejected: Annotated[
         int, PydanticField(description="Items whose last answer was rejected; the supplier can send another.")
     ]
+    ended: Annotated[
+        int, PydanticField(description="Items whose link expired or was withdrawn before an answer was accepted.")
+    ]
     closed: Annotated[int, PydanticField(description="Items that ended when a backup was restored.")]
+
+
+class GonePart(TypedDict):
+    """A part that the supplier was asked about and that the SKU has no longer."""
+
+    component_id: Annotated[Identifier, PydanticField(description="The id that it had as a component.")]
+    was: Annotated[PartFacts | None, PydanticField(description="What it was when it was asked about.")]
+
+
+RequestState = Annotated[
+    Literal["open", "answered", "accepted", "rejected", "ended", "closed"],
+    PydanticField(
+        description="`answered` waits for review, `rejected` waits for another answer; `ended` waited for the supplier"
+        " when its link expired or was withdrawn, `closed` ended when a backup was restored."
+    ),
+]
+Archived = Annotated[bool, PydanticField(description="Whether the SKU is archived.")]
+GoneParts = Annotated[
+    list[GonePart], PydanticField(description="Parts that were asked about and that the SKU has no longer.")
+]
 
 
 class SupplierEnquiryItem(TypedDict):
@@ -338,7 +361,9 @@ class SupplierEnquiryItem(TypedDict):
     sku_id: Identifier
     sku_code: str
     name: str
-    state: Literal["open", "answered", "accepted", "rejected", "closed"]
+    archived: Archived
+    gone_parts: GoneParts
+    state: RequestState
     note: Annotated[str | None, PydanticField(description="What the supplier was told when the answer was rejected.")]
     answered_at: Instant | None
 
@@ -479,7 +504,7 @@ class AskedSupplier(TypedDict):
 
 
 class AwaitedSupplier(TypedDict):
-    """A supplier whose answer is awaited about so many items; `sku_codes` are those of some."""
+    """A supplier whose answer is awaited about so many items; `sku_codes` and `request_ids` are of some of them."""
 
     supplier_name: str | None
     items: int
@@ -487,6 +512,7 @@ class AwaitedSupplier(TypedDict):
     due_on: date | None
     overdue: int
     sku_codes: list[str]
+    request_ids: list[Identifier]
 
 
 class AskedSupplierListResponse(Answer):
@@ -502,10 +528,13 @@ class SupplierRequest(TypedDict):
     id: Identifier
     enquiry_id: Annotated[Identifier | None, PydanticField(description="The enquiry that the request belongs to.")]
     supplier_name: str | None
+    component_ids: Annotated[list[Identifier], PydanticField(description="The components that are asked about.")]
     sku_id: Identifier
     sku_code: str
     name: str
-    state: Literal["open", "answered", "accepted", "rejected", "ended", "closed"]
+    archived: Archived
+    gone_parts: GoneParts
+    state: RequestState
     note: Annotated[str | None, PydanticField(description="What the supplier was told when the answer was rejected.")]
     created_at: Instant
     answered_at: Instant | None
@@ -540,6 +569,14 @@ class SupplierRequestResult(Answer):
         ),
     ]
     url: Annotated[str | None, PydanticField(description="The same as a page with a form for a person.")]
+
+
+class SupplierRequestWithdrawal(Answer):
+    """A request whose link was ended."""
+
+    outcome: Literal["updated", "unchanged"]
+    dry_run: bool
+    data: SupplierRequest
 
 
 class SupplierRequestListResponse(Answer):

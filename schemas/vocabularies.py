@@ -62,6 +62,7 @@ ACTIONS: Final[dict[str, str]] = {
     "supplier_enquiry.withdrawn": "An enquiry was withdrawn; its links take no answer any more.",
     "supplier_request.closed": "The link of a supplier ended; it takes no answer any more.",
     "supplier_request.created": "A supplier was asked about components of a SKU.",
+    "supplier_request.withdrawn": "A request was withdrawn; its link takes no answer any more.",
     "supplier_submission.accepted": "A person accepted a supplier's answer, which was then written.",
     "supplier_submission.filed": "A supplier answered a request; the answer waits for review.",
     "supplier_submission.rejected": "A person rejected a supplier's answer; its request is open again.",

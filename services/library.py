@@ -17,7 +17,7 @@ from schemas.messages import Message
 from schemas.normalise import Unfit, quote
 from schemas.refusals import Refused, require
 from schemas.words import fold
-from warehouse import enquiries, library
+from warehouse import library, suppliers
 from warehouse.audit import ledger
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive
@@ -88,7 +88,7 @@ def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, value
         refuse_name(conn, resource, changed[unique], but=record_id)
     record = library.change(conn, resource, record_id, changed, actor.now)
     if resource == "supplier" and "name" in changed:
-        enquiries.rename_seller(conn, str(before["name"]), str(record["name"]))
+        suppliers.rename_seller(conn, str(before["name"]), str(record["name"]))
     was = {name: _comparable(before[name]) for name in changed}
     ledger.enter(conn, actor, f"{resource}.updated", record_id, before=was, after=changed)
     return Added("updated", record)
@@ -106,7 +106,7 @@ def merge(conn: Connection, actor: Actor, resource: str, record_id: UUID, into: 
     gone, kept = (library.find(conn, resource, each, merging=True) for each in (record_id, into))
     gone_id = UUID(str(require(gone)["id"]))
     if kept is None:
-        sentence = Message("{id} is not one of the company's {list}.", id=str(into), list=library.TABLES[resource].name)
+        sentence = library.not_held(str(into), library.TABLES[resource].name)
         raise Refused([Issue("unknown_reference", sentence, "into")])
     kept_id = UUID(str(kept["id"]))
     if kept_id == record_id or gone_id not in (record_id, kept_id):
@@ -115,7 +115,7 @@ def merge(conn: Connection, actor: Actor, resource: str, record_id: UUID, into: 
         library.merge(conn, resource, gone_id, kept_id, actor.now)
         archive.rename(conn, actor, resource, gone_id, kept_id)
         if resource == "supplier":
-            enquiries.rename_seller(conn, str(require(gone)["name"]), str(kept["name"]))
+            suppliers.rename_seller(conn, str(require(gone)["name"]), str(kept["name"]))
         after = {"merged_into": str(kept_id)}
         ledger.enter(conn, actor, f"{resource}.updated", gone_id, before={"merged_into": None}, after=after)
     return kept
@@ -170,8 +170,7 @@ def record_named(conn: Connection, resource: str, text: str) -> UUID:
         )
         raise Unfit("unknown_reference", several)
     if not by_name:
-        none = Message("{id} is not one of the company's {list}.", id=quote(text), list=library.TABLES[resource].name)
-        raise Unfit("unknown_reference", none)
+        raise Unfit("unknown_reference", library.not_held(quote(text), library.TABLES[resource].name))
     near = [by_name[name] for name in get_close_matches(wanted, by_name, n=_NEAREST, cutoff=0)]
     sentence = Message(
         "{cell} is no id, and no record has this name; the nearest names are: {names}.",

@@ -27,15 +27,21 @@ from schemas.messages import Message
 from schemas.refusals import NotThere, Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component, Sku, SupplierAnswer, SupplierResponse
-from schemas.suppliers import EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput, answer_of
+from schemas.suppliers import (
+    EnquiryLink,
+    SupplierEnquiryDetail,
+    SupplierEnquiryInput,
+    SupplierRequest,
+    answer_of,
+)
 from services.review import entries
 from services.review.entries import facts_by_id, remembered_parts
 from services.skus import detail
 from services.skus.archive import why_not_held
-from warehouse import enquiries, review, suppliers
+from warehouse import enquiries, review, supplier_mails, suppliers
 from warehouse.audit import ledger
 from warehouse.enquiries import Saved
-from warehouse.operate.sessions import Connection
+from warehouse.operate.sessions import Connection, savepoint
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
 from warehouse.skus import archive, portfolio, store
@@ -231,7 +237,7 @@ def _link_of(
 ) -> EnquiryLink | None:
     """Return the link of an enquiry and the mail of a kind with it, to copy; None where it has no use any more."""
     address, sender = links.address_of(conn, enquiry["id"]), suppliers.sender_of(conn, enquiry["id"])
-    articles = enquiries.articles_of(conn, enquiry["id"])
+    articles = suppliers.articles_of(conn, enquiry["id"])
     mail = mails.write(kind, enquiry, sender.company_name, address, now, articles=articles)
     return None if mail is None else {"url": address, "mail": mail}
 
@@ -246,11 +252,11 @@ def remind(conn: Connection, actor: Actor, enquiry_id: UUID, links: EnquiryLinks
     mailing = (
         mails.is_mailed(conn, actor, enquiry["supplier_email"], links)
         and enquiry["state"] == "open"
-        and not suppliers.is_mailed(conn, enquiry_id, actor.now, since=actor.now - mails.REMINDED_AFTER)
+        and not supplier_mails.is_mailed(conn, enquiry_id, actor.now, since=actor.now - mails.REMINDED_AFTER)
         and not mails.has_mailed_enough(conn, actor.now)
     )
     if mailing and not dry_run:
-        suppliers.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=actor.now, at=actor.now)
+        supplier_mails.add_mail(conn, actor.company_id, enquiry_id, "reminder", due_at=actor.now, at=actor.now)
         ledger.enter(conn, actor, "supplier_enquiry.reminded", enquiry_id, before=None, after={})
         enquiry = load_enquiry(conn, enquiry_id, actor.now)
     link = _link_of(conn, enquiry, links, "reminder", actor.now)
@@ -271,6 +277,35 @@ def withdraw(conn: Connection, actor: Actor, enquiry_id: UUID, *, dry_run: bool 
         ledger.enter(conn, actor, "supplier_enquiry.withdrawn", enquiry_id, before={"withdrawn_at": None}, after=after)
         enquiry = load_enquiry(conn, enquiry_id, actor.now)
     return Asked("updated", enquiry)
+
+
+def withdraw_request(
+    conn: Connection, actor: Actor, request_id: UUID, *, dry_run: bool = False
+) -> tuple[Literal["updated", "unchanged"], SupplierRequest]:
+    """End the link of one request at once; an answer that waits for review can still be decided.
+
+    With the last item of an enquiry that is itself withdrawn. Withdrawing it again does nothing, nor of one whose
+    answer was accepted. Raises `NotThere`.
+    """
+    request = require(suppliers.find_request(conn, request_id))
+    if request.enquiry_id is not None:  # locked first, as where its supplier answers
+        load_enquiry(conn, request.enquiry_id, actor.now, locking=True)
+    request = require(suppliers.find_request(conn, request_id, locking=True))
+    withdraws = request.state != "closed" and request.withdrawn_at is None
+    with savepoint(conn) as part:
+        part.keep = not dry_run
+        if withdraws:
+            suppliers.withdraw_request(conn, request_id, at=actor.now)
+            after = {"withdrawn_at": actor.now}
+            ledger.enter(
+                conn, actor, "supplier_request.withdrawn", request_id, before={"withdrawn_at": None}, after=after
+            )
+            if request.enquiry_id is not None:
+                counts = load_enquiry(conn, request.enquiry_id, actor.now)["counts"]
+                if counts["ended"] == counts["total"]:  # its link would ask about nothing
+                    withdraw(conn, actor, request.enquiry_id)
+        [shown] = suppliers.requests_page(actor.now, 1, 0, ids=[request_id]).read(conn)["data"]
+    return ("updated" if withdraws else "unchanged"), shown
 
 
 def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, mailing: bool) -> tuple[date, list[Issue]]:

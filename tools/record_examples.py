@@ -332,6 +332,8 @@ def _enquiry(recorder: _Recorder) -> None:
     recorder.hide_links("post_remind_supplier")
     reason = {"reason": "Asked by mistake"}
     recorder.call("post_withdraw_enquiry", "POST", f"{path}/{made}/withdraw", json=reason)
+    one = recorder.call("list_supplier_requests", "GET", "/api/v1/supplier-requests?limit=2")["data"][1]["id"]
+    recorder.call("post_withdraw_request", "POST", f"/api/v1/supplier-requests/{one}/withdraw", json=reason)
 
 
 def _webhooks(recorder: _Recorder) -> None:

@@ -19,7 +19,6 @@ from schemas.json_values import JsonObject
 from schemas.skus.types import PartFacts, SupplierAnswer
 from schemas.suppliers import DESIGN, FIRST, MAX_ITEMS
 from warehouse.base import company, metadata
-from warehouse.gone_parts import IS_GONE
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.skus.earlier import GRAPH_AT
@@ -40,16 +39,21 @@ supplier_rows = Table(
     PrimaryKeyConstraint("enquiry_id", "number"),
 )
 
-supplier_articles = Table(
-    "supplier_articles",
-    metadata,
-    company(),
-    Column("component_id", Uuid, nullable=False, comment="the line of a SKU's graph"),
-    Column("supplier", Text, nullable=False, comment="the name of the supplier, in small letters"),
-    Column("article", Text, nullable=False, comment="the number under which the supplier sells it"),
-    PrimaryKeyConstraint("company_id", "component_id", "supplier"),
-)
+IS_GONE: Final = f"""(NOT EXISTS (SELECT FROM skus
+        WHERE skus.id = requests.sku_id AND skus.updated_at < requests.created_at - interval '1 hour')
+    AND NOT EXISTS (SELECT FROM json_array_elements({skus.graph_query("requests.sku_id")}) AS line
+        WHERE (line ->> 'id')::uuid = part.line_id))"""
+"""Whether the SKU of `requests` has its `part` no longer. An archived SKU has the parts with which it rests.
 
+A graph costs ten times as much to read as to see that nobody has written it since; no write takes an hour.
+"""
+GONE_PARTS: Final = f"""(
+    SELECT coalesce(json_agg(json_build_object(
+        'component_id', part.line_id, 'was', requests.asked -> part.line_id::text) ORDER BY part.place), '[]')
+    FROM unnest(requests.component_ids) WITH ORDINALITY AS part(line_id, place) WHERE {IS_GONE}) AS gone_parts"""
+"""The column of the parts of `requests` that are gone (`schemas.suppliers.GonePart`), for every door."""
+IS_ASKED: Final = f"(requests.state = 'closed' OR requests.withdrawn_at IS NULL AND NOT {IS_GONE})"
+"""Whether the `part` of `requests` was answered, or can be."""
 _ALIKE: Final = """
 lines AS (
     SELECT skus.id AS sku_id, skus.sku_code, line.value AS line, line.ordinality AS place
@@ -134,8 +138,9 @@ def add_items(conn: Connection, enquiry: Mapping[str, object], items: Sequence[t
 class Row:
     """A row of an enquiry: what its parts have in common, and what was filled in.
 
-    `items` are names of some of its SKUs, `waiting` the number of those whose answer was not accepted yet, `gone` names
-    of some of these that have the part no longer: they are not asked about it any more.
+    `items` are names of some of its SKUs, `waiting` the number of those whose answer is awaited or not accepted yet,
+    `gone` names of some of these that have the part no longer: they are not asked about it any more. `accepted` says
+    whether an answer of it was.
     """
 
     number: int
@@ -146,6 +151,7 @@ class Row:
     note: str | None
     items: list[str]
     waiting: int
+    accepted: bool
     gone: list[str]
     article: str | None
 
@@ -157,14 +163,16 @@ WITH shown AS (
 ), gone AS (
     SELECT part.number, (array_agg(DISTINCT requests.sku_id))[:{_NAMED}] AS ids
     FROM supplier_requests AS requests CROSS JOIN LATERAL unnest(component_ids, row_numbers) AS part(line_id, number)
-    WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed'
+    WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND requests.withdrawn_at IS NULL
         AND part.number IN (SELECT number FROM shown) AND {IS_GONE} GROUP BY part.number
 ), uses AS (
-    SELECT number, count(*) FILTER (WHERE state <> 'closed') AS waiting,
+    SELECT number, count(*) FILTER (WHERE state <> 'closed' AND withdrawn_at IS NULL) AS waiting,
+        bool_or(state = 'closed') AS accepted,
         (array_agg(sku_id ORDER BY id))[:{_NAMED}] AS ids
     FROM supplier_requests, unnest(row_numbers) AS number WHERE enquiry_id = %(id)s GROUP BY number
 )
 SELECT rows.number, part, parts, answer, is_confirmed, note, article, coalesce(uses.waiting, 0) AS waiting,
+    coalesce(uses.accepted, false) AS accepted,
     ARRAY(SELECT sku.name FROM unnest(uses.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS items,
     ARRAY(SELECT sku.name FROM unnest(gone.ids) AS used CROSS JOIN LATERAL {skus.name_query("used")} AS sku) AS gone
 FROM shown AS rows LEFT JOIN uses ON uses.number = rows.number LEFT JOIN gone ON gone.number = rows.number
@@ -179,17 +187,29 @@ def rows_of(conn: Connection, enquiry_id: UUID, *, limit: int | None = None, off
 
 
 class Progress(NamedTuple):
-    """How many rows an enquiry has, how many were saved, and how many were confirmed."""
+    """How many rows an enquiry has, how many are `asked` or were answered, and of these were saved and confirmed.
+
+    A row is not asked any more where every item has lost its part, or its link.
+    """
 
     rows: int
+    asked: int
     saved: int
     confirmed: int
 
 
+_ASKED: Final = f"""
+SELECT count(*) AS total, count(saved_at) AS saved, count(*) FILTER (WHERE is_confirmed) AS confirmed
+FROM supplier_rows WHERE enquiry_id = {{enquiry}} AND number IN (
+    SELECT part.number FROM supplier_requests AS requests
+    CROSS JOIN LATERAL unnest(component_ids, row_numbers) AS part(line_id, number)
+    WHERE requests.enquiry_id = {{enquiry}} AND {IS_ASKED})"""
+
+
 def progress_of(conn: Connection, enquiry_id: UUID) -> Progress:
     """Return how far the table of an enquiry is filled in."""
-    query = "SELECT count(*), count(saved_at), count(*) FILTER (WHERE is_confirmed) FROM supplier_rows"
-    row = conn.execute(f"{query} WHERE enquiry_id = %s", [enquiry_id]).fetchone()
+    query = f"SELECT (SELECT count(*) FROM supplier_rows WHERE enquiry_id = %(id)s), asked.* FROM ({_ASKED}) AS asked"
+    row = conn.execute(query.format(enquiry="%(id)s"), {"id": enquiry_id}).fetchone()
     assert row is not None, "a count is one row"
     return Progress(*row)
 
@@ -247,7 +267,8 @@ SELECT requests.id, requests.sku_id, requests.component_ids, requests.row_number
     entry.payload
 FROM supplier_requests AS requests CROSS JOIN confirmed LEFT JOIN review_entries AS entry
     ON entry.request_id = requests.id AND entry.state = 'open'
-WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND (requests.row_numbers <@ confirmed.numbers
+WHERE requests.enquiry_id = %(id)s AND requests.state <> 'closed' AND requests.withdrawn_at IS NULL AND (
+    requests.row_numbers <@ confirmed.numbers
     OR requests.row_numbers && confirmed.numbers AND NOT EXISTS (
         SELECT FROM unnest(component_ids, row_numbers) AS part(line_id, number)
         WHERE part.number <> ALL (confirmed.numbers) AND NOT {IS_GONE}))
@@ -380,7 +401,10 @@ def note_parts(conn: Connection, enquiry_id: UUID, sentences: Mapping[str, str])
 
 
 class Stage(NamedTuple):
-    """How far an enquiry is: asked, opened, half, answered, in_review, accepted, stale or ended."""
+    """How far an enquiry is: asked, opened, half, answered, in_review, accepted, stale or ended.
+
+    Of its `items` those that the company has withdrawn by themselves count no more.
+    """
 
     id: UUID
     stage: str
@@ -392,22 +416,21 @@ class Stage(NamedTuple):
     accepted: int
 
 
-_STAGES: Final = """
+_STAGES: Final = f"""
 SELECT asked.id, CASE
-        WHEN items.closed = items.total THEN 'accepted'
-        WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s THEN 'ended'
+        WHEN items.closed = items.total AND items.total > 0 THEN 'accepted'
+        WHEN asked.withdrawn_at IS NOT NULL OR asked.expires_at <= %(now)s OR items.total = 0 THEN 'ended'
         WHEN items.reviewed > 0 AND items.reviewed + items.closed = items.total THEN 'in_review'
         WHEN rows.total > 0 AND rows.confirmed = rows.total THEN 'answered'
         WHEN rows.saved > 0 OR items.reviewed + items.closed > 0 THEN 'half'
         WHEN asked.opened_at IS NOT NULL THEN 'opened' ELSE 'asked' END,
     asked.created_at, asked.due_on, rows.total, rows.confirmed, items.total, items.closed
 FROM supplier_enquiries AS asked
-CROSS JOIN LATERAL (SELECT count(*) AS total, count(saved_at) AS saved,
-        count(*) FILTER (WHERE is_confirmed) AS confirmed
-    FROM supplier_rows WHERE enquiry_id = asked.id) AS rows
+CROSS JOIN LATERAL ({_ASKED.format(enquiry="asked.id")}) AS rows
 CROSS JOIN LATERAL (SELECT count(*) AS total, count(*) FILTER (WHERE state = 'closed') AS closed,
         count(*) FILTER (WHERE state = 'awaiting_review') AS reviewed
-    FROM supplier_requests WHERE enquiry_id = asked.id) AS items
+    FROM supplier_requests WHERE enquiry_id = asked.id
+        AND (state <> 'open' OR withdrawn_at IS NOT DISTINCT FROM asked.withdrawn_at)) AS items
 WHERE (%(name)s::text IS NULL OR lower(asked.supplier_name) = lower(%(name)s::text))
     AND (%(id)s::uuid IS NULL OR asked.id = %(id)s::uuid)
 ORDER BY asked.created_at DESC, asked.id LIMIT 100"""
@@ -496,81 +519,6 @@ _HANGING: Final = f"""
 WITH {_ALIKE}
 SELECT own.sku_code, ({_TONNES})::double precision, array_agg(own.line ->> 'id')
 FROM own_lines AS own JOIN skus ON skus.id = own.sku_id GROUP BY own.sku_code, skus.id"""
-
-
-class Sold(NamedTuple):
-    """A part by its id, a supplier of it, and the number under which that one sells it."""
-
-    component_id: str
-    supplier: str
-    article: str
-
-
-_SOLD: Final = "json_to_recordset(%(sold)s::json) AS sold(component_id uuid, supplier text, article text)"
-_KEEP: Final = f"""
-WITH sold AS (SELECT component_id, lower(supplier) AS supplier, article FROM {_SOLD}), cleared AS (
-    DELETE FROM supplier_articles AS kept USING sold
-    WHERE kept.component_id = sold.component_id AND kept.supplier = sold.supplier AND sold.article = '')
-INSERT INTO supplier_articles SELECT %(company_id)s, component_id, supplier, article FROM sold WHERE article <> ''
-ON CONFLICT (company_id, component_id, supplier) DO UPDATE SET article = excluded.article"""
-
-
-def keep_articles(conn: Connection, company_id: UUID, sold: Sequence[Sold]) -> None:
-    """Keep the article numbers of suppliers' parts; an empty one is cleared."""
-    listed = orjson.dumps([each._asdict() for each in sold]).decode()
-    conn.execute(_KEEP, {"company_id": company_id, "sold": listed})
-
-
-_NUMBERS: Final = """
-SELECT kept.article
-FROM ROWS FROM (json_to_recordset(%(sold)s::json) AS (component_id uuid, supplier text))
-    WITH ORDINALITY AS sold(component_id, supplier, place)
-LEFT JOIN supplier_articles AS kept ON kept.component_id = sold.component_id AND kept.supplier = lower(sold.supplier)
-ORDER BY sold.place"""
-
-
-def numbers_of(conn: Connection, sold: Sequence[Sold]) -> list[str | None]:
-    """Return under which number each supplier sells each of these parts by now; None where none is kept."""
-    listed = orjson.dumps([each._asdict() for each in sold]).decode()
-    return [article for (article,) in conn.execute(_NUMBERS, {"sold": listed})]
-
-
-def every_number(conn: Connection) -> dict[tuple[str, str], str]:
-    """Return the number under which each supplier of the library sells each part, by the ids of both."""
-    query = """
-SELECT component_id::text, suppliers.id::text, article
-FROM supplier_articles JOIN suppliers ON lower(suppliers.name) = supplier WHERE suppliers.merged_into IS NULL"""
-    return {(part, supplier): article for part, supplier, article in conn.execute(query)}
-
-
-def sold_parts(conn: Connection, component_ids: Sequence[str], supplier_name: str | None = None) -> list[Sold]:
-    """Return under which numbers these parts are sold, by one supplier or by all, each named as in the library."""
-    query = """
-SELECT component_id::text, coalesce((SELECT min(name) FROM suppliers WHERE lower(name) = supplier), supplier), article
-FROM supplier_articles WHERE component_id = ANY(%s::uuid[]) AND supplier = coalesce(lower(%s::text), supplier)
-ORDER BY supplier"""
-    return [Sold(*row) for row in conn.execute(query, [list(component_ids), supplier_name])]
-
-
-def rename_seller(conn: Connection, former: str, name: str) -> None:
-    """Have the article numbers of a supplier be those of its name today; one that this name has of a part stays."""
-    query = """
-UPDATE supplier_articles AS sold SET supplier = lower(%(name)s) WHERE supplier = lower(%(former)s)
-    AND NOT EXISTS (SELECT FROM supplier_articles AS own
-        WHERE own.component_id = sold.component_id AND own.supplier = lower(%(name)s))"""
-    conn.execute(query, {"former": former, "name": name})
-
-
-_ARTICLES: Final = """
-SELECT requests.id, string_agg(DISTINCT rows.article, ', ' ORDER BY rows.article)
-FROM supplier_requests AS requests JOIN supplier_rows AS rows
-    ON rows.enquiry_id = requests.enquiry_id AND rows.number = ANY(requests.row_numbers)
-WHERE requests.enquiry_id = %s AND rows.article IS NOT NULL GROUP BY requests.id"""
-
-
-def articles_of(conn: Connection, enquiry_id: UUID) -> dict[UUID, str]:
-    """Return the supplier's article numbers of the parts of each item that has some, in one text, by its request."""
-    return dict(conn.execute(_ARTICLES, [enquiry_id]).fetchall())
 
 
 class Askable(NamedTuple):

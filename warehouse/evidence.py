@@ -12,6 +12,7 @@ from warehouse.marks import PLACE
 from warehouse.operate.sessions import Connection
 
 _RIDERS: Final = ", ".join(f"'{kind}'" for kind in WEIGHTLESS)
+_NEVER_PLASTIC: Final = "'paper', 'glass', 'metal', 'wood', 'textile'"
 _HELD: Final = f"""
 WITH proofs AS MATERIALIZED (
     SELECT sku_id, need, coalesce(expires_on, 'infinity'::date) AS ends, component_ids
@@ -28,7 +29,7 @@ of_parts AS (
         LEFT JOIN proofs ON proofs.sku_id = of_need.sku_id AND proofs.need = of_need.need
             AND (component_ids IS NULL OR part.id = ANY(component_ids))
         WHERE by_part AND (of_need.need <> 'recycled' OR component_type NOT IN ({_RIDERS}) AND (
-            material_family IS NULL OR material_family NOT IN ('paper', 'glass', 'metal', 'wood', 'textile')))
+            material_family IS NULL OR material_family NOT IN ({_NEVER_PLASTIC})))
         GROUP BY 1, 2, 3) AS part GROUP BY 1, 2),
 held AS (
     SELECT sku_id, json_object_agg(need, CASE WHEN until > %(soon)s::date THEN 'held'
@@ -41,10 +42,15 @@ held AS (
 _BODY: Final = """(
     SELECT max(material_family) FROM json_to_recordset(components) AS part(component_type text, material_family text)
     WHERE component_type = 'body')"""
+_GRAMS: Final = """nullif(nullif(split_part(split_part(split_part(split_part(components::text,
+    '"material_family":"plastic"', 2), '}', 1), '"weight_g":', 2), ',', 1), ''), 'null')::float8"""
+"""The weight of the first part of plastic, null where it has none, without a parse of the graph."""
 _PLASTIC: Final = f"""CASE
-    WHEN components IS NULL THEN CASE material WHEN 'plastic' THEN 'yes' ELSE 'unknown' END
+    WHEN components IS NULL THEN CASE WHEN material = 'plastic' THEN 'yes'
+        WHEN material IN ({_NEVER_PLASTIC}) AND material_subtype IS NULL THEN 'no' ELSE 'unknown' END
     WHEN material = 'plastic' AND (components::text LIKE '%%"body","material_family":"plastic"%%'
-        OR components::text LIKE '%%"body","position_in_sku":_,"material_family":"plastic"%%') THEN 'yes'
+        OR components::text LIKE '%%"body","position_in_sku":_,"material_family":"plastic"%%')
+        AND coalesce({_GRAMS} * 20 >= components_weight_g, true) THEN 'yes'
     ELSE (SELECT CASE WHEN NOT coalesce(bool_or(is_part), false) THEN 'unknown'
             WHEN bool_and(is_plastic) AND count(*) <= 20
                 OR count(grams) = count(*) AND 20 * max(grams) FILTER (WHERE is_plastic) >= sum(grams)
@@ -60,9 +66,10 @@ _PLASTIC: Final = f"""CASE
 """
 """Whether a SKU has a plastic part of 5 %% of its weight (Article 7(5)(b)), as `compliance.evidence.Facts` has it.
 
-One that is mainly plastic, as its body is, has: its graph is not read, which costs most. Of twenty plastic parts one
-has a twentieth of the weight. What prints and glues is no part (Article 3(1)(52)); its
-weight, where one is recorded, is of the whole.
+One that is mainly plastic, as its body is, has, unless its first plastic part is lighter than that: its graph is not
+read, which costs most. One without parts is of its material, unless words beside it may name more. Of twenty plastic
+parts one has a twentieth of the weight. What prints and glues is no part (Article 3(1)(52)); its weight, where one is
+recorded, is of the whole.
 """
 _FACTS: Final = f"""json_build_array(food_contact, reusable, reuse_deposit_system, packaging_level, packaging_format,
     coalesce(use_contexts, '{{}}'), coalesce(material, {_BODY}), {_PLASTIC}, {PLACE})::text"""

@@ -22,7 +22,7 @@ from schemas.exports import Export
 from schemas.fields import COMPONENT_FIELDS, Kind
 from schemas.messages import templates
 from schemas.vocabularies import SUBSTANCES
-from warehouse import enquiries, pages
+from warehouse import pages, suppliers
 from warehouse.audit.visible import AS_OF
 from warehouse.base import company, identity, instant, metadata
 from warehouse.figures.snapshots import Snapshot
@@ -324,7 +324,7 @@ def of_records(conn: Connection, today: date) -> Iterator[Tables]:
     A company without SKUs has one part without rows, so that its file has headers.
     """
     types = {**_TYPES, **dict.fromkeys(_INSTANTS, pl.Int64())}
-    listed = [(*of_part, article) for of_part, article in enquiries.every_number(conn).items()]
+    listed = [(*of_part, article) for of_part, article in suppliers.every_number(conn).items()]
     numbers = pl.DataFrame(listed, _NUMBERS, orient="row")
     rows = None
     for rows in parts(conn, _ROWS, {"today": today}, types):

@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import ARRAY, Column, Double, Table, Text, UniqueConstraint, Uuid
 
 from schemas.library import Brand, LibraryComponent, Site
+from schemas.messages import Message
 from schemas.skus.types import LibraryPart
 from warehouse import pages
 from warehouse.base import company, identity, instant, metadata
@@ -93,6 +94,23 @@ TABLES: Mapping[str, Table] = {
     "library_component": library_components,
 }
 """The table of each resource type, as the audit ledger names the types."""
+
+
+_LISTS: Final = {
+    "brands": Message("brands"),
+    "sites": Message("sites"),
+    "suppliers": Message("suppliers"),
+    "library_components": Message("shared components"),
+}
+
+
+def not_held(record: str, table: str) -> Message:
+    """Return the sentence that the company has no such record in a table of its own, and what would be right."""
+    return Message(
+        "{id} is not one of the company's {list}; send one that is there, or add it first.",
+        id=record,
+        list=_LISTS[table],
+    )
 
 
 _BY_NAME: Final = {table.name: table for table in TABLES.values()}

@@ -10,7 +10,7 @@ import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, cast  # Any: rows of two lists
 from uuid import UUID
 
@@ -28,18 +28,26 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
+    PrimaryKeyConstraint,
     Table,
     Text,
     Uuid,
     text,
 )
-from uuid_utils import uuid7
 
 from schemas.skus.types import PartFacts
-from schemas.suppliers import AskedSupplier, AwaitedSupplier, SupplierEnquiry, SupplierEnquiryDetail, SupplierRequest
+from schemas.suppliers import (
+    AskedSupplier,
+    AwaitedSupplier,
+    GonePart,
+    SupplierEnquiry,
+    SupplierEnquiryDetail,
+    SupplierRequest,
+)
 from warehouse import pages
 from warehouse.accounts.keys import digest
 from warehouse.base import company, identity, instant, metadata
+from warehouse.enquiries import GONE_PARTS
 from warehouse.operate import keys
 from warehouse.operate.sessions import AsyncConnection, Connection
 from warehouse.operate.settings import Settings
@@ -97,29 +105,14 @@ supplier_enquiries = Table(
     Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
 )
 
-supplier_mails = Table(
-    "supplier_mails",
+supplier_articles = Table(
+    "supplier_articles",
     metadata,
-    identity(),
     company(),
-    Column("enquiry_id", Uuid, comment="null of a mail to a person"),
-    Column("kind", Text, nullable=False, comment="asked, reminder or rejected; its text is made when it is sent"),
-    Column("state", Text, nullable=False, comment="waiting, sent, not_needed or failed"),
-    Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
-    Column("tries", Integer, nullable=False),
-    Column("fault", Text, comment="why the last try failed, as a code"),
-    instant("created_at"),
-    Column("ended_at", DateTime(timezone=True), comment="when it was sent, or given up"),
-    Column(
-        "user_id", Uuid, comment="whom a mail of what is due goes to: its kind is due_…, and its state may be sending"
-    ),
-    Column("due_on", Date, comment="the day that it is about"),
-    Index(
-        "uq_supplier_mails_due", "user_id", "due_on", "kind", unique=True, postgresql_where=text("user_id IS NOT NULL")
-    ),
-    Index("ix_supplier_mails_enquiry_id", "enquiry_id"),
-    Index("ix_supplier_mails_created_at", "company_id", "created_at"),
-    Index("ix_supplier_mails_due", "due_at", postgresql_where=text("state = 'waiting'")),
+    Column("component_id", Uuid, nullable=False, comment="the line of a SKU's graph"),
+    Column("supplier", Text, nullable=False, comment="the name of the supplier, in small letters"),
+    Column("article", Text, nullable=False, comment="the number under which the supplier sells it"),
+    PrimaryKeyConstraint("company_id", "component_id", "supplier"),
 )
 
 ANSWERS_PER_MINUTE: Final = 10
@@ -131,12 +124,16 @@ _ASKED: Final = """(
         WHEN requests.state = 'awaiting_review' THEN 'answered'
         WHEN requests.state = 'closed' AND last.state = 'accepted' THEN 'accepted'
         WHEN requests.state = 'closed' THEN 'closed'
+        WHEN requests.withdrawn_at IS NOT NULL OR requests.expires_at <= %(now)s::timestamptz THEN 'ended'
         WHEN last.state = 'rejected' THEN 'rejected'
-        ELSE 'open' END AS reached
+        ELSE 'open' END AS shown
     FROM supplier_requests AS requests LEFT JOIN LATERAL (
         SELECT state, note, filed_at FROM review_entries WHERE request_id = requests.id
         ORDER BY filed_at DESC, id DESC LIMIT 1) AS last ON true)"""
-"""Every request with its last answer, and the state that it has reached whether or not its link has ended."""
+"""Every request with its last answer, and its state: one of `STATES`."""
+_EVERY: Final = {"supplier_name": None, "state": None, "ids": None}
+_OF_SKU: Final = f"""requests.sku_id, sku.sku_code, sku.name,
+    {skus.is_archived("requests.sku_id")} AS archived, {GONE_PARTS}"""
 _SKU: Final = f" CROSS JOIN LATERAL {skus.name_query('requests.sku_id')} AS sku"
 """SKUs are looked up one by one: Postgres may estimate that reading all of them is cheaper."""
 _TODAY: Final = "(%(now)s::timestamptz AT TIME ZONE 'UTC')::date"
@@ -168,11 +165,7 @@ class Request:
     sku_code: str
     sku_name: str
     company_name: str
-
-    def is_ended(self, now: datetime) -> bool:
-        """Return whether it waits for the supplier whose link has ended."""
-        is_over = self.withdrawn_at is not None or (self.expires_at is not None and self.expires_at <= now)
-        return self.state == "open" and is_over
+    gone_parts: list[GonePart]
 
 
 class Admitted(NamedTuple):
@@ -236,7 +229,7 @@ VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(component_ids)s, %(supplier_name)s
 _REQUESTS: Final = f"""
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
     requests.created_at, requests.expires_at, requests.withdrawn_at, requests.enquiry_id, requests.asked,
-    sku.sku_code, sku.name AS sku_name, companies.name AS company_name
+    sku.sku_code, sku.name AS sku_name, companies.name AS company_name, {GONE_PARTS}
 FROM supplier_requests AS requests{_SKU} CROSS JOIN companies"""
 
 
@@ -267,24 +260,27 @@ def move_request(connection: Connection, request_id: UUID, state: str, *, at: da
 
 
 _FOUND: Final = f"""
-SELECT * FROM (
-    SELECT requests.*, enquiry.due_on, CASE
-        WHEN requests.reached IN ('open', 'rejected')
-            AND (requests.withdrawn_at IS NOT NULL OR requests.expires_at <= %(now)s::timestamptz) THEN 'ended'
-        ELSE requests.reached END AS shown
-    FROM {_ASKED} AS requests LEFT JOIN supplier_enquiries AS enquiry ON enquiry.id = requests.enquiry_id
-    WHERE %(supplier_name)s::text IS NULL OR lower(requests.supplier_name) = lower(%(supplier_name)s::text)
-) AS requests WHERE (%(state)s::text IS NULL OR shown = %(state)s::text)"""
-"""The company's requests, to one supplier where `supplier_name` is one, in one state where `state` is one."""
+SELECT requests.*, enquiry.due_on
+FROM {_ASKED} AS requests LEFT JOIN supplier_enquiries AS enquiry ON enquiry.id = requests.enquiry_id
+WHERE (%(supplier_name)s::text IS NULL OR lower(requests.supplier_name) = lower(%(supplier_name)s::text))
+    AND (%(state)s::text IS NULL OR shown = %(state)s::text)
+    AND (%(ids)s::uuid[] IS NULL OR requests.id = ANY(%(ids)s::uuid[]))"""
+"""The company's requests: to one supplier, in one state, of some ids, where such are named."""
 
 
 def requests_page(
-    now: datetime, limit: int, offset: int, *, supplier_name: str | None = None, state: str | None = None
+    now: datetime,
+    limit: int,
+    offset: int,
+    *,
+    supplier_name: str | None = None,
+    state: str | None = None,
+    ids: Sequence[UUID] | None = None,
 ) -> Listing[SupplierRequest]:
-    """Return the question for a page of requests, newest first: to one supplier only, or in one state only."""
+    """Return the question for a page of requests, newest first: to one supplier, in one state, or of some ids only."""
     order = "requests.created_at DESC, requests.id"
     return pages.listing(
-        """requests.id, requests.enquiry_id, requests.supplier_name, requests.sku_id, sku.sku_code, sku.name,
+        f"""requests.id, requests.enquiry_id, requests.supplier_name, requests.component_ids, {_OF_SKU},
         requests.shown AS state, CASE WHEN requests.shown = 'rejected' THEN requests.note END AS note,
         requests.created_at, requests.filed_at AS answered_at, requests.due_on, requests.expires_at""",
         "requests",
@@ -294,7 +290,7 @@ def requests_page(
         rows=f"{_FOUND} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) FROM ({_FOUND}) AS requests)",
         beside=_SKU,
-        parameters={"now": now, "supplier_name": supplier_name, "state": state},
+        parameters={**_EVERY, "now": now, "supplier_name": supplier_name, "state": state, "ids": ids},
     )
 
 
@@ -306,13 +302,14 @@ FROM ({_FOUND}) AS requests GROUP BY lower(requests.supplier_name)"""
 _AWAITED: Final = f"""
 SELECT min(requests.supplier_name) AS supplier_name, count(*) AS items, min(requests.created_at) AS waiting_since,
     min(requests.due_on) AS due_on, count(*) FILTER (WHERE requests.due_on < {_TODAY}) AS overdue,
-    (array_agg(sku.sku_code ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS sku_codes
+    (array_agg(sku.sku_code ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS sku_codes,
+    (array_agg(requests.id ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS request_ids
 FROM ({_FOUND}) AS requests{_SKU} WHERE shown IN ('open', 'rejected') GROUP BY lower(requests.supplier_name)"""
 
 
 def suppliers_page(now: datetime, limit: int, offset: int) -> Listing[AskedSupplier]:
     """Return the question for a page of suppliers by name, each with its numbers of requests."""
-    parameters = {"now": now, "supplier_name": None, "state": None}
+    parameters = {**_EVERY, "now": now}
     return _grouped(_SUPPLIERS, "lower(supplier_name), last_asked_at", limit, offset, parameters)
 
 
@@ -323,7 +320,7 @@ def awaited_page(
 
     Each has at most so many codes of the SKUs that were asked about. A rejected answer is awaited again.
     """
-    parameters = {"now": now, "supplier_name": supplier_name, "state": None, "codes": codes}
+    parameters = {**_EVERY, "now": now, "supplier_name": supplier_name, "codes": codes}
     return _grouped(_AWAITED, "waiting_since, lower(supplier_name)", limit, offset, parameters)
 
 
@@ -344,13 +341,12 @@ _LISTED: Final = f"""id, supplier_name, supplier_email, coalesce(language, 'en')
     expires_at, created_at, withdrawn_at,
     CASE WHEN withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
         WHEN counted.waits_for_supplier = 0 THEN 'answered' ELSE 'open' END AS state,
-    due_on IS NOT NULL AND due_on < {_TODAY} AND counted.waits_for_supplier > 0 AND withdrawn_at IS NULL
-        AND expires_at > %(now)s::timestamptz AS overdue,
+    due_on IS NOT NULL AND due_on < {_TODAY} AND counted.waits_for_supplier > 0 AS overdue,
     counted.counts"""
 
 _COUNTED: Final = f""" CROSS JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE requests.reached IN ('open', 'rejected')) AS waits_for_supplier,
-        {_counts("requests.reached", [state for state in STATES if state != "ended"])}
+    SELECT count(*) FILTER (WHERE requests.shown IN ('open', 'rejected')) AS waits_for_supplier,
+        {_counts("requests.shown", STATES)}
     FROM {_ASKED} AS requests WHERE requests.enquiry_id = supplier_enquiries.id) AS counted"""
 
 
@@ -377,8 +373,8 @@ def enquiries_page(
 
 
 _ITEMS: Final = f"""
-SELECT requests.id, requests.sku_id, sku.sku_code, sku.name, requests.reached AS state,
-    CASE WHEN requests.reached = 'rejected' THEN requests.note END AS note, requests.filed_at AS answered_at
+SELECT requests.id, {_OF_SKU}, requests.shown AS state,
+    CASE WHEN requests.shown = 'rejected' THEN requests.note END AS note, requests.filed_at AS answered_at
 FROM {_ASKED} AS requests{_SKU} WHERE requests.enquiry_id = %(id)s ORDER BY sku.sku_code COLLATE "C", requests.id
 LIMIT %(limit)s OFFSET %(offset)s"""
 _MAILS: Final = "SELECT kind, state, due_at, ended_at, fault FROM supplier_mails WHERE enquiry_id = %(id)s"
@@ -441,7 +437,13 @@ VALUES (%(id)s, %(company_id)s, %(supplier_name)s, %(message)s, %(token_hash)s, 
 def withdraw_enquiry(connection: Connection, enquiry_id: UUID, *, at: datetime) -> None:
     """End the links of an enquiry and of its items."""
     connection.execute("UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s", [at, enquiry_id])
-    connection.execute("UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s", [at, enquiry_id])
+    of_items = "UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s AND withdrawn_at IS NULL"
+    connection.execute(of_items, [at, enquiry_id])
+
+
+def withdraw_request(connection: Connection, request_id: UUID, *, at: datetime) -> None:
+    """End the link of a request."""
+    connection.execute("UPDATE supplier_requests SET withdrawn_at = %s WHERE id = %s", [at, request_id])
 
 
 class EnquiryLinks:
@@ -472,118 +474,76 @@ class EnquiryLinks:
         keys.in_force(conn, tuple(self._keys))
 
 
-class Mail(NamedTuple):
-    """A mail that is due; `kind` is asked, reminder or rejected of an enquiry, else what a person is told of a day."""
+class Sold(NamedTuple):
+    """A part by its id, a supplier of it, and the number under which that one sells it."""
 
-    id: UUID
-    enquiry_id: UUID | None
-    kind: str
-    tries: int
-    user_id: UUID | None
-    due_on: date | None
+    component_id: str
+    supplier: str
+    article: str
 
 
-class Due(NamedTuple):
-    """A company with due mails; `work` stays the same until one of them is sent or tried."""
-
-    company_id: UUID
-    slug: str
-    work: str
-
-
-def add_mail(
-    conn: Connection, company_id: UUID, enquiry_id: UUID, kind: str, *, due_at: datetime, at: datetime
-) -> None:
-    """Store a mail of an enquiry that is to be sent at `due_at`; one of that kind and instant waits once."""
-    row = {"id": UUID(str(uuid7())), "company_id": company_id, "enquiry_id": enquiry_id, "kind": kind}
-    conn.execute(
-        """
-INSERT INTO supplier_mails (id, company_id, enquiry_id, kind, state, due_at, tries, created_at)
-SELECT %(id)s, %(company_id)s, %(enquiry_id)s, %(kind)s, 'waiting', %(due_at)s, 0, %(at)s
-WHERE NOT EXISTS (SELECT FROM supplier_mails
-    WHERE enquiry_id = %(enquiry_id)s AND kind = %(kind)s AND state = 'waiting' AND due_at = %(due_at)s)""",
-        row | {"due_at": due_at, "at": at},
-    )
+_SOLD: Final = "json_to_recordset(%(sold)s::json) AS sold(component_id uuid, supplier text, article text)"
+_KEEP: Final = f"""
+WITH sold AS (SELECT component_id, lower(supplier) AS supplier, article FROM {_SOLD}), cleared AS (
+    DELETE FROM supplier_articles AS kept USING sold
+    WHERE kept.component_id = sold.component_id AND kept.supplier = sold.supplier AND sold.article = '')
+INSERT INTO supplier_articles SELECT %(company_id)s, component_id, supplier, article FROM sold WHERE article <> ''
+ON CONFLICT (company_id, component_id, supplier) DO UPDATE SET article = excluded.article"""
 
 
-def add_rejected(conn: Connection, request_id: UUID, *, due_at: datetime, at: datetime) -> None:
-    """Store the mail that says which answers were rejected, where the request's enquiry is mailed and none waits."""
-    conn.execute(
-        """
-INSERT INTO supplier_mails (id, company_id, enquiry_id, kind, state, due_at, tries, created_at)
-SELECT %(id)s, company_id, enquiry_id, 'rejected', 'waiting', %(due_at)s, 0, %(at)s
-FROM supplier_requests AS requests WHERE id = %(request_id)s
-    AND EXISTS (SELECT FROM supplier_mails AS mails WHERE mails.enquiry_id = requests.enquiry_id)
-    AND NOT EXISTS (SELECT FROM supplier_mails AS mails
-        WHERE mails.enquiry_id = requests.enquiry_id AND kind = 'rejected' AND state = 'waiting')""",
-        {"id": UUID(str(uuid7())), "request_id": request_id, "due_at": due_at, "at": at},
-    )
+def keep_articles(conn: Connection, company_id: UUID, sold: Sequence[Sold]) -> None:
+    """Keep the article numbers of suppliers' parts; an empty one is cleared."""
+    listed = orjson.dumps([each._asdict() for each in sold]).decode()
+    conn.execute(_KEEP, {"company_id": company_id, "sold": listed})
 
 
-def count_mails(conn: Connection, since: datetime) -> int:
-    """Return how many mails to suppliers the session's company has had stored since an instant."""
-    query = "SELECT count(*) FROM supplier_mails WHERE created_at > %s AND enquiry_id IS NOT NULL"
-    (count,) = conn.execute(query, [since]).fetchone() or (0,)
-    return int(count)
+_NUMBERS: Final = """
+SELECT kept.article
+FROM ROWS FROM (json_to_recordset(%(sold)s::json) AS (component_id uuid, supplier text))
+    WITH ORDINALITY AS sold(component_id, supplier, place)
+LEFT JOIN supplier_articles AS kept ON kept.component_id = sold.component_id AND kept.supplier = lower(sold.supplier)
+ORDER BY sold.place"""
 
 
-def is_mailed(conn: Connection, enquiry_id: UUID, now: datetime, *, since: datetime) -> bool:
-    """Return whether a mail of the enquiry is due now, or was sent since an instant."""
+def numbers_of(conn: Connection, sold: Sequence[Sold]) -> list[str | None]:
+    """Return under which number each supplier sells each of these parts by now; None where none is kept."""
+    listed = orjson.dumps([each._asdict() for each in sold]).decode()
+    return [article for (article,) in conn.execute(_NUMBERS, {"sold": listed})]
+
+
+def every_number(conn: Connection) -> dict[tuple[str, str], str]:
+    """Return the number under which each supplier of the library sells each part, by the ids of both."""
     query = """
-SELECT EXISTS (SELECT FROM supplier_mails WHERE enquiry_id = %s
-    AND (state = 'waiting' AND due_at <= %s OR state = 'sent' AND ended_at > %s))"""
-    return conn.execute(query, [enquiry_id, now, since]).fetchone() == (True,)
+SELECT component_id::text, suppliers.id::text, article
+FROM supplier_articles JOIN suppliers ON lower(suppliers.name) = supplier WHERE suppliers.merged_into IS NULL"""
+    return {(part, supplier): article for part, supplier, article in conn.execute(query)}
 
 
-def companies_with_due_mails(conn: Connection, now: datetime) -> Sequence[Due]:
-    """Return the companies that have due mails, in a session of no company."""
-    return [Due(*row) for row in conn.execute("SELECT company_id, slug, work FROM pcds_due_mails(%s)", [now])]
-
-
-def turn_of(company_id: UUID) -> str:
-    """Return the name of the turn that who sends the company's mails has (`Pool.turn`)."""
-    return f"mails of {company_id}"
-
-
-def next_due_mail(conn: Connection, now: datetime) -> Mail | None:
-    """Return the mail that is due first; who has the company's turn sends it."""
+def sold_parts(conn: Connection, component_ids: Sequence[str], supplier_name: str | None = None) -> list[Sold]:
+    """Return under which numbers these parts are sold, by one supplier or by all, each named as in the library."""
     query = """
-SELECT id, enquiry_id, kind, tries, user_id, due_on FROM supplier_mails WHERE state = 'waiting' AND due_at <= %s
-ORDER BY due_at, id LIMIT 1"""
-    row = conn.execute(query, [now]).fetchone()
-    return None if row is None else Mail(*row)
+SELECT component_id::text, coalesce((SELECT min(name) FROM suppliers WHERE lower(name) = supplier), supplier), article
+FROM supplier_articles WHERE component_id = ANY(%s::uuid[]) AND supplier = coalesce(lower(%s::text), supplier)
+ORDER BY supplier"""
+    return [Sold(*row) for row in conn.execute(query, [list(component_ids), supplier_name])]
 
 
-def add_due_mails(conn: Connection, company_id: UUID, due_on: date, kind: str, at: datetime) -> int:
-    """Store a mail of a day to each person of the session's company who wants one; each is stored once for ever."""
-    rows = conn.execute(
-        """
-INSERT INTO supplier_mails (id, company_id, user_id, kind, due_on, state, due_at, tries, created_at)
-SELECT gen_random_uuid(), %(company_id)s, id, %(kind)s, %(due_on)s, 'waiting', %(at)s, 0, %(at)s
-FROM users WHERE due_mail_language IS NOT NULL AND disabled_at IS NULL
-ON CONFLICT DO NOTHING""",
-        {"company_id": company_id, "kind": kind, "due_on": due_on, "at": at},
-    )
-    return rows.rowcount
-
-
-def mark_mail(conn: Connection, mail_id: UUID, state: str) -> None:
-    """Record that a mail is being handed over, `sending`: whatever becomes of this process, no other sends it again.
-
-    Or that it was not taken, and is `waiting` again.
-    """
-    conn.execute("UPDATE supplier_mails SET state = %s WHERE id = %s", [state, mail_id])
-
-
-def end_mail(conn: Connection, mail_id: UUID, state: str, *, at: datetime, fault: str | None = None) -> None:
-    """Record that a mail was sent, is not needed any more, or has failed for good."""
-    query = "UPDATE supplier_mails SET state = %s, fault = %s, ended_at = %s, tries = tries + %s WHERE id = %s"
-    conn.execute(query, [state, fault, at, int(state != "not_needed"), mail_id])
-
-
-def delay_mail(conn: Connection, mail_id: UUID | None, now: datetime, *, due_at: datetime, fault: str) -> None:
-    """Record a try that failed, and when the next one is: of a mail, or of every one of the company that is due now."""
+def rename_seller(conn: Connection, former: str, name: str) -> None:
+    """Have the article numbers of a supplier be those of its name today; one that this name has of a part stays."""
     query = """
-UPDATE supplier_mails SET due_at = %s, fault = %s, tries = tries + 1
-WHERE state = 'waiting' AND CASE WHEN %s::uuid IS NULL THEN due_at <= %s ELSE id = %s END"""
-    conn.execute(query, [due_at, fault, mail_id, now, mail_id])
+UPDATE supplier_articles AS sold SET supplier = lower(%(name)s) WHERE supplier = lower(%(former)s)
+    AND NOT EXISTS (SELECT FROM supplier_articles AS own
+        WHERE own.component_id = sold.component_id AND own.supplier = lower(%(name)s))"""
+    conn.execute(query, {"former": former, "name": name})
+
+
+_ARTICLES: Final = """
+SELECT requests.id, string_agg(DISTINCT rows.article, ', ' ORDER BY rows.article)
+FROM supplier_requests AS requests JOIN supplier_rows AS rows
+    ON rows.enquiry_id = requests.enquiry_id AND rows.number = ANY(requests.row_numbers)
+WHERE requests.enquiry_id = %s AND rows.article IS NOT NULL GROUP BY requests.id"""
+
+
+def articles_of(conn: Connection, enquiry_id: UUID) -> dict[UUID, str]:
+    """Return the supplier's article numbers of the parts of each item that has some, in one text, by its request."""
+    return dict(conn.execute(_ARTICLES, [enquiry_id]).fetchall())

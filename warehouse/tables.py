@@ -30,7 +30,7 @@ from warehouse.companies.profiles import company_profiles
 from warehouse.companies.queries import api_keys, companies, company_counters, removed_companies, removed_links
 from warehouse.companies.queries import plans_table as plans
 from warehouse.conformity import issued_declarations, issued_translations
-from warehouse.enquiries import supplier_articles, supplier_rows
+from warehouse.enquiries import supplier_rows
 from warehouse.exports import exports
 from warehouse.figures.snapshots import head_figures, snapshots
 from warehouse.files import technical_files
@@ -46,7 +46,8 @@ from warehouse.review import review_entries, review_files
 from warehouse.roles import role_answers
 from warehouse.rules import regrades, ruleset_activations, rulesets
 from warehouse.skus.tables import archived_skus, docs, former_codes, sku_versions, skus
-from warehouse.suppliers import supplier_enquiries, supplier_mails, supplier_requests
+from warehouse.supplier_mails import supplier_mails
+from warehouse.suppliers import supplier_articles, supplier_enquiries, supplier_requests
 
 COMPANY_TABLES: Final = (
     companies,

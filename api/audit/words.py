@@ -253,13 +253,14 @@ def payload_rows(kind: str, payload: JsonMapping, lang: str) -> list[tuple[str, 
 def gone_rows(
     payload: JsonMapping, parts: Sequence[AskedPart], lang: str
 ) -> list[tuple[str, list[tuple[str, str]]]]:  # stored JSON
-    """Return each part that a supplier answered for and that is gone, in words, with what was said of it."""
+    """Return each part that an entry says something of and that is gone, in words, with what it says."""
     answers = {answer.get("component_id"): answer for answer in payload.get("components") or ()}
+    answers |= {str(change["id"]): change for change in payload.get("component_changes") or ()}
     found = []
     for part in parts:
         if part.is_gone and part.id in answers:
             changes = [Change(field, None, stored) for field, stored in leaves(answers[part.id])]
-            of_part = [change for change in changes if change.field != "component_id"]
+            of_part = [change for change in changes if change.field not in ("component_id", "id")]
             name = part_in_words(part.asked, lang) if part.asked else text("item.part", lang)
             found.append((name, [(row.field, row.then) for row in change_rows(of_part, (), lang)]))
     return found

@@ -41,7 +41,7 @@ _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 def _clamped(value: str, least: int, most: int) -> int:
     if not _INTEGER.fullmatch(value):
-        raise Unfit("invalid_type", Message("This parameter is an integer."))
+        raise Unfit("invalid_type", Message("Send a whole number."))
     return min(max(int(value), least), most)
 
 

@@ -18,7 +18,7 @@ _DETAILS: Final[dict[str, list[JsonObject]]] = {
         {
             "field": "components[0].weight_g",
             "code": "out_of_range",
-            "message": Message("Input should be greater than or equal to {bound}.", bound=0),
+            "message": Message("Send a number of at least {bound}.", bound=0),
         }
     ],
     "plan_limit_reached": [

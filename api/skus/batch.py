@@ -47,7 +47,7 @@ from services.imports.workbook import ChangeFile, change_file
 from services.skus import listing
 from services.skus.write import WriteOutcome, patch_of, write_records
 from warehouse.catalogue import served_markets
-from warehouse.library import names
+from warehouse.library import names, not_held
 from warehouse.operate.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -176,7 +176,7 @@ def _change_file(write: Write, wanted: Filters, changes: SkuChangesInput) -> Cha
     with write.service.writes.company(write.actor.company_id) as conn:
         for name, resource in (("brand_id", "brand"), ("supplier_id", "supplier")):
             if name in fields and not names(conn, resource, {UUID(fields[name])}):
-                sentence = Message("{id} is not one of the company's {list}.", id=fields[name], list=f"{resource}s")
+                sentence = not_held(fields[name], f"{resource}s")
                 raise Refused([Issue("unknown_reference", sentence, f"fields.{name}")])
     place = place_of(write.request, write.actor.company_id)
     search = wanted.search(ids=None if ids is None else f"{{{','.join(ids)}}}")

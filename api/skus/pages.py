@@ -62,7 +62,7 @@ from services.skus import listing
 from services.skus.archive import what_was_placed
 from services.skus.listing import ALWAYS, COLUMNS, FORMS, Table
 from services.skus.write import write_flag_fact
-from warehouse import conformity, enquiries, files, library
+from warehouse import conformity, files, library, suppliers
 from warehouse.figures import gaps, snapshots
 from warehouse.figures.gaps import GAPS
 from warehouse.figures.reader import Now
@@ -337,7 +337,7 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
     history = audit.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN)
     placed = what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived_at else None
     weights, names = weight_mismatch(row["weight_grams"], row["components_weight_g"]), _names(conn, item)
-    sold = enquiries.sold_parts(conn, [line["id"] for line in item["components"]]) if item["components"] else ()
+    sold = suppliers.sold_parts(conn, [line["id"] for line in item["components"]]) if item["components"] else ()
     return {
         "item": item,
         "version": row["version"],

@@ -22,8 +22,8 @@ from schemas.vocabularies import SUBSTANCES
 from services.audit import Version
 from services.review.compare import Change, graph_changes, leaves
 from services.skus.listing import COLUMNS
-from warehouse.enquiries import Sold
 from warehouse.skus.search import SORTS
+from warehouse.suppliers import Sold
 
 _SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Fields that are shown in sections of their own."""

@@ -457,7 +457,7 @@ def _enquiry_page(
         is_saved=request.query_params.get("saved") == "1",
         sent=request.query_params.get("sent", ""),
         listed=[
-            (item, None if item["state"] in ("accepted", "closed") else item_token(token, item["id"]))
+            (item, None if item["state"] in ("accepted", "closed", "ended") else item_token(token, item["id"]))
             for item in enquiry["items"]
         ],
         last_day=(enquiry["expires_at"] - timedelta(days=1)).date(),

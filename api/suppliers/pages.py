@@ -26,11 +26,18 @@ from schemas.messages import header, supplier_languages
 from schemas.refusals import Refused, require
 from schemas.skus.inputs import parse_body
 from schemas.skus.types import Component
-from schemas.suppliers import MAX_ITEMS, EnquiryLink, SupplierEnquiryDetail, SupplierEnquiryInput
+from schemas.suppliers import (
+    MAX_ITEMS,
+    EnquiryLink,
+    SupplierEnquiryDetail,
+    SupplierEnquiryInput,
+    SupplierEnquiryItem,
+    SupplierRequest,
+)
 from schemas.vocabularies import SUBSTANCES
 from services import suppliers as operations
 from services.suppliers import Asked
-from warehouse import enquiries, gone_parts, suppliers
+from warehouse import enquiries, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.suppliers import EnquiryLinks
 
@@ -56,9 +63,8 @@ def get_suppliers(request: Request, session: Viewer) -> Response:
             stale = {each.id for each in lapsed if each.old}
             values["stages"] = enquiries.stages(conn, now, stale, supplier_name=name)
             values["changed"] = {each.id for each in lapsed if each.changed}
-            found = listing.read(conn)
-            gone = _gone(conn, [row["id"] for row in found["data"]], language_of(request))
-            return page(request, "supplier_page.html", session=session, found=found, gone=gone, **values)
+            values |= {"found": listing.read(conn), "gone_in_words": partial(_gone, lang=language_of(request))}
+            return page(request, "supplier_page.html", session=session, **values)
         suppliers_page = suppliers.suppliers_page(now, PAGE_SIZE, offset).read(conn)
     return page(request, "suppliers.html", session=session, found=suppliers_page, **values)
 
@@ -121,8 +127,7 @@ def _requests_page(
 ) -> Response:
     lang, lines = language_of(request), list[Component]()
     with service_of(request).writes.company(session.company_id) as conn:
-        requests = suppliers.newest_requests(conn, limit=_SHOWN)
-        gone = _gone(conn, [each.id for each in requests], lang)
+        requests = suppliers.requests_page(service_of(request).clock.now(), _SHOWN, 0).read(conn)["data"]
         if sku_code.strip():
             try:
                 lines = operations.load_lines(conn, texts.code(texts.from_form(sku_code)))
@@ -133,13 +138,21 @@ def _requests_page(
         "supplier_requests.html",
         session=session,
         requests=requests,
-        ended={each.id for each in requests if each.is_ended(service_of(request).clock.now())},
-        gone=gone,
+        gone_in_words=partial(_gone, lang=lang),
         components=[(line["id"], part_in_words(line, lang)) for line in lines],
         given=form or Form([("sku", sku_code), *(("component", line["id"]) for line in lines)]),
         faults=faults,
         new_link=new_link,
     )
+
+
+@router.post("/supplier-requests/{id}/withdraw")
+def post_withdraw_request(request: Request, session: Editor, form: SentForm) -> Response:
+    """End the link of one request, and go back to the page of its enquiry, or to the list."""
+    write = write_of(request, session)
+    _, withdrawn = write.do(partial(operations.withdraw_request, actor=write.actor, request_id=path_id(request)))
+    of_enquiry = form.get("from") == "enquiry" and withdrawn["enquiry_id"]
+    return redirect(link(request, f"/enquiries/{of_enquiry}" if of_enquiry else "/supplier-requests"))
 
 
 ENQUIRIES_PAGE_SIZE: Final = 50
@@ -298,12 +311,10 @@ def _asked_for(request: Request) -> Form:
     return Form([("sku_codes", "\n".join(request.query_params.getlist("sku"))), *named])
 
 
-def _gone(conn: Connection, request_ids: Sequence[UUID], lang: str) -> dict[UUID, str]:
-    """Return the parts in words that these requests ask about and that the item has no longer, by request."""
-    return {
-        request_id: "; ".join(part_in_words(facts, lang) if facts else text("item.part", lang) for facts in parts)
-        for request_id, parts in gone_parts.by_request(conn, request_ids).items()
-    }
+def _gone(item: SupplierEnquiryItem | SupplierRequest, lang: str) -> str:
+    """Return the parts in words that were asked about and that the item has no longer."""
+    parts = (part["was"] for part in item["gone_parts"])
+    return "; ".join(part_in_words(part, lang) if part else text("item.part", lang) for part in parts)
 
 
 def _enquiry_page(
@@ -316,7 +327,6 @@ def _enquiry_page(
         lapsed = enquiries.lapsed(conn, now, enquiry_id)
         stale = {enquiry_id} if any(item.is_old for item in lapsed) else ()
         [stage] = enquiries.stages(conn, now, stale, enquiry_id=enquiry_id)
-        gone = _gone(conn, [item["id"] for item in enquiry["items"][:PAGE_SIZE]], lang)
     is_mailed = any(mail_row["state"] == "waiting" and mail_row["due_at"] <= now for mail_row in enquiry["mails"])
     return page(
         request,
@@ -324,7 +334,7 @@ def _enquiry_page(
         session=session,
         found=enquiry,
         listed=enquiry["items"][:PAGE_SIZE],
-        gone=gone,
+        gone_in_words=partial(_gone, lang=lang),
         own_path=f"/enquiries/{enquiry['id']}",
         offset=offset,
         size=PAGE_SIZE,

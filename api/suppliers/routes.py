@@ -33,9 +33,11 @@ from schemas.suppliers import (
     SupplierEnquiryListResponse,
     SupplierEnquiryResponse,
     SupplierEnquiryResult,
+    SupplierRequest,
     SupplierRequestInput,
     SupplierRequestListResponse,
     SupplierRequestResult,
+    SupplierRequestWithdrawal,
     SupplierSubmission,
     SupplierSubmissionAccepted,
     parse_submission,
@@ -128,6 +130,31 @@ def post_supplier_request(received: JsonWrite, dry_run: DryRun) -> Response:
         return json_of(answer, 200 if dry_run else 201)
 
     return write.answer_with_secret(fingerprint(body), ask, render, ["token", "url"], dry_run=dry_run)
+
+
+@router.post(
+    "/supplier-requests/{id}/withdraw",
+    **operation(
+        "Withdraw a request to a supplier",
+        body=body_of(ReasonInput),
+        answers={200: SupplierRequestWithdrawal},
+        errors=(*CHANGE_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+def post_withdraw_request(received: JsonWrite, request_id: RecordId, dry_run: DryRun) -> Response:
+    """Ends the link of one request, also of an item of an enquiry, whose other items are still asked about.
+
+    An answer that waits for review can still be decided.
+    """
+    write, body = received.admitted()
+    write = with_reason(write, body)
+    withdraw = partial(operations.withdraw_request, actor=write.actor, request_id=request_id, dry_run=dry_run)
+
+    def render(done: tuple[str, SupplierRequest]) -> JsonAnswer:
+        return json_of({"outcome": done[0], "dry_run": dry_run, "data": done[1]})
+
+    return write.answer(fingerprint(body), withdraw, render, dry_run=dry_run)
 
 
 enquiries_router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])

@@ -270,7 +270,7 @@ def _form_page(
         "supplier_form.html",
         supplier_request=supplier_request,
         parts=parts,
-        gone=[facts for part, facts in asked.items() if part not in {line["id"] for line in lines}],
+        gone=[asked.get(str(part["component_id"])) for part in supplier_request.gone_parts],
         attached=attached,
         given=answers,
         rejected=last_answer if is_rejected else None,

@@ -1,7 +1,9 @@
 """Defines the tools of what happened: changes of records, what waits for a decision, answers that are awaited."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final, Literal
+from uuid import UUID
 
 import orjson
 from pydantic import Field
@@ -23,15 +25,15 @@ from connector.tools.kit import (
     stated,
 )
 from schemas.json_values import JsonObject
+from schemas.suppliers import AwaitedSupplier, SupplierRequest
 from services import audit
 from services.audit import Change, Changes, Record, Wanted
-from services.review.entries import described, remembered_parts
-from services.suppliers import requested_lines
+from services.review.entries import asked_parts, described, remembered_parts
 from warehouse import review, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
+from warehouse.skus import archive, search, store
 from warehouse.skus import queries as skus
-from warehouse.skus import search
 from warehouse.skus.search import Search
 
 _SOURCE: Final = "The company's audit log"
@@ -134,6 +136,11 @@ class HistoryTools(ToolSet):
         listing = suppliers.awaited_page(now, limit, offset, supplier_name=supplier, codes=_CODES)
         with self._service.writes.company(current_principal().company_id) as conn:
             page = listing.read(conn)
+            ids = [request_id for supplier in page["data"] for request_id in supplier["request_ids"]]
+            marked = {
+                request["id"]: _marks(request)
+                for request in suppliers.requests_page(now, len(ids), 0, ids=ids).read(conn)["data"]
+            }
         requests, total = page["data"], page["pagination"]["total"]
         end = offset + len(requests)
         return Found(
@@ -143,7 +150,7 @@ class HistoryTools(ToolSet):
             if end < total
             else "A reminder is sent on the website, under suppliers; no tool sends one.",
             answer={
-                "waiting": list(map(stated, requests)),
+                "waiting": [_waiting(supplier, marked) for supplier in requests],
                 "total": total,
                 "next_offset": end if end < total else None,
             },
@@ -179,6 +186,20 @@ class HistoryTools(ToolSet):
         return answer
 
 
+def _waiting(supplier: AwaitedSupplier, marked: Mapping[UUID, JsonObject]) -> JsonObject:
+    """Return a supplier who is awaited, with the items named that are archived or have lost a part."""
+    row: JsonObject = stated({name: value for name, value in supplier.items() if name != "request_ids"})
+    marks = dict(zip(supplier["sku_codes"], (marked[each] for each in supplier["request_ids"]), strict=True))
+    of_items = {code: marks_of for code, marks_of in marks.items() if marks_of}
+    return row | ({"marked": of_items} if of_items else {})
+
+
+def _marks(request: SupplierRequest) -> JsonObject:
+    """Return whether the item of a request is archived, and which parts of it are gone."""
+    parts = [described(part["was"]) if part["was"] else str(part["component_id"]) for part in request["gone_parts"]]
+    return {**({"archived": True} if request["archived"] else {}), **({"gone_parts": parts} if parts else {})}
+
+
 _LONG: Final = ("asked", "draft", "translations")
 """Members of an entry that are as long as a document, or that say again what it is about."""
 _MOST_SAID: Final = 2_000
@@ -197,15 +218,19 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
         said["to_complete"] = draft["missing"]
         if whole:
             said["points"] = {point["heading"]: [*point["lines"], *point["notes"]] for point in draft["points"]}
+    if (changes := said.get("component_changes")) and entry.sku_id and entry.state == "open":
+        lines = store.of_id(conn, entry.sku_id) or archive.lines_of(conn, entry.sku_id)
+        gone_ids = {part.id for part in asked_parts(conn, entry, lines) if part.is_gone}
+        said["component_changes"] = [{**line, **({"gone": True} if line["id"] in gone_ids else {})} for line in changes]
     request = suppliers.find_request(conn, entry.request_id) if entry.request_id else None
     if request is not None:
         parts = remembered_parts(conn, request)
-        held = {line["id"] for line in requested_lines(conn, request)}
+        gone = {part["component_id"] for part in request.gone_parts} if entry.state == "open" else ()
         said["components"] = [
             {
                 **({"part": described(parts[line["component_id"]])} if line["component_id"] in parts else {}),
                 **line,
-                **({"gone": True} if entry.state == "open" and line["component_id"] not in held else {}),
+                **({"gone": True} if line["component_id"] in gone else {}),
             }
             for line in said.get("components") or ()
         ]

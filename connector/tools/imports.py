@@ -122,7 +122,9 @@ class RowTools:
                 wanted_id = newest[0]["id"] if newest else None
             report = wanted_id and queries.status(conn, wanted_id, limit=limit, offset=offset)
         if not report:
-            raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
+            none_yet = "The company has sent no import yet; one is made with POST /imports or on the page /imports."
+            unknown = "The company has no such import; send `latest`, or an id of it."
+            raise refusal("not_found", none_yet if import_id == "latest" else unknown)
         page = Page.from_pagination(report["pagination"], len(report["errors"]))
         beside = {"recent": recent} if recent else {}
         return self._answer(report, page, f"The import is {report['status']}.", limit=limit, beside=beside)

@@ -33,7 +33,7 @@ from pipelines.engine.instance import instance_of
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
 from pipelines.imports import folders
-from warehouse import suppliers
+from warehouse import supplier_mails
 from warehouse.changes import webhooks
 from warehouse.companies.queries import slug_of
 from warehouse.imports.claims import open_imports
@@ -100,7 +100,7 @@ def due_companies(
         wanted = {
             publish_portfolio.name: due.written_portfolios(instance, conn, now),
             export_portfolio.name: due.queued_exports(conn, now),
-            send_mails.name: due.messages(suppliers.companies_with_due_mails(conn, now) if mailed else ()),
+            send_mails.name: due.messages(supplier_mails.companies_with_due_mails(conn, now) if mailed else ()),
             send_webhooks.name: due.messages(webhooks.companies(conn, now)),
         }
     stored = Stored(postgres, portfolios, rule_sets)
@@ -178,7 +178,7 @@ def watched_folders(
             context.log.warning(str(fault))
     with postgres.system() as conn:
         slugs = slug_of(conn, sorted(companies)) if companies else {}
-    wanted = due.messages(suppliers.Due(company_id, slug, now.isoformat()) for company_id, slug in slugs.items())
+    wanted = due.messages(supplier_mails.Due(company_id, slug, now.isoformat()) for company_id, slug in slugs.items())
     requests = due.requests_of_companies(instance, import_folders.name, wanted)
     idle = f"No file is to be taken or put away; {len(waiting)} are left to come to rest."
     return dg.SensorResult(

@@ -28,11 +28,11 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.words import fold
 from warehouse import beside as stored
-from warehouse import enquiries, library
+from warehouse import library, suppliers
 from warehouse.audit import ledger
 from warehouse.beside import MARKS, ROLES, Beside, Change, Held
-from warehouse.enquiries import Sold
 from warehouse.operate.sessions import Connection, savepoint
+from warehouse.suppliers import Sold
 
 _TABLES: Final[dict[str, Beside]] = {"printed": MARKS, "roles": ROLES}
 _NOTHING: Final[dict[str, dict[str, Any]]] = {"printed": rules.NOTHING, "roles": {}}
@@ -233,13 +233,13 @@ def _renumber(conn: Connection, actor: Actor, wanted: Sequence[tuple[str, UUID, 
         return set()
     names = library.names(conn, "supplier", {UUID(sold.supplier) for _, _, sold in wanted})
     named = [sold._replace(supplier=names[sold.supplier]) for _, _, sold in wanted]
-    before = enquiries.numbers_of(conn, named)
+    before = suppliers.numbers_of(conn, named)
     changes: defaultdict[tuple[str, str, str], dict[str, tuple[str | None, str | None]]] = defaultdict(dict)
     for (code, sku_id, sold), old in zip(wanted, before, strict=True):
         if old != (sold.article or None):
             changes[code, str(sku_id), sold.supplier][sold.component_id] = old, sold.article or None
     if changes and not dry_run:
-        enquiries.keep_articles(conn, actor.company_id, named)
+        suppliers.keep_articles(conn, actor.company_id, named)
         ledger.enter_many(conn, actor, _RENUMBERED, [_entry(*key, parts) for key, parts in changes.items()])
     return {code for code, _, _ in changes}
 
@@ -266,7 +266,7 @@ def _take_back_articles(
         for supplier_id, before, after in entries
         for part, new in after["articles"].items()
     ]
-    own = enquiries.numbers_of(conn, [Sold(part, names[str(whose)], "") for whose, _, _, part, _, _ in changed])
+    own = suppliers.numbers_of(conn, [Sold(part, names[str(whose)], "") for whose, _, _, part, _, _ in changed])
     restored: list[tuple[str, UUID, Sold]] = []
     kept: dict[UUID, str] = {}
     for (supplier_id, code, sku_id, part, old, new), now in zip(changed, own, strict=True):

@@ -18,7 +18,6 @@ from pipelines.writing.json_fields import array_literal, array_values, draft_tex
 from schemas import normalise
 from schemas.fields import SKU, SKU_FIELDS
 from schemas.issues import Issue
-from schemas.messages import Message
 from schemas.skus.types import LibraryPart, SkuPatch
 from schemas.vocabularies import SUBSTANCES
 from warehouse import catalogue, library
@@ -173,9 +172,7 @@ def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIss
     issues = [
         RowIssue(
             m.row,
-            Issue(
-                "unknown_reference", Message("{id} is not one of the company's {list}.", id=m.id, list=m.table), m.field
-            ),
+            Issue("unknown_reference", library.not_held(m.id, m.table), m.field),
         )
         for m in mentions
         if m.id not in records[m.table]

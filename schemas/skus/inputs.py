@@ -383,20 +383,17 @@ def _sentence(code: str, detail: Any) -> Message:
 
 
 def _expected(text: str) -> str:
-    """Return Pydantic's sentence about a value that is none of several codes, as a message where it is that."""
+    """Return what to send in place of a value that is none of several codes, from Pydantic's sentence about it."""
     codes = text.removeprefix("Input should be ")
     if codes == text:
         return text
     others, _, last = codes.rpartition(" or ")
-    return Message(
-        "Input should be {codes}", codes=Message("{others} or {last}", others=others, last=last) if others else codes
-    )
+    return Message("send {codes}", codes=Message("{others} or {last}", others=others, last=last) if others else codes)
 
 
 def _of_library(detail: Any) -> Message:
-    """Return Pydantic's own sentence about a bound; one that is not known here has no translation."""
-    sentence, about = f"{detail['msg']}.", detail.get("ctx", {})
-    bound = detail["msg"].rpartition(" ")[2]
+    """Return what a bound of the library's would take; a kind that is not known here has the library's own words."""
+    about, bound = detail.get("ctx", {}), detail["msg"].rpartition(" ")[2]
     match detail["type"]:
         case "string_too_long":
             return normalise.too_long(detail["input"], about["max_length"])
@@ -407,26 +404,25 @@ def _of_library(detail: Any) -> Message:
         case "string_pattern_mismatch":
             return Message("Send a text of the form {pattern}.", pattern=about["pattern"])
         case "greater_than_equal":
-            message = Message("Input should be greater than or equal to {bound}.", bound=Figure(bound))
+            return Message("Send a number of at least {bound}.", bound=Figure(bound))
         case "less_than_equal":
-            message = Message("Input should be less than or equal to {bound}.", bound=Figure(bound))
+            return Message("Send a number of at most {bound}.", bound=Figure(bound))
         case "finite_number":
-            message = Message("Input should be a finite number.")
+            return Message("Send a finite number.")
         case "too_long":
-            message = Message(
-                "List should have at most {most} items after validation, not {given}.",
+            return Message(
+                "Send at most {most} items; these are {given}.",
                 most=about["max_length"],
                 given=about["actual_length"],
             )
         case "too_short":
-            message = Message(
-                "List should have at least {least} item after validation, not {given}.",
+            return Message(
+                "At least {least} item is needed; these are {given}.",
                 least=about["min_length"],
                 given=about["actual_length"],
             )
         case _:
-            return message_of(sentence)
-    return message if message == sentence else message_of(sentence)
+            return message_of(f"{detail['msg']}.")
 
 
 def path(location: tuple[int | str, ...]) -> str | None:

@@ -74,7 +74,7 @@ class Component(LibraryPart, total=False):
 
 
 class PartFacts(TypedDict):
-    """The facts by which a part is known (`services.suppliers.parts`), null where they are not recorded."""
+    """The facts by which a part is known, null where they are not recorded."""
 
     component_type: str
     material_family: str | None

@@ -51,7 +51,7 @@ from schemas.skus.types import Component, Substances
 from schemas.texts import as_cell
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from schemas.words import fold
-from warehouse import beside, enquiries
+from warehouse import beside, suppliers
 from warehouse.imports import words
 from warehouse.operate.sessions import Connection
 from warehouse.skus import portfolio
@@ -286,7 +286,7 @@ class _Beside(NamedTuple):
     @classmethod
     def read(cls, conn: Connection) -> Self:
         """Read it for the session's company."""
-        return cls(beside.every(conn, beside.MARKS), beside.every(conn, beside.ROLES), enquiries.every_number(conn))
+        return cls(beside.every(conn, beside.MARKS), beside.every(conn, beside.ROLES), suppliers.every_number(conn))
 
     def cells(self, code: str) -> Cells:
         """Return the cells of what is printed on a SKU and of who is who, in the columns that an import reads.

@@ -25,7 +25,7 @@ from schemas.skus.types import Component, SkuDetail, SkuPatch, SubstanceEntry, S
 from services.review.entries import AskedPart, asked_parts
 from services.skus import detail as detail_skus
 from services.skus.write import WriteOutcome, write_records
-from warehouse import enquiries
+from warehouse import suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.rules import Rulesets
@@ -53,14 +53,21 @@ def writes_sku(entry: Entry) -> bool:
     return entry.kind in _WRITING_KINDS
 
 
+_ALL_GONE: Final = Message(
+    "The parts that this would change are no longer part of the item. Reject it, and propose a change of the parts "
+    "that it has now."
+)
+
+
 def build_record(
     conn: Connection, entry: Entry, *, seen_version: int | None = None, kept: Collection[str] = ()
 ) -> SkuPatch:
     """Return what an entry would write that `writes_sku`; its SKU is locked until the transaction ends.
 
     `seen_version` is the SKU's version that the decision rests on; `kept` are the parts of an answer that stay as the
-    record has them. Raises `Refused` where the SKU has another one by
-    now, is archived, or no longer has any component that was answered for.
+    record has them. What a proposal would change of a part that is gone since it was filed is not taken over. Raises
+    `Refused` where the SKU has another one by now, is archived, or no longer has any component that was answered for
+    or that alone was to change.
     """
     if entry.sku_id is None:
         return _build_new(conn, entry.payload["changes"])
@@ -72,7 +79,12 @@ def build_record(
     if entry.kind == "sku_update":
         changes: SkuPatch = entry.payload["changes"]
         if of_lines := entry.payload.get("component_changes"):
-            changes = {**changes, "components": change_lines(graph.lines, of_lines)}
+            held, known = {line["id"] for line in graph.lines}, entry.payload.get("asked") or {}
+            taken = [change for change in of_lines if change["id"] in held or change["id"] not in known]
+            if taken:
+                changes = {**changes, "components": change_lines(graph.lines, taken)}
+            elif not changes.keys() - {"sku_code"}:
+                raise conflict(_ALL_GONE)
         return {**changes, "sku_code": graph.sku_code}
     answers = [answer for answer in entry.payload["components"] or () if answer["component_id"] not in kept]
     return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, answers)}
@@ -102,7 +114,7 @@ def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
 def change_lines(lines: Sequence[Component], changes: Sequence[Mapping[str, object]]) -> list[Component]:
     """Return the lines of a stored graph, some with changed fields by their `id`; null clears, all else stays.
 
-    Raises `Refused` where a line is not in the graph any more.
+    Raises `Refused` where a line is not in the graph.
     """
     by_id = {str(change["id"]): change for change in changes}
     if unknown := by_id.keys() - {line["id"] for line in lines}:
@@ -469,7 +481,7 @@ def judge(conn: Connection, actor: Actor, entries: Sequence[Entry], *, rulesets:
 def _other_articles(conn: Connection, entry: Entry) -> dict[str, Change]:
     """Return the article numbers that an answer has and that are others than those kept, by the id of the part."""
     said: Mapping[str, str] = entry.payload.get("articles") or {}
-    kept = enquiries.sold_parts(conn, list(said), entry.filed_by_name or "") if said else ()
+    kept = suppliers.sold_parts(conn, list(said), entry.filed_by_name or "") if said else ()
     return {
         each.component_id: Change("supplier_article", each.article, said[each.component_id])
         for each in kept

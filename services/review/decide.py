@@ -19,12 +19,12 @@ from services.review import compare as compare_review
 from services.review.compare import OTHER_PARTS, REFUSED, Comparison, compare, comparison_of, conflict, load_current
 from services.review.entries import accept_files, asked_parts, load_entry
 from services.skus.write import write_records
-from warehouse import enquiries, review, suppliers
+from warehouse import enquiries, review, supplier_mails, suppliers
 from warehouse.audit import ledger
-from warehouse.enquiries import Sold
 from warehouse.operate.sessions import Connection
 from warehouse.review import Decision, Entry
 from warehouse.rules import Rulesets
+from warehouse.suppliers import Sold
 
 _MAILED_AFTER: Final = timedelta(minutes=5)
 """How long a rejection waits for others to the same supplier: one mail names them all."""
@@ -117,8 +117,8 @@ def _keep_articles(
     if entry.kind != "supplier_answer" or not entry.filed_by_name or not articles:
         return {}
     sold = [Sold(part, entry.filed_by_name, article) for part, article in articles.items() if part not in left]
-    before = enquiries.numbers_of(conn, sold)
-    enquiries.keep_articles(conn, actor.company_id, sold)
+    before = suppliers.numbers_of(conn, sold)
+    suppliers.keep_articles(conn, actor.company_id, sold)
     pairs = zip(sold, before, strict=True)
     return {each.component_id: (old, each.article) for each, old in pairs if old != each.article}
 
@@ -139,7 +139,7 @@ def reject(
     entry = _lock_open(conn, entry_id)
     comparison = compare(conn, actor, entry, rulesets=rulesets) if compare_review.writes_sku(entry) else None
     if entry.request_id is not None:
-        suppliers.add_rejected(conn, entry.request_id, due_at=actor.now + _MAILED_AFTER, at=actor.now)
+        supplier_mails.add_rejected(conn, entry.request_id, due_at=actor.now + _MAILED_AFTER, at=actor.now)
     return _record_decision(conn, actor.with_reason(reason), entry, "rejected", comparison, note=note)
 
 

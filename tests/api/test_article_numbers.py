@@ -14,7 +14,7 @@ from tests.api.people import Browser, added, hidden
 from tests.api.test_enquiry_table import LID, decided, parts_of
 from tests.api.test_enquiry_table import asked as asked  # noqa: PLC0414  (a fixture)
 from tests.api.test_import_answers import answered, imported, stored
-from warehouse import enquiries
+from warehouse import suppliers
 
 HEADER = "sku_code;name;component_type;material_family;component_weight_g;supplier_id;supplier_article\n"
 
@@ -23,7 +23,7 @@ def sold(asked, code):
     """The numbers of an item's parts, in their order: as they are kept, which the item's page shows."""
     sku_id, parts = parts_of(asked, code)
     with asked.pool.company(asked.caller.company) as conn:
-        kept = {each.component_id: each for each in enquiries.sold_parts(conn, [part["id"] for part in parts])}
+        kept = {each.component_id: each for each in suppliers.sold_parts(conn, [part["id"] for part in parts])}
     page = unescape(asked.browser.get(f"/items/{sku_id}").text)
     shown = re.findall(r"<dt>Supplier’s article number</dt><dd>([^<]*)</dd>", page)
     assert shown == [f"{each.article} ({each.supplier})" for part in parts if (each := kept.get(part["id"]))]
@@ -199,4 +199,4 @@ def test_no_other_company_sees_a_number(asked, join):
     theirs, parts = parts_of(asked, "ART-1")
     assert stranger.get(f"/items/{theirs}").status_code == 404
     with asked.pool.company(other.company) as conn:
-        assert enquiries.sold_parts(conn, [part["id"] for part in parts]) == []
+        assert suppliers.sold_parts(conn, [part["id"] for part in parts]) == []

@@ -182,3 +182,92 @@ def test_asking_again_about_an_item_without_parts_shows_the_whole_form_with_what
     assert (form["supplier_name"], form["sku_codes"].split()) == ("Dosen AG", ["CAN-1", "CAN-2", "CAN-3"])
     made = asked.browser.post("/enquiries", form | {"sku_codes": "CAN-1\nCAN-2"})
     assert "/supplier-enquiries/" in made.text
+
+
+def enquiry_path(asked):
+    listed = unescape(asked.browser.get("/suppliers?name=Dosen+AG").text)
+    return re.search(r'href="(/enquiries/[0-9a-f-]{36})"', listed)[1]
+
+
+def test_a_row_whose_part_is_gone_from_every_item_is_not_waited_for_by_any_count(asked):
+    assert "Confirmed rows: 0 of 3" in asked.page()
+    for code in ("CAN-1", "CAN-2", "CAN-3"):
+        _, (body, _, label) = parts_of(asked, code)
+        sent = {"sku_code": code, "name": code, "components": [body, label]}
+        assert asked.caller.post("/skus", sent).status_code == 200
+    assert "Confirmed rows: 0 of 2" in asked.page()
+    assert "Confirmed rows: 0 of 2" in unescape(asked.browser.get(enquiry_path(asked)).text)
+    assert "0 / 2" in asked.browser.get("/suppliers?name=Dosen+AG").text
+    asked.send(do="confirm")
+    assert "sent=3" in asked.send(do="send", consent="yes").headers["location"]
+
+
+def test_every_door_names_the_parts_that_are_gone_and_the_items_that_are_archived(asked):
+    _, (body, lid, label) = parts_of(asked, "CAN-3")
+    sent = {"sku_code": "CAN-3", "name": "Can 3", "components": [body, label]}
+    assert asked.caller.post("/skus", sent).status_code == 200
+    sku_id, _ = parts_of(asked, "CAN-1")
+    assert asked.caller.post(f"/skus/{sku_id}/archive").status_code == 200
+    path = enquiry_path(asked)
+    items = asked.caller.get(f"/supplier-{path[1:]}").json()["data"]["items"]
+    assert items == sorted(items, key=lambda item: item["sku_code"])
+    listed = {each["id"]: each for each in asked.caller.get("/supplier-requests").json()["data"]}
+    for item in items:
+        request = listed[item["id"]]
+        assert (request["archived"], request["gone_parts"]) == (item["archived"], item["gone_parts"])
+    assert [item["archived"] for item in items] == [True, False, False]
+    was = {"component_type": "cap", "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 2.5}
+    gone = {"component_id": lid["id"], "was": {**was, "position_in_sku": None}}
+    assert [item["gone_parts"] for item in items] == [[], [], [gone]]
+    for address in (path, "/suppliers?name=Dosen+AG", "/supplier-requests"):
+        row = unescape(asked.browser.get(address).text).partition("CAN-1")[2].partition("</tr>")[0]
+        assert "archived" in row
+
+
+def test_a_request_of_which_every_part_is_gone_is_ended_by_the_company(caller, browser, pool):
+    asked = ask(caller, pool, lines=[1])
+    without_cap(caller, asked)
+    page = browser.get("/supplier-requests").text
+    [path] = re.findall(r'action="(/supplier-requests/[0-9a-f-]{36}/withdraw)"', page)
+    assert browser.post(path, hidden(page)).status_code == 303
+    page = browser.get("/supplier-requests").text
+    assert "Link ended" in page
+    assert "/withdraw" not in page
+    assert asked.answer({"weight_g": 2.5}).status_code == 404
+    [request] = caller.get("/supplier-requests").json()["data"]
+    assert request["state"] == "ended"
+    again = caller.post(f"/supplier-requests/{request['id']}/withdraw", {})
+    assert (again.status_code, again.json()["outcome"]) == (200, "unchanged")
+    actions = [entry["action"] for entry in caller.get("/audit-log?limit=50").json()["data"]]
+    assert actions.count("supplier_request.withdrawn") == 1
+
+
+def test_one_item_of_an_enquiry_is_withdrawn_and_the_others_are_asked_about_still(asked):
+    path = enquiry_path(asked)
+    address = f"/supplier-{path[1:]}"
+    item = asked.caller.get(address).json()["data"]["items"][2]
+    tried = asked.caller.post(f"/supplier-requests/{item['id']}/withdraw?dry_run=true", {"reason": "A new can"})
+    assert (tried.status_code, tried.json()["data"]["state"]) == (200, "ended")
+    assert asked.caller.get(address).json()["data"]["items"][2]["state"] == "open"
+    done = asked.caller.post(f"/supplier-requests/{item['id']}/withdraw", {"reason": "A new can"})
+    assert (done.json()["outcome"], done.json()["data"]["state"]) == ("updated", "ended")
+    enquiry = asked.caller.get(address).json()["data"]
+    assert (enquiry["state"], enquiry["counts"]["open"], enquiry["counts"]["ended"]) == ("open", 2, 1)
+    assert "no longer asked" in asked.page()
+    asked.send(do="confirm")
+    assert "sent=2" in asked.send(do="send", consent="yes").headers["location"]
+    assert {entry.sku_code for entry in asked.entries()} == {"CAN-1", "CAN-2"}
+    page = asked.browser.get(path).text
+    assert "in review" in page
+    assert page.count("<td>Link ended") == 1
+
+
+def test_with_its_last_item_an_enquiry_is_withdrawn_and_is_never_called_answered(asked):
+    path = enquiry_path(asked)
+    items = asked.caller.get(f"/supplier-{path[1:]}").json()["data"]["items"]
+    states = []
+    for item in items:
+        assert asked.caller.post(f"/supplier-requests/{item['id']}/withdraw").status_code == 200
+        states.append(asked.caller.get(f"/supplier-{path[1:]}").json()["data"]["state"])
+    assert states == ["open", "open", "withdrawn"]
+    assert asked.supplier.get(asked.link).status_code == 404

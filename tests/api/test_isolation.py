@@ -220,6 +220,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller, of_recor
         "enquiries": caller.post("/supplier-enquiries", {"supplier_name": "P", "sku_codes": ["BOTTLE-1"]}).json()[
             "data"
         ]["id"],
+        "supplier-requests": caller.get("/supplier-requests").json()["data"][0]["id"],
         "people": re.search(r"/people/([0-9a-f-]{36})", owner.browser.get("/people").text)[1],
         "library": caller.post("/brands", {"name": "Theirs"}).json()["data"]["id"],
         "webhooks": caller.post("/webhooks", {"url": "https://erp.example/x"}).json()["data"]["id"],

@@ -11,7 +11,7 @@ from tests.api.portfolios import run
 from tests.openapi import document
 from warehouse.accounts.keys import new_key
 
-NO_INTEGER = {"field": "limit", "code": "invalid_type", "message": "This parameter is an integer."}
+NO_INTEGER = {"field": "limit", "code": "invalid_type", "message": "Send a whole number."}
 TWICE = "This parameter is given twice with different values; send it once."
 NO_TRUTH = "This parameter is true, false, 1 or 0."
 SKU = {"sku_code": "A", "name": "Bottle"}

@@ -149,6 +149,12 @@ def test_a_certificate_of_a_supplier_counts_for_its_parts(caller, pool):
         ({"components": [CAP, GLUE | {"weight_g": 570}]}, "later"),  # 30 of 600 g are 5 %
         ({"components": []}, "open"),
         ({"components": [], "material": "plastic"}, "later"),
+        ({"components": [], "material": "paper"}, "not_concerned"),
+        ({"components": [], "material": "paper", "material_subtype": "kraft, PE coated"}, "open"),
+        (
+            {"components": [CAP | {"component_type": "body", "weight_g": 10}, GLASS], "material": "plastic"},
+            "not_concerned",
+        ),
         ({"components": [GLASS, CAP], "markets": ["GB"]}, "not_concerned"),
         ({"components": [GLASS, CAP], "markets": None}, "later"),
     ],

@@ -24,7 +24,14 @@ def service() -> Iterator[Service]:
         yield started
 
 
-LAST = ("delete_mapping", "delete_webhook", "post_undo", "post_withdraw_enquiry", "post_withdrawal")
+LAST = (
+    "delete_mapping",
+    "delete_webhook",
+    "post_undo",
+    "post_withdraw_enquiry",
+    "post_withdraw_request",
+    "post_withdrawal",
+)
 """What ends the record that others ask for."""
 
 

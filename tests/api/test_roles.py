@@ -39,6 +39,7 @@ WITHOUT_ROLE = {
 
 ABOVE_VIEWER = {
     "POST /enquiries": "editor",
+    "POST /supplier-requests/{id}/withdraw": "editor",
     "POST /enquiries/{id}/remind": "editor",
     "POST /enquiries/{id}/again": "editor",
     "POST /enquiries/{id}/withdraw": "editor",

@@ -58,7 +58,6 @@ CODES: Mapping[str, Any] = {
     "doc_status": VOCABULARIES["doc_status"],
     "duty": {row.obligation for row in obligations.thresholds()},
     "effect": get_args(rules._Effect),
-    "enquiries.item": codes_of(suppliers.SupplierEnquiryItem, "state"),
     "enquiries.state": codes_of(suppliers.SupplierEnquiry, "state"),
     "enquiry.state": codes_of(suppliers.SupplierEnquiryItem, "state"),
     "evidence.file": codes_of(files.EvidenceFile, "state"),
@@ -114,7 +113,7 @@ CODES: Mapping[str, Any] = {
     "why": {row.undecidable for row in obligations.thresholds() if row.undecidable},
 }
 """The beginning of the keys of texts, and the codes behind it."""
-OF_QUERIES = {"board", "imports.not_read", "item.scheme", "rating", "requests.state", "review.state", "suppliers.stage"}
+OF_QUERIES = {"board", "imports.not_read", "item.scheme", "rating", "review.state", "suppliers.stage"}
 """Groups whose codes only a query, a page or a table of the law spells; the pages' own tests have each of them."""
 LOOKED_UP = re.compile(r'say\("([a-z_.]+)\." ~ \w+(?:\.\w+)+')
 

@@ -163,3 +163,28 @@ async def test_the_code_that_a_proposal_names_its_item_by_is_no_change(assistant
     assert waiting["says"] == {"changes": {"description": "new"}}
     renamed = await assistant.call("propose_sku_update", id=str(sku_id), changes={"sku_code": "NEW"})
     assert "PATCH /skus/{id}" in renamed.text
+
+
+async def test_awaited_suppliers_are_told_with_their_archived_items_and_gone_parts(assistant: Assistant):
+    cap = {"component_type": "cap", "material_family": "plastic", "weight_g": 2}
+    made = assistant.made(sku_code="ASKED", components=[BODY, cap])
+    by = actor(assistant)
+    with assistant.service.writes.company(assistant.company) as conn:
+        request, _ = suppliers.create_request(conn, by, sku_code="ASKED", supplier_name="Plasto")
+
+    async def marked() -> Any:
+        [waiting] = (await assistant.call("list_supplier_requests")).told["answer"]["waiting"]
+        assert "request_ids" not in waiting
+        return waiting.get("marked")
+
+    assert await marked() is None
+    assistant.write(sku_code="ASKED", name="Bottle", components=[{**BODY, "id": str(request.component_ids[0])}])
+    assert await marked() == {"ASKED": {"gone_parts": ["cap (plastic, 2 g)"]}}
+    with assistant.service.writes.company(assistant.company) as conn:
+        rules = assistant.service.rulesets.active(conn)
+        archive_sku(conn, by, UUID(str(made.id)), rules=rules, dry_run=False)
+    assert await marked() == {"ASKED": {"archived": True, "gone_parts": ["cap (plastic, 2 g)"]}}
+
+
+async def test_where_no_import_was_sent_the_latest_is_not_asked_for_again(assistant: Assistant):
+    assert "has sent no import yet" in (await assistant.call("check_bulk_import", import_id="latest")).text

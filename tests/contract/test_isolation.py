@@ -141,6 +141,7 @@ def records(owner, operations) -> dict[str, str]:
     made["declarations"] = good(owner.post("/declarations", asked["POST /declarations"]))["data"]
     enquiry = owner.post("/supplier-enquiries", asked["POST /supplier-enquiries"])
     made["supplier-enquiries"] = good(enquiry)["data"]
+    made["supplier-requests"] = good(owner.post("/supplier-requests", asked["POST /supplier-requests"]))
     made["exports"] = good(owner.post("/exports", asked["POST /exports"]))["data"]
     until(lambda: good(owner.get(f"/exports/{made['exports']['id']}"))["data"]["status"] == "completed")
     made["webhooks"] = good(owner.post("/webhooks", asked["POST /webhooks"]))["data"]

@@ -111,7 +111,7 @@ def test_a_mail_whose_sender_was_killed_is_never_sent_again(
         raise OSError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.suppliers.suppliers.end_mail", die)
+        patched.setattr("pipelines.suppliers.supplier_mails.end_mail", die)
         with pytest.raises(OSError, match="killed"):
             calendar.on(5, 8)
     taken = len(post.mails)

@@ -311,7 +311,7 @@ def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_s
 
     enquiry = asker.ask("MAIL-30")
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.suppliers.suppliers.end_mail", die)
+        patched.setattr("pipelines.suppliers.supplier_mails.end_mail", die)
         runs = follow(due_companies, desk.instance, asker.resources, only=requested_by(desk.company, "send_mails"))
         assert [run.success for run in runs] == [False]
     assert asker.states(enquiry) == [("asked", "waiting", None)]

@@ -30,8 +30,8 @@ from tests import stores
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.reading.writing import TODAY, workbook
 from tests.pipelines.sensing import follow, requested_by, tick
-from warehouse import enquiries, library
 from warehouse import exports as exports_warehouse
+from warehouse import library, suppliers
 from warehouse.figures import snapshots
 from warehouse.figures.source import Tables
 from warehouse.imports.claims import STALLED_AFTER, ClaimLost
@@ -185,7 +185,7 @@ def test_the_workbook_of_the_records_is_imported_again_without_a_question_and_ha
     with desk.pool.company(desk.company) as conn:
         (graph,) = conn.execute("SELECT components::text FROM skus WHERE sku_code = 'C-1'").fetchone()
         part = orjson.loads(graph)[0]["id"]
-        enquiries.keep_articles(conn, desk.company, [enquiries.Sold(part, "Dosen AG", "=0815")])
+        suppliers.keep_articles(conn, desk.company, [suppliers.Sold(part, "Dosen AG", "=0815")])
     before = desk.rows("SELECT sku_code, version FROM skus WHERE company_id = %s ORDER BY 1")
     asked = shelf.ask("xlsx")
     shelf.run()

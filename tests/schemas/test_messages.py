@@ -148,7 +148,7 @@ def test_a_figure_has_the_decimal_mark_of_the_language() -> None:
 
 def test_a_message_comes_back_from_what_is_stored_beside_its_english() -> None:
     inner = Message("{others} or {last}", others="'a', 'b'", last="'c'")
-    reason = Message("Input should be {codes}", codes=inner)
+    reason = Message("send {codes}", codes=inner)
     message = Message("{value} is not allowed: {reason}.", value="“{x}”", reason=reason)
     assert (from_json(to_json(message)), translate(from_json(to_json(message)), "de")) == (
         message,
@@ -197,6 +197,7 @@ def test_every_fault_of_a_body_is_translated(body: object) -> None:
     with pytest.raises(Refused) as refused:
         parse_sku(body)
     assert [issue.message for issue in refused.value.issues if translate(issue.message, "de") == issue.message] == []
+    assert [issue.message for issue in refused.value.issues if "should" in issue.message] == [], "a library's words"
 
 
 def test_every_reason_of_a_skipped_line_is_translated() -> None:

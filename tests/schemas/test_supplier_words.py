@@ -62,7 +62,7 @@ TO_PROGRAMS = {
     "{value} is no UUID.",
     "This field cannot be cleared; send a value or leave it out.",
     "This field is not part of the contract; leave it out.",
-    "List should have at least {least} item after validation, not {given}.",
+    "At least {least} item is needed; these are {given}.",
     "A technical file has no field {name}; it has file, {fields}.",
     (
         "{cell} can be {fraction} or {whole}, and no other number in the file decides; write more or fewer decimals, "
@@ -157,7 +157,7 @@ def test_what_is_not_translated_says_that_it_is_english(lang: str) -> None:
         word("plan", "starter", lang)
     with pytest.raises(KeyError):
         render.text("nav.items", lang)
-    bounded = translate(Message("Input should be less than or equal to {bound}.", bound=Figure("0.5")), lang)
+    bounded = translate(Message("Send a number of at most {bound}.", bound=Figure("0.5")), lang)
     assert ("0.5" if lang == "zh" else "0,5") in bounded
 
 

@@ -72,6 +72,15 @@ def name_query(sku_id: str) -> str:
         WHERE archived.sku_id = {sku_id} AND archived.returned_at IS NULL LIMIT 1)"""
 
 
+def graph_query(sku_id: str) -> str:
+    """Return the query of the components of the SKU of an id, an SQL expression: if archived, as which it rests."""
+    return f"""(
+        SELECT components FROM skus WHERE skus.id = {sku_id}
+        UNION ALL SELECT last.components FROM archived_skus AS archived
+        JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
+        WHERE archived.sku_id = {sku_id} AND archived.returned_at IS NULL LIMIT 1)"""
+
+
 def is_archived(sku_id: str) -> str:
     """Return the condition that the SKU of an id, an SQL expression, is archived."""
     return f"EXISTS (SELECT FROM archived_skus WHERE sku_id = {sku_id} AND returned_at IS NULL)"

@@ -150,6 +150,26 @@ def test_a_proposal_about_a_part_that_is_another_now(queue: Queue, asked, databa
     assert queue.accepted(entry, parts_compared=True).state == "accepted"
 
 
+def test_of_a_proposal_about_a_part_that_is_gone_the_rest_is_taken(queue: Queue):
+    sku = queue.wrote(components=[PE, {**PE, "component_type": "cap"}])
+    pe, cap = sku["components"]
+    lines = [{"id": pe["id"], "colour": "dark"}, {"id": cap["id"], "colour": "dark"}]
+    both, alone = (
+        queue.filed("sku_update", {"changes": {}, "component_changes": changes}, sku_id=UUID(sku["id"]))
+        for changes in (lines, lines[1:])
+    )
+    queue.clock.advance(timedelta(minutes=1))
+    wrote(queue, {**PE, "id": pe["id"]})
+    assert queue.compared(both).gone == [cap["id"]]
+    with pytest.raises(Refused, match="no longer part of the item"):
+        queue.accepted(alone)
+    assert queue.accepted(both).state == "accepted"
+    strange = {"changes": {}, "component_changes": [{"id": sku["id"], "colour": "dark"}]}
+    unknown = queue.filed("sku_update", strange, sku_id=UUID(sku["id"]))
+    with pytest.raises(Refused, match="not part of the SKU"):
+        queue.accepted(unknown)
+
+
 def test_a_comparison_follows_a_part_to_its_new_place(queue: Queue):
     sku = queue.wrote(components=[PE, {**PE, "component_type": "cap"}])
     cap, pe = sku["components"][1], sku["components"][0]
