@@ -257,9 +257,9 @@ def is_of_lines(cells: pl.Series) -> bool:
 def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
     """Return the names of a `table`'s columns whose cells show that their header means something else than it seems.
 
-    A unit of sale beside a weight, a material ticked or named, `Component` over numbers of parts. A column that the
-    caller's mapping names, or that has the field's own name, always counts. `every` are all columns and constants,
-    `cells` has the texts of each column by its name.
+    A unit of sale beside a weight, a material ticked or named, `Component` over numbers of parts, whose waste a
+    `Packaging type` is (`Household`). A column that the mapping names, or by the field's own name, always counts.
+    `every` are all columns and constants, `cells` has the texts of each column by its name.
     """
     columns = [column for column in every if not column.exact and not column.mapped]
     texts = {column.name: cells[column.name].drop_nulls() for column in columns}
@@ -267,9 +267,10 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     names = [c.name for c in units if all(unit_of(cell, "g") is None for cell in texts[c.name].unique())]
     for column in columns:
         lines, digits = len(texts[column.name]), int(texts[column.name].str.contains(r"\d").sum())
-        ticked = is_bare_material(column) and 2 * digits <= lines
-        if lines and (ticked or (column.field.unit == "percent" and not digits)):
-            names.append(column.name)
+        other = 2 * digits <= lines if is_bare_material(column) else column.field.unit == "percent" and not digits
+        if column.field.name == "packaging_format":
+            other |= all(fold(text) in words("no_format") for text in texts[column.name].unique())
+        names += [column.name] if lines and other else []
     weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in names}
     names += [column.name for column in units if column.fixed and column.group not in weighed]
     # The name of a components sheet says what its lines are: there `Component` counts, whatever its cells are.

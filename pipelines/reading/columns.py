@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.reading.grammar import (
+    BETWEEN,
     MOST_KEPT,
     MOST_WORDS,
     TEXTS,
@@ -212,7 +213,7 @@ def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
 
     Only as many words are joined as the longest term with that first word has.
     """
-    signs = sum(token in ("/", "|") for token in main)
+    signs = sum(token in BETWEEN for token in main)
     reach = [_longest_terms().get(word, len(main) if word == "|" else 0) for word in main]
     for size in range(min(len(main), max(reach, default=0) + signs), 0, -1):
         for start in range(len(main) - size + 1):

@@ -25,6 +25,8 @@ TEXTS: Final = ("text", "gtin")
 """Kinds of fields whose notes say no unit."""
 PIECES: Final = "units"
 """The unit of a volume."""
+BETWEEN: Final = frozenset({"/", "|", ">", "+"})
+"""Signs between words of a listed header, which is looked up without them."""
 MOST_WORDS: Final = 12
 MOST_KEPT: Final = 8_192
 """Headers and words of which it is kept what they mean: as many as the cells that are searched for a header."""
@@ -138,7 +140,7 @@ def _segmentations(header: str, most: int) -> list[Segments]:
 
 def key_of(tokens: Tokens) -> str:
     """Return words as listed headers are looked up."""
-    return " ".join(token for token in tokens if token not in ("/", "|"))
+    return " ".join(token for token in tokens if token not in BETWEEN)
 
 
 def measure_at(tokens: Tokens, at: int) -> Measure | None:
@@ -385,8 +387,9 @@ def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
     if (reach := _longest_from().get(tokens[at])) is None:
         return None, at + 1
     roles = words("header_part")
-    for end in range(min(len(tokens), at + reach), at, -1):
-        if (role := roles.get(" ".join(tokens[at:end]))) is not None:
+    for end in range(min(len(tokens), at + reach + ("/" in tokens[at:])), at, -1):
+        phrase = " ".join(tokens[at:end])
+        if (role := roles.get(phrase) or roles.get(phrase.replace(" / ", " "))) is not None:
             return role, end
     return None, at + 1
 

@@ -1,4 +1,4 @@
-"""Reads what columns say together: ticks under markets, units of the parts of a year, units beside another column.
+"""Reads what columns say together: ticks under markets and materials, units of parts of a year, or in doubt.
 
 `DE | FR | AT` over ticks are the markets of each line. Units of quarters or months are read where all of a year are
 there, each with numbers, and no column gives the year; typed cells are added up. Else they are asked about. What a
@@ -20,7 +20,13 @@ import polars as pl
 
 from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
-from pipelines.reading.columns import bare_market, field_column, units_of_part, units_of_rows
+from pipelines.reading.columns import (
+    bare_market,
+    field_column,
+    is_bare_material,
+    units_of_part,
+    units_of_rows,
+)
 from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
@@ -37,7 +43,7 @@ from pipelines.reading.grid import (
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.placed import YEAR, Placed, is_of_selling, is_served, market_code, market_of
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.words import market_parts, unit_of
+from pipelines.reading.words import family_of_detail, market_parts, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
@@ -193,7 +199,52 @@ def _is_one(pairs: Sequence[tuple[str, str]]) -> bool:
     return len(pairs) == 1
 
 
-def with_ticked_markets(
+def with_ticked(
+    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
+) -> tuple[list[Column], tuple[Column, ...]]:
+    """Return the columns with those of the markets and of the material that ticks tell, and the columns of ticks."""
+    columns, of_markets = _with_ticked_markets(columns, header, reads)
+    columns, of_materials = _with_ticked_materials(columns, header, reads)
+    return columns, (*of_markets, *of_materials)
+
+
+def _with_ticked_materials(
+    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
+) -> tuple[list[Column], tuple[Column, ...]]:
+    """Return the columns with that of the material that ticks tell, where none is, and the columns of ticks.
+
+    `Glass | Plastic | Paper` stand over `x` and empty cells, or over 1 and 0 alone. Two ticked materials of one line
+    are two materials, as in a cell.
+    """
+    field = fields_of(header.table).get("material")
+    bare = [column for column in columns if is_bare_material(column)]
+    others = [column.position for column in columns if column not in bare]
+    if field is None or any(c.field.name in ("material", "component_type") for c in columns) or header.table != "sku":
+        return columns, ()
+    named = {at: cell for at, cell in header.free(others).items() if family_of_detail(cell) is not None}
+    is_ticked = {at: _are_ticks(header.under(at)) for at in named}
+    ticks = [
+        Column(field.name, field, "sku", at, cell, market=_material_of(cell))
+        for at, cell in named.items()
+        if is_ticked[at] or all(map(_is_no_tick, header.under(at)))
+    ]
+    if len(ticks) < _FEWEST or not any(is_ticked.values()) or not all(map(reads, ticks)):
+        return columns, ()
+    ticked = {column.position for column in ticks}
+    return [*(c for c in columns if c.position not in ticked), replace(ticks[0], market=None)], tuple(ticks)
+
+
+def _material_of(header: str) -> str:
+    """Return the material of a header as a cell names it: `Glass` below a title is `Material Glass`."""
+    last = header.rsplit(maxsplit=1)[-1]
+    return last if family_of_detail(last) == family_of_detail(header) else header
+
+
+def _is_no_tick(cell: str) -> bool:
+    return _meaning_of_tick(cell) not in (None, "true")
+
+
+def _with_ticked_markets(
     columns: list[Column], header: Searched, reads: Callable[[Column], bool]
 ) -> tuple[list[Column], tuple[Column, ...]]:
     """Return the columns with that of the markets in which ticks say that an item is sold, and the columns of ticks.
@@ -233,19 +284,27 @@ def _are_ticks(cells: pl.Series) -> bool:
     return "true" in said and 2 * said.count(None) <= len(said)
 
 
+_SEPARATORS: Final = {"markets": ";", "material": " / "}
+"""What stands between several ticks of a line, as between the names in a cell."""
+
+
 def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
-    """Return the cells with the markets that are ticked in each line; what is no tick is a market that is not known."""
-    listed = []
-    for column in ticks:
-        texts = body[f"c{column.position}"]
-        distinct = texts.drop_nulls().unique()
-        kinds = [_meaning_of_tick(text) or text for text in distinct]
-        own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
-        meant = [own.get(kind, kind) for kind in kinds]
-        named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
-        listed.append(named.alias(f"c{column.position}"))
-    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None).alias("markets")
-    return cells.with_columns(pl.DataFrame(listed).select(together).to_series()) if listed else cells
+    """Return the cells with what is ticked in each line; what is no tick is a market or material that is not known."""
+    for field in dict.fromkeys(column.name for column in ticks):
+        listed = []
+        for column in (column for column in ticks if column.name == field):
+            texts = body[f"c{column.position}"]
+            distinct = texts.drop_nulls().unique()
+            kinds = [_meaning_of_tick(text) or text for text in distinct]
+            own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
+            meant = [own.get(kind, kind) for kind in kinds]
+            named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
+            listed.append(named.alias(f"c{column.position}"))
+        together = (
+            pl.concat_str(pl.all(), separator=_SEPARATORS[field], ignore_nulls=True).replace("", None).alias(field)
+        )
+        cells = cells.with_columns(pl.DataFrame(listed).select(together).to_series())
+    return cells
 
 
 _YEAR_IN_TITLE: Final = re.compile(r"(?<![\d./-])20\d\d(?![\d/-]|\.\d)")
