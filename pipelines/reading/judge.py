@@ -18,7 +18,7 @@ from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
 from pipelines.reading.grammar import counts_packagings, mentions, quantity_of, tokens_of, word_roles
 from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
 from pipelines.reading.lines import SAME_PART
-from pipelines.reading.listed import with_code_lists
+from pipelines.reading.listed import with_code_lists, with_hues_asked
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
@@ -41,7 +41,7 @@ def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
     A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` where lines are
     totals and nothing says how many packagings they are of.
     """
-    sheet, questions = with_code_lists(sheet)
+    sheet, questions = with_code_lists(with_hues_asked(sheet))
     questions += _fractions(sheet)
     positions = sheet.in_question | {column.position for column, _ in questions}
     sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in questions)), in_question=positions)

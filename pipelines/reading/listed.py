@@ -12,10 +12,12 @@ from typing import Final
 import polars as pl
 import pycountry
 
+from compliance import ruleset
+from compliance.words import names_hue
 from pipelines.reading.grid import Column, letter
 from pipelines.reading.placed import is_served
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.units import choice_for
+from pipelines.reading.units import choice_for, name_in_mapping
 from pipelines.reading.values import MATERIALS
 from pipelines.reading.words import family_of_detail, market_parts
 from schemas.imports.types import Asked
@@ -133,3 +135,32 @@ def _plain(value: str) -> str:
 
 def _parts(text: str, field: str) -> list[str]:
     return market_parts(text) if field == "markets" else [text.strip()]
+
+
+_SHADES: Final = ("transparent_coloured", "opaque", "light", "dark", "fluorescent_or_metallic")
+"""What a colour can be that names a hue alone."""
+_MOST_COLOURS: Final = 20
+
+
+def with_hues_asked(sheet: Sheet) -> Sheet:
+    """Return the sheet without the colours that name a hue alone (`blau`), with a question about each.
+
+    Such a colour may be transparent or opaque; the rest of its part is read.
+    """
+    questions, rules = list[Asked](), ruleset.load()
+    for column in sheet.columns:
+        if column.field.vocabulary != "colour" or column.constant is not None:
+            continue
+        cells = sheet.table[column.name]
+        texts = [text for text in cells.drop_nulls().unique(maintain_order=True) if code_of(text, "colour") is None]
+        hues = [text for text in texts if names_hue(text, rules)]
+        for text in list({fold(text): text for text in reversed(hues)}.values())[::-1][:_MOST_COLOURS]:
+            message = Message(
+                "{text} can be transparent or opaque; the colour is not read. Say which: mapping={mapping}.",
+                text=quote(text),
+                mapping={"values": {name_in_mapping(column, sheet.columns): {text: _SHADES[0]}}},
+            )
+            questions.append(sheet.ask("value", column, message, could_be=_SHADES, text=text))
+        left = cells.set(cells.is_in(hues).fill_null(value=False), None).alias(column.name)
+        sheet = replace(sheet, table=sheet.table.with_columns(left))
+    return replace(sheet, questions=(*sheet.questions, *questions)) if questions else sheet
