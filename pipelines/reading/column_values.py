@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import quantity_of, tokens_of, unit_in, word_roles
+from pipelines.reading.grammar import quantity_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     WEIGHT_HELPERS,
@@ -164,7 +164,7 @@ def _with_described_items(columns: list[Column], header: Searched) -> list[Colum
 
 
 def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the column of a word for packaging alone over words for its kind: `Verpackung` over `Flasche`, `Dose`.
+    """Return the column of `Verpackung` or `Primary packaging` over words for its kind: `Flasche`, `Dose`.
 
     A word that is a material's too (`Karton`) or a number (`12er Karton`) leaves open what the column says.
     """
@@ -176,7 +176,7 @@ def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
         return names_part(cell) and family_of_detail(cell) is None and not any(map(str.isdigit, cell))
 
     free = header.free([column.position for column in columns]).items()
-    named = [(at, cell) for at, cell in free if word_roles(cell) == {"packaging"} and len(tokens_of(cell)) == 1]
+    named = [(at, cell) for at, cell in free if word_roles(cell) - {"sold"} == {"packaging"} and cell.count(" ") < 2]
     found = [Column(field.name, field, "sku", at, cell) for at, cell in named if _all(names_kind, header.under(at))]
     return found if len(found) == 1 else []
 

@@ -40,6 +40,8 @@ _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 """Where a note goes on to something else: `see sheet 4, per case`."""
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
 _NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
+_OWN_FIELD: Final = re.compile(r"^x_(?:studio_)?(?=[a-z])")
+"""How Odoo begins the names of a company's own fields: `x_packaging_weight`."""
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
 _NUMBERS: Final = frozenset({"number", "numero", "liczba"})
@@ -114,7 +116,7 @@ def spellings(header: str) -> Iterator[str]:
 
     A `#` behind a word is a number of it: `Item #`.
     """
-    joined = _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header))
+    joined = _OWN_FIELD.sub("", _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header)))
     yield joined
     if not re.search(r"\s", joined) and _CAMEL.search(joined):
         yield _CAMEL.sub(" ", joined)
@@ -361,7 +363,7 @@ def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str,
         return ("unknown" if not (field.unit is None or of_volume) and roles & {"unit", "unit_name"} else "known"), end
     if roles & _CHANGES_MEANING:
         return "other", end
-    is_harmless = bool(roles) and roles <= _OF_PACKAGING
+    is_harmless = (bool(roles) and roles <= _OF_PACKAGING) or (of_volume and tokens[at] in words("selling"))
     return ("known" if note and (is_harmless or (tokens[at].isdigit() and field.unit is None)) else "unknown"), end
 
 

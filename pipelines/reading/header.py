@@ -314,7 +314,8 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
     if cell is None or label is None or title is None or label == cell:
         return cell
     alone, together, roles = recognise(cell, 0, "sku"), column_of_label(label), word_roles(title)
-    if alone is not None and alone.name in ("sku_code", "name") and "somebody" in roles and "thing" not in roles:
+    is_theirs = "somebody" in roles and "thing" not in roles and ":" not in title  # no `Supplier: ACME`
+    if alone is not None and alone.name in ("sku_code", "name") and is_theirs:
         return label
     if together is not None and (alone is None or together.group is not None):
         return label
