@@ -48,7 +48,7 @@ from pipelines.reading.grid import (
     Table,
     fields_of,
 )
-from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, little_words, market_code
+from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, is_served, little_words, market_code
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
@@ -371,7 +371,9 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     # A half of a market that is declared by the year is a part of it, as a quarter is.
     is_part = bool(volume.half) and volume.market not in ("GB", None)
     half, part = (0, volume.part or f"h{volume.half}") if is_part else (volume.half, volume.part)
-    both = volume.half and volume.part
+    both = (volume.half and volume.part) or (
+        volume.market is not None and not (volume.year or volume.own or is_served(volume.market))  # `VE (Stück)`
+    )
     if _CAPACITY.search(header) or (volume.market is None) != of_rows or bool(part) != in_parts or said.other or both:
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
