@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import quantity_of, unit_in, word_roles
+from pipelines.reading.grammar import mentions, quantity_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     WEIGHT_HELPERS,
@@ -279,7 +279,7 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     of_parts = [column for column in every if column.table == "component"]
     if table == "sku" and kind in of_parts and not any(column.mapped for column in of_parts):
         types = texts["component_type"].unique()
-        if 2 * sum(map(names_part, types)) <= len(types):
+        if 2 * sum(map(names_part, types)) <= len(types) and not mentions(kind.header, "packaging"):
             names += [column.name for column in of_parts]
     return names
 

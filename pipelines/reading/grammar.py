@@ -471,20 +471,26 @@ def _per_at(tokens: Tokens, at: int) -> Measure | None:
         return None
     if at > 1 and tokens[at - 1] == "/" and tokens[at - 2] in words("material_family"):
         return None  # `Papier/Karton` is one material
-    while at < len(tokens) and _is_link(tokens[at]):
+    while at + 1 < len(tokens) and _is_link(tokens[at]):
         at += 1
     if (count := _count_at(tokens, at)) is not None:
         role, end = _role(tokens, count[0]) if count[0] < len(tokens) else (None, count[0])
         whole = Measure(end if role in ("one", "bundle") else count[0], "", 1 / count[1], 1 / count[1])
-        return whole._replace(state="open") if role == "bundle" else whole
+        return _size_at(tokens, count[0]) or (whole._replace(state="open") if role == "bundle" else whole)
+    if at < len(tokens) and _role(tokens, at)[0] in ("one", "bundle"):
+        role, end = _role(tokens, at)
+        return _per_object(tokens, end, is_single=role == "one")
+    return _size_at(tokens, at)
+
+
+def _size_at(tokens: Tokens, at: int) -> Measure | None:
+    """Return that something is per a size, a period or an amount of the product, which no packaging is counted by."""
     if at >= len(tokens):
         return None
-    role, end = _role(tokens, at)
-    if role in ("one", "bundle"):
-        return _per_object(tokens, end, is_single=role == "one")
-    one = Decimal(1)
-    if role in ("size", "year", "period") or _unit_at(tokens, at) is not None:
-        return Measure(max(end, (_unit_at(tokens, at) or (end,))[0]), "", one, one, "other")
+    (role, end), unit = _role(tokens, at), _unit_at(tokens, at)
+    is_volume = tokens[at] in words("volume_unit") and at + 1 == len(tokens)
+    if role in ("size", "year", "period") or unit is not None or is_volume:
+        return Measure(max(end, (unit or (end,))[0]), "", Decimal(1), Decimal(1), "other")
     return None
 
 

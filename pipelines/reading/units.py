@@ -46,7 +46,7 @@ from pipelines.reading.questions import question
 from pipelines.reading.side_by_side import about_other_units, is_of_other_units
 from pipelines.reading.substances import answers_of_absence, of_substance
 from pipelines.reading.values import outside_limits, read_numbers
-from pipelines.reading.words import Unit, unit_of
+from pipelines.reading.words import Unit, unit_by_factor, unit_of
 from schemas.imports.types import Asked
 from schemas.json_values import JsonObject
 from schemas.messages import Message
@@ -65,7 +65,6 @@ _UNITS: Final = {
     PIECES: ("units", "1000"),
 }
 """The units that are offered for a field in this unit; a mapping may write others."""
-_KG: Final = 1000
 _TONNES: Final = Decimal(1_000_000)
 _FIGURES: Final = frozenset({"measure", "sale", "count", "share"})
 _OF_WORDS: Final = ("markets", "code", "codes")
@@ -105,8 +104,11 @@ def about_open_column(column: Column, header: Searched) -> Asked:
     place, text, sheet, table = letter(column.position), str(column.open), header.sheet, header.table
     unit_of_field = column.field.unit or ""
     units: Sequence[str] = _UNITS.get(unit_of_field, (unit_of_field,)) if _is_about_unit(column) else ()
+    own = unit_by_factor(float(column.factor), unit_of_field) if column.has_unit else None
+    if units and own is not None:  # the header names it
+        units = [own.name, *(unit for unit in units if unit != own.name)]
     if units and column.field.unit == "g" and names_bundle(text):
-        unit = "kg" if column.factor == _KG else "g"
+        unit = "g" if own is None else own.name
         units = [*(f"{unit} per case of {count}" for count in (12, 6, 24, 100)), unit]
     if column.field == VOLUME and is_of_other_units(text):
         units, message = (), about_other_units(column, text)
