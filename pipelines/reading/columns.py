@@ -26,6 +26,7 @@ from pipelines.reading.grammar import (
     composed_field,
     divided,
     is_help,
+    is_unit,
     joined,
     key_of,
     longest_by_first_word,
@@ -248,7 +249,8 @@ def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Co
     is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
     if loose and (field.kind not in TEXTS or field.name in _TEXTS_OF_WORDS):
         is_asked = is_asked or not any(map(roles_of_word, around.unknown))
-    if said.other or (around.unknown and not is_asked) or (around.measured and field.kind in TEXTS):
+    weighs = field.kind in TEXTS and (around.measured or any(is_unit(" ".join(note)) for note in notes))  # `Label (g)`
+    if said.other or (around.unknown and not is_asked) or weighs:
         return None
     has_unit = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None

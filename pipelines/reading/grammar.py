@@ -40,8 +40,8 @@ _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 """Where a note goes on to something else: `see sheet 4, per case`."""
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
 _NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
-_OWN_FIELD: Final = re.compile(r"^x_(?:studio_)?(?=[a-z])")
-"""How Odoo begins the names of a company's own fields: `x_packaging_weight`."""
+_OWN_FIELD: Final = re.compile(r"^x_(?:studio_)?(?=[a-z])| \((?:product|variant)\.metafields\.[\w.-]+\)$")
+"""What Odoo and Shopify add to a company's own fields: `x_weight`, `Material (product.metafields.my.pack)`."""
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
 _NUMBERS: Final = frozenset({"number", "numero", "liczba"})

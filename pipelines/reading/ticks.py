@@ -1,5 +1,6 @@
 """Reads ticks under names of markets and of materials: `DE | FR | AT` and `Glass | Plastic` over `x`."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -42,7 +43,8 @@ def _with_ticked_materials(
     others = [column.position for column in columns if column not in bare]
     if field is None or any(c.field.name in ("material", "component_type") for c in columns) or header.table != "sku":
         return columns, ()
-    named = {at: cell for at, cell in header.free(others).items() if family_of_detail(cell) is not None}
+    free = header.free(others).items()  # `Type 1` may be a code of a material, and anything else
+    named = {at: cell for at, cell in free if family_of_detail(cell) is not None and not re.search(r"\d", cell)}
     is_ticked = {at: _are_ticks(header.under(at)) for at in named}
     ticks = [
         Column(field.name, field, "sku", at, cell, market=_material_of(cell))
