@@ -31,7 +31,7 @@ MOST_WORDS: Final = 12
 MOST_KEPT: Final = 8_192
 """Headers and words of which it is kept what they mean: as many as the cells that are searched for a header."""
 _MOST_PARTS: Final = 40
-_TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
+_TOKEN: Final = re.compile(r"\b(?:w/w|m/m)\b|\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
 _FOOTNOTE: Final = re.compile(r"(?<=[^\W\d_]{3})[¹²³⁰-⁹]+(?!\w)")
 """The mark of a footnote behind a word: `material¹`; `cm²` has a shorter one."""
 _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
@@ -389,9 +389,8 @@ def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
     if (reach := _longest_from().get(tokens[at])) is None:
         return None, at + 1
     roles = words("header_part")
-    for end in range(min(len(tokens), at + reach + ("/" in tokens[at:])), at, -1):
-        phrase = " ".join(tokens[at:end])
-        if (role := roles.get(phrase) or roles.get(phrase.replace(" / ", " "))) is not None:
+    for end in range(min(len(tokens), at + reach), at, -1):
+        if (role := roles.get(" ".join(tokens[at:end]))) is not None:
             return role, end
     return None, at + 1
 

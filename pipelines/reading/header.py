@@ -62,11 +62,11 @@ from pipelines.reading.part_columns import check_component_type, open_parts, par
 from pipelines.reading.side_by_side import (
     split_units_of_lines,
     whole_years,
+    with_ticked,
     with_units_in_doubt,
     with_year_of_titles,
 )
 from pipelines.reading.substances import with_statuses
-from pipelines.reading.ticks import with_ticked
 from pipelines.reading.units import (
     about_open_column,
     is_shared,

@@ -4,7 +4,7 @@ What is counted, and the rest of a header, is `columns.py`'s.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -203,6 +203,24 @@ def period_of(text: str, header: str = "") -> Period:
         return Period(said.year, said.half or int(left[0] if left else 0))
     message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
     raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])
+
+
+def parts_of_years(lines: Iterable[Sequence[str]], header: str) -> list[list[str]]:
+    """Return the parts of each year that lines name in their last cell; the others say of what, such as a SKU.
+
+    There are none where a line names no part: `header` is that of the last cells.
+    """
+    years: dict[tuple[object, ...], list[str]] = {}
+    periods: dict[str, Period] = {}
+    for *of, text in lines:
+        try:
+            said = periods[text] if text in periods else periods.setdefault(text, period_of(text, header))
+        except Refused:
+            return []
+        if not said.part:
+            return []
+        years.setdefault((*of, said.year), []).append(said.part)
+    return list(years.values())
 
 
 def is_whole_year(parts: Iterable[str]) -> bool:

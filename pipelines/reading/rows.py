@@ -6,7 +6,7 @@ writing step finds faults between a row and the stored record.
 """
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import combinations
@@ -35,7 +35,7 @@ from pipelines.reading.grid import (
     letter,
     repeated,
 )
-from pipelines.reading.placed import Period, period_of
+from pipelines.reading.placed import Period, is_whole_year, period_of
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
@@ -227,7 +227,8 @@ def _units_of_skus(
     codes, markets = lines.values["sku_code"].to_list(), lines.values["markets"].to_list()
     years, halves = (lines.values.get(field.name, none) for field in (VOLUME_YEAR, VOLUME_HALF))
     faults: dict[str, list[tuple[int, str, str]]] = {}
-    header = next((column.header for column in lines.sheet.columns if column.field == VOLUME_HALF), "")
+    of_period = next((column for column in lines.sheet.columns if column.field == VOLUME_HALF), None)
+    parts: dict[tuple[str, str], list[tuple[int, str]]] = {}
     seen: dict[tuple[str, str, str], tuple[int | None, int]] = {}
     faulty = set(lines.faults["at"])
     for column in (column for column in lines.sheet.columns if column.field == VOLUME):
@@ -236,7 +237,7 @@ def _units_of_skus(
             if codes[at] is None or at in faulty:
                 continue
             try:
-                period = period_of(halves[at] or "", header)
+                period = period_of(halves[at] or "", "" if of_period is None else of_period.header)
                 key = _volume_key(column, markets[at], (years[at], period), default_year, served_markets)
             except Refused as refused:
                 [issue] = refused.issues
@@ -250,6 +251,10 @@ def _units_of_skus(
                     line=first,
                 )
                 faults.setdefault(column.name, []).append((at, "duplicate_row", to_json(message)))
+            parts.setdefault((codes[at], key), []).append((at, period.part))
+    partial = [] if of_period is None or of_period.mapped else _faults_of_partial_years(parts.values())
+    if partial:
+        faults.setdefault(VOLUME_HALF.name, []).extend(partial)
     for name, of_column in faults.items():
         lines = lines.with_faults(name, pl.DataFrame(of_column, schema=FAULTS, orient="row"))
     volumes: dict[str, dict[str, int | None]] = {}
@@ -257,6 +262,16 @@ def _units_of_skus(
         of_sku = volumes.setdefault(code, {})
         of_sku[key] = (of_sku.get(key) or 0) + (number or 0) if part else number
     return lines, {code: json.dumps(of, sort_keys=True, separators=(",", ":")) for code, of in volumes.items()}
+
+
+def _faults_of_partial_years(years: Iterable[list[tuple[int, str]]]) -> list[tuple[int, str, str]]:
+    """Return the faults of lines that give a part of a year of which others are not there; `years` are row and part.
+
+    Where a mapping names the column, its sender has said that no others count.
+    """
+    message = to_json(Message("Write H1 or H2, with the year or without; leave it empty for the year."))
+    partial = (parts for parts in years if not is_whole_year({part for _, part in parts}))
+    return [(at, "invalid_format", message) for parts in partial for at, part in parts if part]
 
 
 def _volume_key(

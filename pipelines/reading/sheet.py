@@ -60,7 +60,7 @@ from pipelines.reading.mapping import (
     with_names,
 )
 from pipelines.reading.questions import question
-from pipelines.reading.ticks import with_ticks
+from pipelines.reading.side_by_side import with_ticks
 from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, SourceSheet
