@@ -16,7 +16,7 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, place
 from schemas.refusals import Refused
-from schemas.words import languages_of_headers, languages_of_words, market_named, words
+from schemas.words import fold, languages_of_headers, languages_of_words, market_named, words
 
 LONGEST_MARKET: Final = 5
 _NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
@@ -184,7 +184,7 @@ def period_of(text: str, header: str = "") -> Period:
 
     A number alone is a month or a quarter where the `header` says so, else a half. Raise `Refused`.
     """
-    nouns = {words("part_of_year").get(token) for token in tokens_of(header)}
+    noun = words("part_of_year").get(fold(header))
     said = Placed()
     joined = _YEAR_AND_MONTH.fullmatch(text.strip())
     named = said.left_of(tokens_of(" ".join(joined.groups()) if joined else text))
@@ -194,11 +194,11 @@ def period_of(text: str, header: str = "") -> Period:
     if said.part and not left and not other and not said.half:
         return Period(said.year, part=said.part)
     if not (other or said.part or said.half) and number is not None and number > 0:
-        if "quarter" in nouns and number <= _QUARTERS:
+        if noun == "quarter" and number <= _QUARTERS:
             return Period(said.year, part=f"q{number}")
-        if ("month" in nouns or (said.year and len(left[0]) > 1)) and number <= _MONTHS:
+        if (noun == "month" or (said.year and len(left[0]) > 1)) and number <= _MONTHS:
             return Period(said.year, part=f"m{number:02}")
-    other |= bool(said.part) or not nouns.isdisjoint(("quarter", "month")) or bool(left and said.half)
+    other |= bool(said.part) or noun in ("quarter", "month") or bool(left and said.half)
     if left in ((), ("0",), ("1",), ("2",)) and not other:
         return Period(said.year, said.half or int(left[0] if left else 0))
     message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")

@@ -8,7 +8,7 @@ is stored in a unit that the header only seems to name. `units.csv` lists the fa
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
@@ -69,6 +69,8 @@ _TONNES: Final = Decimal(1_000_000)
 _FIGURES: Final = frozenset({"measure", "sale", "count", "share"})
 _OF_WORDS: Final = ("markets", "code", "codes")
 _NUMBER: Final = r"^\s*[+-]?\d[\d.,'\s]*$"
+_GRAM: Final = (Decimal(1), Decimal(1))
+_CLAUSES: Final = re.compile(r"[,;:.!()–-](?=\s|$)")
 _LETTER: Final = r"[:(\[=]\s*{}\b"
 """A unit of one letter in a remark, where it is no letter of a word: `Unit: g`, and not `e.g.`."""
 
@@ -240,16 +242,32 @@ def with_units_beside(columns: list[Column], header: Searched) -> list[Column]:
     return [*columns, *own_units(units, list(beside.values()))]
 
 
-def with_stated_unit(columns: list[Column], notes: Iterable[str]) -> list[Column]:
-    """Apply the unit of a remark beside the table, `All weights in kg`, to weights where nothing nearer names one."""
-    units = {unit for text in notes for unit in _stated_units(text)}
-    if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
+def with_stated_unit(columns: list[Column], notes: Sequence[str], doubtful: list[Column]) -> list[Column]:
+    """Apply the unit of a remark beside the table, `All weights in kg`, to weights where nothing nearer names one.
+
+    Where all that names a unit is of other weights, `Net weights in kg`, such columns are added to the `doubtful` ones.
+    """
+    clauses = [clause for text in notes for clause in _CLAUSES.split(text)]
+    of_other = {unit for clause in clauses if _is_of_other_weight(clause) for unit in _stated_units(clause)}
+    units = {unit for clause in clauses if not _is_of_other_weight(clause) for unit in _stated_units(clause)}
+    bare = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit]
+    if any(column.field.name == _UNIT for column in columns) or not bare:
         return columns
-    factor, per = units.pop()
-    return [
-        replace(c, factor=factor, per=per) if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit else c
-        for c in columns
-    ]
+    if len(units) == 1:
+        factor, per = units.pop()
+        return [replace(c, factor=factor, per=per) if c in bare else c for c in columns]
+    bare = [column for column in bare if not (column.exact or column.mapped or column.group)]
+    if units or of_other <= {_GRAM} or not bare:
+        return columns
+    said = next(clause for clause in clauses if _is_of_other_weight(clause) and _stated_units(clause) - {_GRAM})
+    doubtful += [replace(column, open=said.strip()) for column in bare]
+    return [column for column in columns if column not in bare]
+
+
+def _is_of_other_weight(text: str) -> bool:
+    """Return whether a remark is of a net or gross weight or the product's, and not of the packaging's."""
+    roles = word_roles(text)
+    return bool(roles & {"measure", "thing", "parcel", "somebody"}) and "packaging" not in roles
 
 
 def _stated_units(text: str) -> set[tuple[Decimal, Decimal]]:
@@ -262,7 +280,7 @@ def _stated_units(text: str) -> set[tuple[Decimal, Decimal]]:
 
 def unit_of_title(title: str) -> str:
     """Return the words of a title over weights that say their unit, or per what they are: `in kg`, `per 1000`."""
-    return " ".join(word for _, said in _masses(title) for word in said)
+    return "" if _is_of_other_weight(title) else " ".join(word for _, said in _masses(title) for word in said)
 
 
 def _masses(text: str) -> Iterator[tuple[Measure, Sequence[str]]]:
