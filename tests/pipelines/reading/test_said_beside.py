@@ -36,6 +36,18 @@ def test_a_remark_below_the_table_says_the_unit_too() -> None:
     assert [row["weight_grams"] for row in values(delimited(table))] == [180, 20]
 
 
+@pytest.mark.parametrize("remark", ["Net weights in kg", "Note: product weights are in kg"])
+def test_a_remark_on_other_weights_leaves_the_unit_open(remark: str) -> None:
+    rows = [HEAD, ["A-1", "Jar", 180], ["A-2", "Lid", 12]]
+    for table in ([[remark, "", ""], *rows], [*rows, [remark, "", ""]]):
+        assert "weight_grams" not in values(delimited(table))[0]
+        [(kind, column, answer)] = [each for each in asked(table) if each[0] != "lines"]
+        assert (kind, column, answer["units"]) == ("unit", "C", {"weight_grams": "g"})
+        assert values(delimited(table), answer)[0]["weight_grams"] == 180
+    both = [[remark, "", ""], ["Packaging weights in g", "", ""], *rows]
+    assert values(delimited(both))[0]["weight_grams"] == 180
+
+
 @pytest.mark.parametrize(
     "header",
     [
