@@ -139,6 +139,12 @@ def colour_of(text: str, rules: "RuleSet") -> str | None:
     return None if value is None else str(value)
 
 
+def names_hue(text: str, rules: "RuleSet") -> bool:
+    """Return whether a text of colours alone does not say how it lets light through: *blue*, *red/yellow*."""
+    left, said = _without(normalise(text[:_LONGEST]), ("colour",), rules)
+    return bool(said) and not left.strip("/+ ") and not any(word in rules.word_facts for word in said)
+
+
 def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     """Return the code of a normalised text as it is, without its form words, or also without its colours.
 

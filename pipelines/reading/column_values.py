@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import quantity_of, tokens_of, unit_in, word_roles
+from pipelines.reading.grammar import mentions, quantity_of, unit_in, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
     WEIGHT_HELPERS,
@@ -164,7 +164,7 @@ def _with_described_items(columns: list[Column], header: Searched) -> list[Colum
 
 
 def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the column of a word for packaging alone over words for its kind: `Verpackung` over `Flasche`, `Dose`.
+    """Return the column of `Verpackung` or `Primary packaging` over words for its kind: `Flasche`, `Dose`.
 
     A word that is a material's too (`Karton`) or a number (`12er Karton`) leaves open what the column says.
     """
@@ -176,7 +176,7 @@ def _formats(columns: Sequence[Column], header: Searched) -> list[Column]:
         return names_part(cell) and family_of_detail(cell) is None and not any(map(str.isdigit, cell))
 
     free = header.free([column.position for column in columns]).items()
-    named = [(at, cell) for at, cell in free if word_roles(cell) == {"packaging"} and len(tokens_of(cell)) == 1]
+    named = [(at, cell) for at, cell in free if word_roles(cell) - {"sold"} == {"packaging"} and cell.count(" ") < 2]
     found = [Column(field.name, field, "sku", at, cell) for at, cell in named if _all(names_kind, header.under(at))]
     return found if len(found) == 1 else []
 
@@ -257,9 +257,9 @@ def is_of_lines(cells: pl.Series) -> bool:
 def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
     """Return the names of a `table`'s columns whose cells show that their header means something else than it seems.
 
-    A unit of sale beside a weight, a material ticked or named, `Component` over numbers of parts. A column that the
-    caller's mapping names, or that has the field's own name, always counts. `every` are all columns and constants,
-    `cells` has the texts of each column by its name.
+    A unit of sale beside a weight, a material ticked or named, `Component` over numbers of parts, whose waste a
+    `Packaging type` is (`Household`). A column that the mapping names, or by the field's own name, always counts.
+    `every` are all columns and constants, `cells` has the texts of each column by its name.
     """
     columns = [column for column in every if not column.exact and not column.mapped]
     texts = {column.name: cells[column.name].drop_nulls() for column in columns}
@@ -267,9 +267,10 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     names = [c.name for c in units if all(unit_of(cell, "g") is None for cell in texts[c.name].unique())]
     for column in columns:
         lines, digits = len(texts[column.name]), int(texts[column.name].str.contains(r"\d").sum())
-        ticked = is_bare_material(column) and 2 * digits <= lines
-        if lines and (ticked or (column.field.unit == "percent" and not digits)):
-            names.append(column.name)
+        other = 2 * digits <= lines if is_bare_material(column) else column.field.unit == "percent" and not digits
+        if column.field.name == "packaging_format":
+            other |= all(fold(text) in words("no_format") for text in texts[column.name].unique())
+        names += [column.name] if lines and other else []
     weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in names}
     names += [column.name for column in units if column.fixed and column.group not in weighed]
     # The name of a components sheet says what its lines are: there `Component` counts, whatever its cells are.
@@ -278,7 +279,7 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     of_parts = [column for column in every if column.table == "component"]
     if table == "sku" and kind in of_parts and not any(column.mapped for column in of_parts):
         types = texts["component_type"].unique()
-        if 2 * sum(map(names_part, types)) <= len(types):
+        if 2 * sum(map(names_part, types)) <= len(types) and not mentions(kind.header, "packaging"):
             names += [column.name for column in of_parts]
     return names
 

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.reading.grammar import (
+    BETWEEN,
     MOST_KEPT,
     MOST_WORDS,
     TEXTS,
@@ -25,6 +26,7 @@ from pipelines.reading.grammar import (
     composed_field,
     divided,
     is_help,
+    is_unit,
     joined,
     key_of,
     longest_by_first_word,
@@ -47,7 +49,7 @@ from pipelines.reading.grid import (
     Table,
     fields_of,
 )
-from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, little_words, market_code
+from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, is_served, little_words, market_code
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
@@ -212,7 +214,7 @@ def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
 
     Only as many words are joined as the longest term with that first word has.
     """
-    signs = sum(token in ("/", "|") for token in main)
+    signs = sum(token in BETWEEN for token in main)
     reach = [_longest_terms().get(word, len(main) if word == "|" else 0) for word in main]
     for size in range(min(len(main), max(reach, default=0) + signs), 0, -1):
         for start in range(len(main) - size + 1):
@@ -247,7 +249,8 @@ def with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Co
     is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
     if loose and (field.kind not in TEXTS or field.name in _TEXTS_OF_WORDS):
         is_asked = is_asked or not any(map(roles_of_word, around.unknown))
-    if said.other or (around.unknown and not is_asked) or (around.measured and field.kind in TEXTS):
+    weighs = field.kind in TEXTS and (around.measured or any(is_unit(" ".join(note)) for note in notes))  # `Label (g)`
+    if said.other or (around.unknown and not is_asked) or weighs:
         return None
     has_unit = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None
@@ -370,7 +373,9 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     # A half of a market that is declared by the year is a part of it, as a quarter is.
     is_part = bool(volume.half) and volume.market not in ("GB", None)
     half, part = (0, volume.part or f"h{volume.half}") if is_part else (volume.half, volume.part)
-    both = volume.half and volume.part
+    both = (volume.half and volume.part) or (
+        volume.market is not None and not (volume.year or volume.own or is_served(volume.market))  # `VE (Stück)`
+    )
     if _CAPACITY.search(header) or (volume.market is None) != of_rows or bool(part) != in_parts or said.other or both:
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]

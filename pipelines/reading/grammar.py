@@ -25,11 +25,13 @@ TEXTS: Final = ("text", "gtin")
 """Kinds of fields whose notes say no unit."""
 PIECES: Final = "units"
 """The unit of a volume."""
+BETWEEN: Final = frozenset({"/", "|", ">", "+"})
+"""Signs between words of a listed header, which is looked up without them."""
 MOST_WORDS: Final = 12
 MOST_KEPT: Final = 8_192
 """Headers and words of which it is kept what they mean: as many as the cells that are searched for a header."""
 _MOST_PARTS: Final = 40
-_TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
+_TOKEN: Final = re.compile(r"\b(?:w/w|m/m)\b|\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
 _FOOTNOTE: Final = re.compile(r"(?<=[^\W\d_]{3})[¹²³⁰-⁹]+(?!\w)")
 """The mark of a footnote behind a word: `material¹`; `cm²` has a shorter one."""
 _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
@@ -38,6 +40,8 @@ _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 """Where a note goes on to something else: `see sheet 4, per case`."""
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
 _NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
+_OWN_FIELD: Final = re.compile(r"^x_(?:studio_)?(?=[a-z])| \((?:product|variant)\.metafields\.[\w.-]+\)$")
+"""What Odoo and Shopify add to a company's own fields: `x_weight`, `Material (product.metafields.my.pack)`."""
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
 _NUMBERS: Final = frozenset({"number", "numero", "liczba"})
@@ -112,7 +116,7 @@ def spellings(header: str) -> Iterator[str]:
 
     A `#` behind a word is a number of it: `Item #`.
     """
-    joined = _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header))
+    joined = _OWN_FIELD.sub("", _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header)))
     yield joined
     if not re.search(r"\s", joined) and _CAMEL.search(joined):
         yield _CAMEL.sub(" ", joined)
@@ -138,7 +142,7 @@ def _segmentations(header: str, most: int) -> list[Segments]:
 
 def key_of(tokens: Tokens) -> str:
     """Return words as listed headers are looked up."""
-    return " ".join(token for token in tokens if token not in ("/", "|"))
+    return " ".join(token for token in tokens if token not in BETWEEN)
 
 
 def measure_at(tokens: Tokens, at: int) -> Measure | None:
@@ -359,7 +363,7 @@ def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str,
         return ("unknown" if not (field.unit is None or of_volume) and roles & {"unit", "unit_name"} else "known"), end
     if roles & _CHANGES_MEANING:
         return "other", end
-    is_harmless = bool(roles) and roles <= _OF_PACKAGING
+    is_harmless = (bool(roles) and roles <= _OF_PACKAGING) or (of_volume and tokens[at] in words("selling"))
     return ("known" if note and (is_harmless or (tokens[at].isdigit() and field.unit is None)) else "unknown"), end
 
 
@@ -466,20 +470,26 @@ def _per_at(tokens: Tokens, at: int) -> Measure | None:
         return None
     if at > 1 and tokens[at - 1] == "/" and tokens[at - 2] in words("material_family"):
         return None  # `Papier/Karton` is one material
-    while at < len(tokens) and _is_link(tokens[at]):
+    while at + 1 < len(tokens) and _is_link(tokens[at]):
         at += 1
     if (count := _count_at(tokens, at)) is not None:
         role, end = _role(tokens, count[0]) if count[0] < len(tokens) else (None, count[0])
         whole = Measure(end if role in ("one", "bundle") else count[0], "", 1 / count[1], 1 / count[1])
-        return whole._replace(state="open") if role == "bundle" else whole
+        return _size_at(tokens, count[0]) or (whole._replace(state="open") if role == "bundle" else whole)
+    if at < len(tokens) and _role(tokens, at)[0] in ("one", "bundle"):
+        role, end = _role(tokens, at)
+        return _per_object(tokens, end, is_single=role == "one")
+    return _size_at(tokens, at)
+
+
+def _size_at(tokens: Tokens, at: int) -> Measure | None:
+    """Return that something is per a size, a period or an amount of the product, which no packaging is counted by."""
     if at >= len(tokens):
         return None
-    role, end = _role(tokens, at)
-    if role in ("one", "bundle"):
-        return _per_object(tokens, end, is_single=role == "one")
-    one = Decimal(1)
-    if role in ("size", "year", "period") or _unit_at(tokens, at) is not None:
-        return Measure(max(end, (_unit_at(tokens, at) or (end,))[0]), "", one, one, "other")
+    (role, end), unit = _role(tokens, at), _unit_at(tokens, at)
+    is_volume = tokens[at] in words("volume_unit") and at + 1 == len(tokens)
+    if role in ("size", "year", "period") or unit is not None or is_volume:
+        return Measure(max(end, (unit or (end,))[0]), "", Decimal(1), Decimal(1), "other")
     return None
 
 

@@ -104,6 +104,9 @@ def codes_of_faults(faults: Iterable[LineFault]) -> set[str]:
     return {code for fault in faults for code in (fault.sku_code, *fault.sku_codes) if code is not None}
 
 
+_REMARKS: Final = 40
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Cells as text, one String column per position (`c0`, `c1`, …), an empty cell as null, no row without a cell.
@@ -154,6 +157,11 @@ class Grid:
         if self.filled is not None:
             return self.filled
         return self.cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+
+    def remarks_below(self, row: int) -> list[str]:
+        """Return the cells below a row that stand alone in their line, as remarks do: the last of them."""
+        alone = self.cells.with_columns(given=self.cells_given())[row + 1 :].filter(pl.col("given") == 1).drop("given")
+        return [cell for cells in alone[-_REMARKS:].rows() for cell in cells if cell is not None]
 
     def where(self, kept: pl.Series, faults: Sequence[LineFault] = ()) -> "Grid":
         """Return the rows where `kept` is true, and further faults among those of the grid."""

@@ -40,7 +40,7 @@ from pipelines.reading.columns import (
     usable_groups,
     words_of_terms,
 )
-from pipelines.reading.grammar import mentions, names_packaging, says_unit, tokens_of, without_measures, word_roles
+from pipelines.reading.grammar import mentions, names_packaging, says_unit, word_roles
 from pipelines.reading.grid import (
     BESIDE,
     LONGEST_HEADER,
@@ -62,7 +62,7 @@ from pipelines.reading.part_columns import check_component_type, open_parts, par
 from pipelines.reading.side_by_side import (
     split_units_of_lines,
     whole_years,
-    with_ticked_markets,
+    with_ticked,
     with_units_in_doubt,
     with_year_of_titles,
 )
@@ -73,6 +73,7 @@ from pipelines.reading.units import (
     judge_units,
     open_columns,
     own_units,
+    unit_of_title,
     with_stated_unit,
     with_units_beside,
     with_units_of_mapping,
@@ -313,13 +314,14 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
     if cell is None or label is None or title is None or label == cell:
         return cell
     alone, together, roles = recognise(cell, 0, "sku"), column_of_label(label), word_roles(title)
-    if alone is not None and alone.name in ("sku_code", "name") and "somebody" in roles and "thing" not in roles:
+    is_theirs = "somebody" in roles and "thing" not in roles and ":" not in title  # no `Supplier: ACME`
+    if alone is not None and alone.name in ("sku_code", "name") and is_theirs:
         return label
     if together is not None and (alone is None or together.group is not None):
         return label
     if alone is None or alone.has_unit or alone.field.name not in WEIGHTS:
         return cell
-    said = " ".join(without_measures(tokens_of(title))[1])
+    said = unit_of_title(title)
     return f"{cell} ({said})" if said else cell
 
 
@@ -391,7 +393,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=outlined,
         )
         raise
-    columns, ticks = with_ticked_markets(columns, searched, mapped.reads)
+    columns, ticks = with_ticked(columns, searched, mapped.reads)
     searched = searched.without(ticks)
     opened = with_units_of_mapping(open_columns(searched, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
@@ -402,7 +404,8 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
-    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
+    remarks = [*above, *grid.remarks_below(searched.at)]
+    columns = with_units_of_mapping(with_stated_unit(columns, remarks, doubtful), mapped)
     judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)
     return Header(

@@ -24,8 +24,8 @@ from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.units import choice_for, name_in_mapping
-from pipelines.reading.unread import with_unread_asked
+from pipelines.reading.units import choice_for
+from pipelines.reading.unread import fractions_asked, with_hues_asked, with_unread_asked
 from pipelines.reading.values import MATERIALS, read_values
 from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
 from schemas.imports.types import Asked
@@ -33,7 +33,6 @@ from schemas.messages import Message
 from schemas.normalise import quote
 from schemas.words import code_lists, code_of, fold
 
-_TOP: Final = 200
 _PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
 _OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
 
@@ -44,8 +43,8 @@ def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
     A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` where lines are
     totals and nothing says how many packagings they are of.
     """
-    sheet, questions = _with_code_lists(sheet)
-    questions += _fractions(sheet)
+    sheet, questions = _with_code_lists(with_hues_asked(sheet))
+    questions += fractions_asked(sheet)
     positions = sheet.in_question | {column.position for column, _ in questions}
     sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in questions)), in_question=positions)
     sheet = _with_quantities(sheet, of_parts=of_parts)
@@ -62,33 +61,10 @@ def without_asked(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=tuple(c for c in kept if weighed or c.field.name not in _OF_WEIGHTS))
 
 
-def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
-    """Yield the percentages whose numbers without a percent sign are all from 0 to 1: they may be fractions of one."""
-    for column in sheet.columns:
-        if column.field.unit != "percent" or column.constant is not None or column.position in sheet.in_question:
-            continue
-        cells = sheet.table[column.name]
-        bare = ~cells.str.contains("%", literal=True)
-        # The first lines mostly tell.
-        if sheet.mapped.unit_of(column) is not None or not all(
-            sheet.read(column, some).filter(bare.head(some)).is_between(0, 1).all() for some in (_TOP, len(cells))
-        ):
-            continue
-        if (sheet.read(column).filter(bare) > 0).any():
-            message = Message(
-                "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "
-                "not read. Say which: mapping={mapping}, or percent.",
-                header=quote(column.header),
-                mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
-            )
-            some = ", ".join(cells.filter(bare).unique(maintain_order=True).head(3))
-            yield column, sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=some)
-
-
-LISTED: Final = {"markets": "iso", "material": "ours"}
+LISTED: Final = {"markets": "iso", "material": "ours", "packaging_level": "ours"}
 """Fields whose values may be codes of another list, each with its own list."""
 _HEADERS: Final = {
-    "uk_rpd": ("rpd", "pepr", "epr"),
+    "uk_rpd": ("rpd", "pepr", "epr", "packaging class"),
     "uk_nations": ("nation", "nations", "uk"),
     "us_states": ("state", "states", "us", "usa"),
     "97_129": ("97", "129", "ric", "recycling code", "resin code"),
@@ -141,7 +117,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
     if not values:
         return own
     fitting = [name for name, codes in lists.items() if all(_plain(value) in codes for value in values)]
-    if all(is_served(value) if field == "markets" else family_of_detail(value) is not None for value in values):
+    if all(is_served(value) if field == "markets" else _ours(value, field) is not None for value in values):
         fitting = [name for name in fitting if any(_is_taken(value, field, lists[name]) for value in values)]
     if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
         mixed = [
@@ -163,15 +139,20 @@ def _is_alone(value: str, name: str, field: str) -> bool:
     others = [codes for other, codes in code_lists(field).items() if other != name]
     if any(_plain(value) in codes for codes in others) or value.isdecimal():
         return False
-    return not _is_country(value) if field == "markets" else family_of_detail(value) is None
+    return not _is_country(value) if field == "markets" else _ours(value, field) is None
 
 
 def _is_taken(value: str, field: str, codes: Mapping[str, str]) -> bool:
     """Return whether a list's value would be read as something else by our words or ISO's codes."""
     if field == "markets":
         return _is_country(value) and not is_served(value)
-    family = family_of_detail(value)
-    return family is not None and family != family_of_detail(codes[fold(value)])
+    own = _ours(value, field)
+    return own is not None and own != _ours(codes[fold(value)], field)
+
+
+def _ours(value: str, field: str) -> str | None:
+    """Return what our words say that a material or a level is."""
+    return family_of_detail(value) if field == "material" else code_of(value, field)
 
 
 def _is_country(value: str) -> bool:

@@ -11,7 +11,16 @@ from typing import Final
 
 from pipelines.reading.column_values import Searched
 from pipelines.reading.columns import part_headers, with_sense
-from pipelines.reading.grammar import MOST_KEPT, composed_field, divided, key_of, names_bundle, without_measures
+from pipelines.reading.grammar import (
+    MOST_KEPT,
+    composed_field,
+    divided,
+    key_of,
+    names_bundle,
+    quantity_of,
+    tokens_of,
+    without_measures,
+)
 from pipelines.reading.grid import FIELDS_OF_PART, LONGEST_HEADER, Column, fields_of, invalid_mapping, letter
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import WHOLE, question
@@ -100,9 +109,12 @@ def parts_asked(
     """
     of_sku = {column.field.name: column for column in columns if column.table == "sku" and column.constant is None}
     whole = {FIELDS_OF_PART[name]: column for name, column in of_sku.items() if name in _OF_WHOLE}
+    ignored = list(ignored)
     of_sold = ((at, text) for at, text in ignored if level_of(text) in (None, SALES))
+    of_several = {token for _, text in ignored if quantity_of(text) is not None for token in tokens_of(text)}
     found = [replace(column, position=at) for at, text in of_sold if (column := part_column(text)) is not None]
     parts = [column for column in found if column.fixed and column.field.name in (_MATERIAL, "weight_g")]
+    parts = [column for column in parts if column.group not in of_several]  # `Case weight` beside `Units per case`
     if not parts or len(whole) < len(_OF_WHOLE) or any(c.mapped or c.table == "component" for c in columns):
         return None
     kinds = {str(column.group): dict(column.fixed)[_TYPE] for column in parts}

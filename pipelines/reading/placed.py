@@ -4,9 +4,9 @@ What is counted, and the rest of a header, is `columns.py`'s.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from compliance.catalogue import eu_codes, is_iso_3166, pinned, served
 from pipelines.reading.grammar import MOST_KEPT, Tokens, measure_at, roles_of_word, tokens_of
@@ -16,7 +16,7 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, place
 from schemas.refusals import Refused
-from schemas.words import languages_of_headers, languages_of_words, market_named, words
+from schemas.words import fold, languages_of_headers, languages_of_words, market_named, words
 
 LONGEST_MARKET: Final = 5
 _NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
@@ -27,6 +27,17 @@ _ORDINAL: Final = re.compile(r"([1-4])(?:st|nd|rd|th|er|eme|e|o|a|ere)?")
 _PART: Final = re.compile(r"q[1-4]|m(?:0[1-9]|1[0-2])")
 _THIRD: Final = 3
 _MONTH: Final = re.compile(r"0[1-9]|1[0-2]")
+_QUARTERS: Final = 4
+_MONTHS: Final = 12
+_PART_NUMBER: Final = re.compile(r"\d{1,2}")
+_YEAR_AND_MONTH: Final = re.compile(r"(20\d\d)(0[1-9]|1[0-2])")
+"""A period as programs write it: `202501`."""
+WHOLE: Final = (
+    frozenset(f"q{at}" for at in range(1, 5)),
+    frozenset(("h1", "h2")),
+    frozenset(f"m{at:02}" for at in range(1, 13)),
+)
+"""The quarters, the halves and the months of a year: of several that are whole the first counts."""
 
 
 def market_of(header: str) -> str | None:
@@ -137,7 +148,7 @@ class Placed:
         """Return the quarter or the month that begins at a word, and of how many words it is."""
         before, word, after = ("", *tokens, "")[at : at + 3]
         code = words("part_of_year").get(word) or (word if _PART.fullmatch(word) else None)
-        if code not in (None, "quarter"):
+        if code not in (None, "quarter", "month"):
             return str(code), 1
         for noun, ordinal in ((word, after), (after, word)):
             match = _ORDINAL.fullmatch(ordinal) if words("part_of_year").get(noun) == "quarter" else None
@@ -160,15 +171,62 @@ def market_code(name: str) -> str | None:
     return code if "-" not in code or is_iso_3166(code) else None
 
 
-def period_of(text: str) -> tuple[int | None, int]:
-    """Return the year and the half that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`. Raise `Refused`."""
+class Period(NamedTuple):
+    """The year that a cell names, its half, or a quarter or a month of it; what is not named is None, 0 or empty."""
+
+    year: int | None
+    half: int = 0
+    part: str = ""
+
+
+def period_of(text: str, header: str = "") -> Period:
+    """Return the period that a cell names: `H1`, `2. Halbjahr`, `2026-H1`, `1`; a month or a quarter: `01/2025`, `Q1`.
+
+    A number alone is a month or a quarter where the `header` says so, else a half. Raise `Refused`.
+    """
+    noun = words("part_of_year").get(fold(header))
     said = Placed()
-    left = tuple(said.left_of(tokens_of(text)))
-    other = said.market is not None or said.twice or said.part or (left and said.half)
+    joined = _YEAR_AND_MONTH.fullmatch(text.strip())
+    named = said.left_of(tokens_of(" ".join(joined.groups()) if joined else text))
+    left = tuple(word for word in named if word != "/")
+    number = int(left[0]) if len(left) == 1 and _PART_NUMBER.fullmatch(left[0]) else None
+    other = said.market is not None or bool(said.twice)
+    if said.part and not left and not other and not said.half:
+        return Period(said.year, part=said.part)
+    if not (other or said.part or said.half) and number is not None and number > 0:
+        if noun == "quarter" and number <= _QUARTERS:
+            return Period(said.year, part=f"q{number}")
+        if (noun == "month" or (said.year and len(left[0]) > 1)) and number <= _MONTHS:
+            return Period(said.year, part=f"m{number:02}")
+    other |= bool(said.part) or noun in ("quarter", "month") or bool(left and said.half)
     if left in ((), ("0",), ("1",), ("2",)) and not other:
-        return said.year, said.half or int(left[0] if left else 0)
+        return Period(said.year, said.half or int(left[0] if left else 0))
     message = Message("Write H1 or H2, with the year or without; leave it empty for the year.")
     raise Refused([Issue("invalid_format", message, VOLUME_HALF.name)])
+
+
+def parts_of_years(lines: Iterable[Sequence[str]], header: str) -> list[list[str]]:
+    """Return the parts of each year that lines name in their last cell; the others say of what, such as a SKU.
+
+    There are none where a line names no part: `header` is that of the last cells.
+    """
+    years: dict[tuple[object, ...], list[str]] = {}
+    periods: dict[str, Period] = {}
+    for *of, text in lines:
+        try:
+            said = periods[text] if text in periods else periods.setdefault(text, period_of(text, header))
+        except Refused:
+            return []
+        if not said.part:
+            return []
+        years.setdefault((*of, said.year), []).append(said.part)
+    return list(years.values())
+
+
+def is_whole_year(parts: Iterable[str]) -> bool:
+    """Return whether parts are the four quarters, the two halves or the twelve months of a year, each once."""
+    listed = list(parts)
+    return len(listed) == len(set(listed)) and set(listed) in WHOLE
 
 
 @cache

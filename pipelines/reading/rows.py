@@ -6,7 +6,7 @@ writing step finds faults between a row and the stored record.
 """
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import combinations
@@ -35,7 +35,7 @@ from pipelines.reading.grid import (
     letter,
     repeated,
 )
-from pipelines.reading.placed import period_of
+from pipelines.reading.placed import Period, is_whole_year, period_of
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
@@ -217,7 +217,8 @@ def _units_of_skus(
 ) -> tuple[TypedSheet, dict[str, str]]:
     """Return lines of units with their faults, and the volumes of each SKU as JSON text, keys in order.
 
-    Each line names one market that the catalogue serves, and its year in a column's header or a cell. The same market,
+    Each line names one market that the catalogue serves, and its year in a column's header or a cell; parts of a year
+    are added up. The same market,
     year and half of a SKU with other units is the fault `duplicate_row` of the later line; with the same units, too,
     where a column that is not read may tell the lines apart, such as a channel.
     """
@@ -226,7 +227,9 @@ def _units_of_skus(
     codes, markets = lines.values["sku_code"].to_list(), lines.values["markets"].to_list()
     years, halves = (lines.values.get(field.name, none) for field in (VOLUME_YEAR, VOLUME_HALF))
     faults: dict[str, list[tuple[int, str, str]]] = {}
-    seen: dict[tuple[str, str], tuple[int | None, int]] = {}
+    of_period = next((column for column in lines.sheet.columns if column.field == VOLUME_HALF), None)
+    parts: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    seen: dict[tuple[str, str, str], tuple[int | None, int]] = {}
     faulty = set(lines.faults["at"])
     for column in (column for column in lines.sheet.columns if column.field == VOLUME):
         units, is_sent = lines.values[column.name], lines.presence[column.name]
@@ -234,31 +237,47 @@ def _units_of_skus(
             if codes[at] is None or at in faulty:
                 continue
             try:
-                key = _volume_key(column, markets[at], (years[at], halves[at]), default_year, served_markets)
+                period = period_of(halves[at] or "", "" if of_period is None else of_period.header)
+                key = _volume_key(column, markets[at], (years[at], period), default_year, served_markets)
             except Refused as refused:
                 [issue] = refused.issues
                 faults.setdefault(str(issue.field), []).append((at, issue.code, to_json(issue.message)))
                 continue
             line = lines.sheet.table["line"][at]
-            before, first = seen.setdefault((codes[at], key), (units[at], line))
+            before, first = seen.setdefault((codes[at], key, period.part), (units[at], line))
             if before != units[at] or (first != line and source["ignored"]):
                 message = Message(
                     "Line {line} gives units of this SKU for the same market and period; send their sum, once.",
                     line=first,
                 )
                 faults.setdefault(column.name, []).append((at, "duplicate_row", to_json(message)))
+            parts.setdefault((codes[at], key), []).append((at, period.part))
+    partial = [] if of_period is None or of_period.mapped else _faults_of_partial_years(parts.values())
+    if partial:
+        faults.setdefault(VOLUME_HALF.name, []).extend(partial)
     for name, of_column in faults.items():
         lines = lines.with_faults(name, pl.DataFrame(of_column, schema=FAULTS, orient="row"))
     volumes: dict[str, dict[str, int | None]] = {}
-    for (code, key), (number, _) in seen.items():
-        volumes.setdefault(code, {})[key] = number
+    for (code, key, part), (number, _) in seen.items():
+        of_sku = volumes.setdefault(code, {})
+        of_sku[key] = (of_sku.get(key) or 0) + (number or 0) if part else number
     return lines, {code: json.dumps(of, sort_keys=True, separators=(",", ":")) for code, of in volumes.items()}
 
 
+def _faults_of_partial_years(years: Iterable[list[tuple[int, str]]]) -> list[tuple[int, str, str]]:
+    """Return the faults of lines that give a part of a year of which others are not there; `years` are row and part.
+
+    Where a mapping names the column, its sender has said that no others count.
+    """
+    message = to_json(Message("Write H1 or H2, with the year or without; leave it empty for the year."))
+    partial = (parts for parts in years if not is_whole_year({part for _, part in parts}))
+    return [(at, "invalid_format", message) for parts in partial for at, part in parts if part]
+
+
 def _volume_key(
-    column: Column, markets: str | None, said: tuple[int | None, str | None], default_year: int, served: Set[str]
+    column: Column, markets: str | None, said: tuple[int | None, Period], default_year: int, served: Set[str]
 ) -> str:
-    """Return market, year and half of the units in a cell, as volumes name them; `said` are year and half of its line.
+    """Return market, year and half of the units in a cell, as volumes name them; `said` is what its line says.
 
     Raise `Refused` with the column.
     """
@@ -271,13 +290,13 @@ def _volume_key(
             "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=named[0]
         )
         raise Refused([Issue("unknown_market", message, "markets")])
-    period = period_of(said[1] or "")
-    years, halves = {column.year, said[0], period[0]} - {None}, {column.half, period[1]} - {0}
+    year, period = said
+    years, halves = {column.year, year, period.year} - {None}, {column.half, period.half} - {0}
     if len(years) > 1 or len(halves) > 1:
         raise Refused([Issue("invalid_format", Message("The line names several periods; name one."), column.name)])
     if halves and market != "GB":
         sentence = Message("Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market)
-        raise Refused([Issue("out_of_range", sentence, VOLUME_HALF.name if period[1] else column.name)])
+        raise Refused([Issue("out_of_range", sentence, VOLUME_HALF.name if period.half else column.name)])
     return f"{market}/{next(iter(years), default_year)}/{next(iter(halves), 0)}"
 
 

@@ -386,7 +386,7 @@ def read_sheet(
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
-        ticks=header.ticks[1:],
+        ticks=tuple(tick for tick in header.ticks if all(c.position != tick.position for c in columns)),
     )
     sheet = sheet.without(misleading_columns((*columns, *mapping.constants), cells, table))
     return _with_constants(sheet, mapping.constants)

@@ -1,12 +1,12 @@
-"""Reads what columns say together: ticks under markets, units of the parts of a year, units beside another column.
+"""Reads what columns say together: ticks, units of the parts of a year, units beside another column.
 
-`DE | FR | AT` over ticks are the markets of each line. Units of quarters or months are read where all of a year are
+Ticks under markets and materials say which are meant. Units of quarters or months are read where all of a year are
 there, each with numbers, and no column gives the year; typed cells are added up. Else they are asked about. What a
 mapping names as a part of a year is counted, whichever parts are there. Titles may say the year of all of them.
 
-Quantities of lines are units placed on the market that each line names, in its year. Cartons, kilograms or thousands
-are none, and neither are the units of a month or a day: they would be those of a year. They are asked about (decision
-0111), and so are numbers under the names of markets alone.
+Quantities of lines are units placed on the market that each line names, in its year; lines of all months or quarters of
+a year are added up. Cartons, kilograms or thousands are none, and neither are the units of some months or of days: they
+would be those of a year. They are asked about (decision 0111), and so are numbers under names of markets alone.
 """
 
 import re
@@ -20,7 +20,7 @@ import polars as pl
 
 from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
-from pipelines.reading.columns import bare_market, field_column, units_of_part, units_of_rows
+from pipelines.reading.columns import bare_market, field_column, is_bare_material, units_of_part, units_of_rows
 from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
@@ -35,9 +35,19 @@ from pipelines.reading.grid import (
     repeated,
 )
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.placed import YEAR, Placed, is_of_selling, is_served, market_code, market_of
+from pipelines.reading.placed import (
+    WHOLE,
+    YEAR,
+    Placed,
+    is_of_selling,
+    is_served,
+    is_whole_year,
+    market_code,
+    market_of,
+    parts_of_years,
+)
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.words import market_parts, unit_of
+from pipelines.reading.words import family_of_detail, market_parts, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
@@ -48,12 +58,6 @@ from schemas.words import code_lists, code_of, fold, headers, words
 
 _TICK: Final = r"^\s*[01]\s*$"
 _FIGURE: Final = r"[2-9]|\d."
-_WHOLE: Final = (
-    frozenset(f"q{at}" for at in range(1, 5)),
-    frozenset(("h1", "h2")),
-    frozenset(f"m{at:02}" for at in range(1, 13)),
-)
-"""The quarters, the halves and the months of a year: of several that are whole the first counts."""
 _FEWEST: Final = 2
 """Columns of parts of one year that are asked about: a month alone may be a date."""
 _Years: TypeAlias = dict[tuple[str | None, int | None, str], list[Column]]
@@ -75,7 +79,7 @@ def _by_year(found: Iterable[Column], columns: Sequence[Column]) -> _Years:
         if (column.market, column.year) not in given:
             years.setdefault((column.market, column.year, column.part[0]), []).append(column)
     whole: dict[tuple[str | None, int | None], str] = {}
-    for kind in (next(iter(parts))[0] for parts in _WHOLE):
+    for kind in (next(iter(parts))[0] for parts in WHOLE):
         for market, year, own in years:
             if own == kind and _is_whole(years[market, year, own]):
                 whole.setdefault((market, year), kind)
@@ -83,7 +87,7 @@ def _by_year(found: Iterable[Column], columns: Sequence[Column]) -> _Years:
 
 
 def _is_whole(parts: Sequence[Column]) -> bool:
-    return len(parts) == len({column.part for column in parts}) and {column.part for column in parts} in _WHOLE
+    return is_whole_year(column.part for column in parts)
 
 
 def years_asked(
@@ -193,7 +197,53 @@ def _is_one(pairs: Sequence[tuple[str, str]]) -> bool:
     return len(pairs) == 1
 
 
-def with_ticked_markets(
+def with_ticked(
+    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
+) -> tuple[list[Column], tuple[Column, ...]]:
+    """Return the columns with those of the markets and of the material that ticks tell, and the columns of ticks."""
+    columns, of_markets = _with_ticked_markets(columns, header, reads)
+    columns, of_materials = _with_ticked_materials(columns, header, reads)
+    return columns, (*of_markets, *of_materials)
+
+
+def _with_ticked_materials(
+    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
+) -> tuple[list[Column], tuple[Column, ...]]:
+    """Return the columns with that of the material that ticks tell, where none is, and the columns of ticks.
+
+    `Glass | Plastic | Paper` stand over `x` and empty cells, or over 1 and 0 alone. Two ticked materials of one line
+    are two materials, as in a cell.
+    """
+    field = fields_of(header.table).get("material")
+    bare = [column for column in columns if is_bare_material(column)]
+    others = [column.position for column in columns if column not in bare]
+    if field is None or any(c.field.name in ("material", "component_type") for c in columns) or header.table != "sku":
+        return columns, ()
+    free = header.free(others).items()  # `Type 1` may be a code of a material, and anything else
+    named = {at: cell for at, cell in free if family_of_detail(cell) is not None and not re.search(r"\d", cell)}
+    is_ticked = {at: _are_ticks(header.under(at)) for at in named}
+    ticks = [
+        Column(field.name, field, "sku", at, cell, market=_material_of(cell))
+        for at, cell in named.items()
+        if is_ticked[at] or all(map(_is_no_tick, header.under(at)))
+    ]
+    if len(ticks) < _FEWEST or not any(is_ticked.values()) or not all(map(reads, ticks)):
+        return columns, ()
+    ticked = {column.position for column in ticks}
+    return [*(c for c in columns if c.position not in ticked), replace(ticks[0], market=None)], tuple(ticks)
+
+
+def _material_of(header: str) -> str:
+    """Return the material of a header as a cell names it: `Glass` below a title is `Material Glass`."""
+    last = header.rsplit(maxsplit=1)[-1]
+    return last if family_of_detail(last) == family_of_detail(header) else header
+
+
+def _is_no_tick(cell: str) -> bool:
+    return _meaning_of_tick(cell) not in (None, "true")
+
+
+def _with_ticked_markets(
     columns: list[Column], header: Searched, reads: Callable[[Column], bool]
 ) -> tuple[list[Column], tuple[Column, ...]]:
     """Return the columns with that of the markets in which ticks say that an item is sold, and the columns of ticks.
@@ -233,19 +283,27 @@ def _are_ticks(cells: pl.Series) -> bool:
     return "true" in said and 2 * said.count(None) <= len(said)
 
 
+_SEPARATORS: Final = {"markets": ";", "material": " / "}
+"""What stands between several ticks of a line, as between the names in a cell."""
+
+
 def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
-    """Return the cells with the markets that are ticked in each line; what is no tick is a market that is not known."""
-    listed = []
-    for column in ticks:
-        texts = body[f"c{column.position}"]
-        distinct = texts.drop_nulls().unique()
-        kinds = [_meaning_of_tick(text) or text for text in distinct]
-        own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
-        meant = [own.get(kind, kind) for kind in kinds]
-        named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
-        listed.append(named.alias(f"c{column.position}"))
-    together = pl.concat_str(pl.all(), separator=";", ignore_nulls=True).replace("", None).alias("markets")
-    return cells.with_columns(pl.DataFrame(listed).select(together).to_series()) if listed else cells
+    """Return the cells with what is ticked in each line; what is no tick is a market or material that is not known."""
+    for field in dict.fromkeys(column.name for column in ticks):
+        listed = []
+        for column in (column for column in ticks if column.name == field):
+            texts = body[f"c{column.position}"]
+            distinct = texts.drop_nulls().unique()
+            kinds = [_meaning_of_tick(text) or text for text in distinct]
+            own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
+            meant = [own.get(kind, kind) for kind in kinds]
+            named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
+            listed.append(named.alias(f"c{column.position}"))
+        together = (
+            pl.concat_str(pl.all(), separator=_SEPARATORS[field], ignore_nulls=True).replace("", None).alias(field)
+        )
+        cells = cells.with_columns(pl.DataFrame(listed).select(together).to_series())
+    return cells
 
 
 _YEAR_IN_TITLE: Final = re.compile(r"(?<![\d./-])20\d\d(?![\d/-]|\.\d)")
@@ -328,8 +386,29 @@ def split_units_of_lines(
     read = [column.position for column in (*columns, *units) if column.field.name != _UNIT]
     for at, cell in header.free(read).items():
         if said := _other_than_units_of_a_year(cell, header.under(at), is_unit=_names_units(at, cell, columns)):
-            raise ReadingRefused([_issue_of_other_units(units[0], beside(cell, said))])
+            period = Column(VOLUME_HALF.name, VOLUME_HALF, "sku", at, cell)
+            keys = [by_name[name] for name in ("sku_code", "markets", "volume_year") if name in by_name]
+            below = header.grid.cells[max(header.at, header.last) + 1 :]
+            lines = below.select(pl.col(f"c{column.position}") for column in (*keys, period)).drop_nulls()
+            parts = [] if VOLUME_HALF.name in by_name else parts_of_years(lines.rows(), cell)
+            if not parts:
+                raise ReadingRefused([_issue_of_other_units(units[0], beside(cell, said))])
+            if not all(map(is_whole_year, parts)):
+                raise ReadingRefused([_issue_of_parts(units[0], period, said)])
+            columns = [*columns, period]
     return columns, units
+
+
+def _issue_of_parts(units: Column, period: Column, said: Sequence[str]) -> Issue:
+    """Return the refusal of units of months or quarters of which some are not there; its answer adds them up."""
+    message = Message(
+        "{headers} may be units, and are not all parts of a year; they are not read. If no others "
+        "were placed on the market in that year, they are added up: mapping={mapping}.",
+        headers=f"{quote(units.header)} ({quote(beside(period.header, said))})",
+        mapping={"columns": {units.name: letter(units.position), period.name: letter(period.position)}},
+    )
+    message, answer = with_answer(message, of_components=False)
+    return Issue("ambiguous_column", message, units.name, kind="column", could_be=["add_up"], answer=answer)
 
 
 def with_units_in_doubt(

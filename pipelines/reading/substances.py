@@ -15,6 +15,7 @@ from schemas.words import code_of
 
 _STATUS: Final = {"pfas_intentional": "pfas_status", "svhc_declared": "svhc_status", "bpa_present": "bpa_status"}
 """Field of whether a substance is there -> field of its status."""
+_SUM: Final = "heavy_metals_sum_ppm"
 _FREE: Final = frozenset({"free", "free of", "frei", "libre", "libre de", "exempt", "exempt de", "vrij", "wolne od"})
 
 
@@ -44,8 +45,8 @@ def _by_cells(column: Column, header: Searched) -> Column | None:
 
 
 def as_status(column: Column) -> Column:
-    """Return the column of whether a substance is there as that of its status."""
-    name = _STATUS[column.field.name]
+    """Return the column of whether a substance is there, or of a sum, as that of its status."""
+    name = {**_STATUS, _SUM: "heavy_metals_status"}[column.field.name]
     return replace(column, name=column.name.replace(column.field.name, name), field=fields_of(column.table)[name])
 
 
@@ -55,10 +56,12 @@ def of_substance(column: Column | None, at: int, cell: str, header: Searched) ->
     `BPA free` is of its status, and one over numbers is its value, where no unit but that of its limit stands beside.
     """
     known = column or recognise(cell, at, header.table)
-    if known is None or known.field.name not in _STATUS:
+    if known is None or known.field.name not in (*_STATUS, _SUM):
         return column
     if not _has_measures(header, at):
-        return as_status(known) if column is not None and column.open in _FREE else column
+        return as_status(known) if column is not None and _status_of_yes(column) else column
+    if known.field.name == _SUM:
+        return column
     name = _STATUS[known.field.name].replace("_status", "_value")
     units = {unit for unit in _UNITS if unit in cell.casefold()}
     if not units <= _OF_LIMIT[name]:
@@ -71,10 +74,22 @@ def _has_measures(header: Searched, at: int) -> bool:
     return has_numbers(header, at) and not {*header.under(at).unique()} <= {"0", "1"}
 
 
+def _status_of_yes(column: Column) -> tuple[str, str] | None:
+    """Return the statuses that yes and no are below `PFAS-free` and `PFAS < 25 ppb`; None for other headers."""
+    said = column.open or ""
+    if said.startswith(("<", "≤")):
+        return "below_limit", "above_limit"
+    return ("absent", "unknown") if said in _FREE else None
+
+
 def answers_of_absence(column: Column, header: Searched) -> dict[str, str]:
-    """Return what the cells below `PFAS-free` mean: yes that the substance is absent, no that its status is unknown."""
-    if column.open not in _FREE or column.field.vocabulary != "substance_status":
+    """Return what the cells below `PFAS-free` mean: yes that the substance is absent, no that its status is unknown.
+
+    Below `< 25 ppb` yes is below the limit and no above it.
+    """
+    of_yes = _status_of_yes(column)
+    if of_yes is None or column.field.vocabulary != "substance_status":
         return {}
-    status = {"true": "absent", "false": "unknown"}
+    status = dict(zip(("true", "false"), of_yes, strict=True))
     said = ((text, status.get(code_of(text, "truth") or "")) for text in header.under(column.position).unique())
     return {text: code for text, code in sorted(said) if code is not None}

@@ -1,13 +1,17 @@
 """Asks about columns that no field was read from, though they may be data of the packaging.
 
 They may be a weight of one more material, a weight where none is read, parts beside their packaging, or units of which
-nothing says the market or that they are a year's; a sheet may have components. `judge.py` doubts what is read.
+nothing says the market or that they are a year's; a sheet may have components. Colours that name a hue alone are not
+read either, nor shares that may be fractions. `judge.py` doubts what is read.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from compliance import ruleset
 from compliance.catalogue import pinned, served
+from compliance.words import names_hue
 from pipelines.reading.column_values import about_material
 from pipelines.reading.columns import field_column, units_of_rows
 from pipelines.reading.grammar import measures_in, names_bundle, word_roles
@@ -18,11 +22,12 @@ from pipelines.reading.part_columns import parts_asked
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.side_by_side import names_year, years_asked
+from pipelines.reading.units import name_in_mapping
 from pipelines.reading.words import level_of
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import fold
+from schemas.words import code_of, fold
 
 _NO_WEIGHTS: Final = frozenset({"unit", "unit_name", "share", "recycled", "sale", "somebody", "parcel", "count"})
 
@@ -144,3 +149,58 @@ def about_components(top: Grid, name: str, main: Sheet) -> Asked | None:
         mapping={"components": {"sheet": name}},
     )
     return question("sheet", message, could_be=[name], sheet=name)
+
+
+_SHADES: Final = ("transparent_coloured", "opaque", "light", "dark", "fluorescent_or_metallic")
+"""What a colour can be that names a hue alone."""
+_MOST_COLOURS: Final = 20
+
+
+def with_hues_asked(sheet: Sheet) -> Sheet:
+    """Return the sheet without the colours that name a hue alone (`blau`), with a question about each.
+
+    Such a colour may be transparent or opaque; the rest of its part is read.
+    """
+    questions, rules = list[Asked](), ruleset.load()
+    for column in sheet.columns:
+        if column.field.vocabulary != "colour" or column.constant is not None:
+            continue
+        cells = sheet.table[column.name]
+        texts = [text for text in cells.drop_nulls().unique(maintain_order=True) if code_of(text, "colour") is None]
+        hues = [text for text in texts if names_hue(text, rules)]
+        for text in list({fold(text): text for text in reversed(hues)}.values())[::-1][:_MOST_COLOURS]:
+            message = Message(
+                "{text} can be transparent or opaque; the colour is not read. Say which: mapping={mapping}.",
+                text=quote(text),
+                mapping={"values": {name_in_mapping(column, sheet.columns): {text: _SHADES[0]}}},
+            )
+            questions.append(sheet.ask("value", column, message, could_be=_SHADES, text=text))
+        left = cells.set(cells.is_in(hues).fill_null(value=False), None).alias(column.name)
+        sheet = replace(sheet, table=sheet.table.with_columns(left))
+    return replace(sheet, questions=(*sheet.questions, *questions)) if questions else sheet
+
+
+_TOP: Final = 200
+
+
+def fractions_asked(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
+    """Yield the percentages whose numbers without a percent sign are all from 0 to 1: they may be fractions of one."""
+    for column in sheet.columns:
+        if column.field.unit != "percent" or column.constant is not None or column.position in sheet.in_question:
+            continue
+        cells = sheet.table[column.name]
+        bare = ~cells.str.contains("%", literal=True)
+        # The first lines mostly tell.
+        if sheet.mapped.unit_of(column) is not None or not all(
+            sheet.read(column, some).filter(bare.head(some)).is_between(0, 1).all() for some in (_TOP, len(cells))
+        ):
+            continue
+        if (sheet.read(column).filter(bare) > 0).any():
+            message = Message(
+                "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "
+                "not read. Say which: mapping={mapping}, or percent.",
+                header=quote(column.header),
+                mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
+            )
+            some = ", ".join(cells.filter(bare).unique(maintain_order=True).head(3))
+            yield column, sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=some)

@@ -148,12 +148,9 @@ def test_units_wait_for_the_answer_which_list_their_markets_are_of() -> None:
         ("Unit", ["kg", "kg"]),
         ("UOM", ["EA", "CS"]),
         ("Unité", ["pièces", "milliers"]),
-        ("Monat", ["Januar", "Februar"]),
-        ("Month", ["1", "2"]),
-        ("Quartal", ["Q1", "Q2"]),
         ("Datum", ["31.01.2026", "28.02.2026"]),
         ("Buchung", ["2026-01-31", "2026-02-28"]),
-        ("Zeitraum von", ["2026-01", "2026-02"]),
+        ("KW", ["1", "2"]),
         ("Fiscal year", ["2025/26", "FY26"]),
     ],
 )
@@ -173,6 +170,41 @@ def test_quantities_of_another_unit_or_period_are_asked_about_and_no_units_of_a_
         )
         assert all(part in str(issue.message) for part in (f"“{title}: ", cells[1], "“Menge”"))
     assert volumes(table, {"columns": {"annual_volume": "E"}})["A"] == {"DE/2026/0": 20}
+
+
+@pytest.mark.parametrize(
+    ("title", "cells"),
+    [
+        ("Monat", ["Januar", "Februar"]),
+        ("Month", ["1", "2"]),
+        ("Quartal", ["Q1", "Q2"]),
+        ("Zeitraum von", ["2026-01", "2026-02"]),
+        ("Monat", ["202601", "202602"]),
+    ],
+)
+def test_some_months_are_asked_about_and_the_answer_adds_them_up(title: str, cells: list[str]) -> None:
+    rows = [["A", "Jar", "DE", cell, 20] for cell in cells]
+    table = [["SKU", "Name", "Land", title, "Menge"], *rows]
+    with pytest.raises(ReadingRefused) as refused:
+        read(delimited(table))
+    [issue] = refused.value.issues
+    assert (issue.code, issue.answer) == ("ambiguous_column", {"columns": {"annual_volume": "E", "volume_half": "D"}})
+    assert volumes(table, issue.answer)["A"] == {"DE/2026/0": 40}
+
+
+@pytest.mark.parametrize(
+    ("title", "cells"),
+    [
+        ("Month", [f"2025-{month:02}" for month in range(1, 13)]),
+        ("Monat", [f"{month:02}/2025" for month in range(1, 13)]),
+        ("Periode", [f"2025{month:02}" for month in range(1, 13)]),
+        ("Quarter", [f"Q{quarter} 2025" for quarter in range(1, 5)]),
+    ],
+)
+def test_all_months_or_quarters_of_a_year_are_added_up(title: str, cells: list[str]) -> None:
+    rows = [[code, "Jar", "DE", cell, units] for code, units in (("A", 20), ("B", 1)) for cell in cells]
+    table = [["SKU", "Name", "Land", title, "Menge"], *rows]
+    assert volumes(table) == {"A": {"DE/2025/0": 20 * len(cells)}, "B": {"DE/2025/0": len(cells)}}
 
 
 @pytest.mark.parametrize(
