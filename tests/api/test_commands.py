@@ -75,7 +75,7 @@ def test_a_key_is_issued_where_the_plan_has_keys_shown_once_and_revoked(pcds, co
         (("regrade", "--company", "abc"), "'--company': “abc” is no UUID."),
         (("key", "revoke", "abc"), "'CLIENT_ID': “abc” is no UUID."),
         (("window", "open", "--key", NOBODY, "--per-minute", "many"), "'--per-minute': Send a whole number."),
-        (("window", "open", "--key", NOBODY, "--per-minute", "1"), "greater than or equal to 121."),
+        (("window", "open", "--key", NOBODY, "--per-minute", "1"), "Send a number of at least 121."),
     ],
 )
 def test_a_value_that_cannot_be_read_is_refused_in_the_apis_sentence(pcds, arguments, sentence):
