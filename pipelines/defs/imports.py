@@ -63,7 +63,8 @@ class ClaimedImport:
     """A run's import. `claim` is null where it has ended or another run works on it: the run writes nothing.
 
     The run calls `proceed` before each chunk; it raises where the run has to end. `fail_unless` ends the import by a
-    fault of ours where something is not so. It calls `tell_written` when all rows are stored.
+    fault of ours where something is not so. It calls `tell_written` when all rows are stored: the company's next file
+    may begin, and this run only tells Dagster what it has made.
     """
 
     work: Work
@@ -112,13 +113,8 @@ def claim_import(
                     endings.fail_by_us(pool, clock, claim, sent)
 
             proceed()
-
-            def tell_written() -> None:
-                """Let the company's next file begin: this run only tells Dagster what it has made."""
-                context.instance.add_run_tags(context.run.run_id, {tags.WRITES: context.run.run_id})
-                with pool.system() as conn:
-                    launches.wake_queue(conn)
-
+            stored = {tags.WRITES: context.run.run_id}
+            tell_written = partial(context.instance.add_run_tags, context.run.run_id, stored)
             yield ClaimedImport(sent, claim, proceed, fail_unless, tell_written)
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
@@ -293,16 +289,15 @@ def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.M
     except Exception:
         yield from made
         raise
+    with pool.company(sent.company_id) as conn:
+        launches.wake_queue(conn)
+        skus, polled = counters(conn).skus, status(conn, sent.id, limit=PREVIEW_ROWS, offset=0)
     yield from made
     if read is None:
         return
     _, rows = read
-    with pool.company(sent.company_id) as conn:
-        skus = counters(conn).skus
     graded = metadata.graded_skus(sent, written, skus=skus, seconds=seconds)
     yield dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)])
-    with pool.company(sent.company_id) as conn:
-        polled = status(conn, sent.id, limit=PREVIEW_ROWS, offset=0)
     assert polled is not None, "an import that was just completed is there"
     reported, counted = metadata.import_report(sent, polled), _counts_add_up(rows, polled)
     yield dg.MaterializeResult(asset_key="import_report", metadata=reported, check_results=[counted])

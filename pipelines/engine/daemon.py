@@ -11,13 +11,11 @@ Where Dagster has no public name for a part, the one is taken that its own progr
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from threading import Event
 from time import monotonic
 from typing import Any, Final  # Any: Dagster's own signatures
 
 import dagster as dg
-import psycopg
 from dagster._core.workspace.load_target import WorkspaceFileTarget, WorkspaceLoadTarget
 from dagster._daemon.controller import (
     DagsterDaemonController,
@@ -29,8 +27,8 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import Queued
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.engine.instance import open_instance
+from pipelines.engine.launcher import WarmRunLauncher
 from warehouse.operate import dagster_home, launches, logs
-from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings
 
 _SLICE_SECONDS: Final = 0.5
@@ -56,17 +54,16 @@ def controller(
 
     Dagster's own handler writes to standard output, which nobody reads.
     """
-    daemons = partial(_daemons, app_url=Database.from_settings(settings).app_url)
-    with daemon_controller_from_instance(instance, target, gen_daemons=daemons, log_level="warning") as daemon:
+    with daemon_controller_from_instance(instance, target, gen_daemons=_daemons, log_level="warning") as daemon:
         logs.configure(settings)
         logging.getLogger("dagster").handlers.clear()
         yield daemon
 
 
-def _daemons(instance: dg.DagsterInstance, app_url: str) -> list[DagsterDaemon[Any]]:
+def _daemons(instance: dg.DagsterInstance) -> list[DagsterDaemon[Any]]:
     """Return the daemons that the instance requires, with ours in place of Dagster's for the queue."""
     return [
-        QueueDaemon(daemon.interval_seconds, app_url) if isinstance(daemon, QueuedRunCoordinatorDaemon) else daemon
+        QueueDaemon(daemon.interval_seconds) if isinstance(daemon, QueuedRunCoordinatorDaemon) else daemon
         for daemon in create_daemons_from_instance(instance)
     ]
 
@@ -74,14 +71,12 @@ def _daemons(instance: dg.DagsterInstance, app_url: str) -> list[DagsterDaemon[A
 class QueueDaemon(QueuedRunCoordinatorDaemon):
     """Looks at the queue as Dagster's own does: when it has changed, and at the interval of dagster.yaml."""
 
-    def __init__(self, interval_seconds: float, app_url: str) -> None:
-        """`app_url` is the application role's; the daemon listens on a connection of its own."""
-        super().__init__(interval_seconds)
-        self._url = app_url
-
     def core_loop(self, workspace_process_context: Any, shutdown_event: Event) -> DaemonIterator:
         """Look and wait until Dagster stops; it logs what is raised, and begins the loop anew after some seconds."""
-        with psycopg.connect(self._url, autocommit=True) as connection:
+        launcher = workspace_process_context.instance.run_launcher
+        assert isinstance(launcher, WarmRunLauncher), "dagster.yaml names it"
+        with launcher.connect() as connection:
+            connection.autocommit = True
             launches.listen(connection, launches.QUEUE)
             while not shutdown_event.is_set():
                 yield from self.run_iteration(workspace_process_context)

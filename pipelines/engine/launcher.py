@@ -71,7 +71,7 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
         if run is None or run.is_finished:
             return False
         self._instance.report_run_canceling(run)
-        with self._connection() as connection:
+        with self.connect() as connection:
             waited = launches.withdraw(connection, run_id)
             if not waited:
                 launches.cancel(connection, run_id)
@@ -86,7 +86,7 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
         """Report whether a worker still has the run, by the lock that each worker takes."""
-        with self._connection() as connection:
+        with self.connect() as connection:
             state = launches.state(connection, run.run_id)
         return CheckRunHealthResult(_STATUS[state], state or "never launched")
 
@@ -97,12 +97,13 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
 
     def wake_queue(self) -> None:
         """Have the daemon look at the queue now: a run was queued."""
-        with self._connection() as connection:
+        with self.connect() as connection:
             launches.wake_queue(connection)
 
     def _put(self, run: dg.DagsterRun, *, resume: bool) -> None:
-        with self._connection() as connection:
+        with self.connect() as connection:
             launches.put(connection, run.run_id, company=run.tags.get(PARTITION), resume=resume)
 
-    def _connection(self) -> Connection:
+    def connect(self) -> Connection:
+        """Return a new connection to the database of the launched runs."""
         return psycopg.connect(self._url, connect_timeout=5)

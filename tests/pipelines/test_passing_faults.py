@@ -145,11 +145,13 @@ def test_a_reader_that_is_lost_costs_an_attempt_and_not_the_import(desk: Desk, m
         patched.setattr(desk.readers, "read", lost)
         assert not desk.run(once)
         assert desk.poll(once)["status"] == "processing"
+    assert desk.run(once)
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.readers, "read", lost)
         for _ in range(claims.MAX_ATTEMPTS):
             assert not desk.run(always)
     assert desk.poll(always)["failure"]["code"] == "unreadable_file"
     assert desk.entries()["import.failed"] == 1
-    assert desk.run(once)
 
 
 def test_each_run_after_a_lack_comes_later_than_the_one_before(desk: Desk, clock: StoppedClock) -> None:

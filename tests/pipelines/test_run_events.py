@@ -115,7 +115,7 @@ def test_what_the_daemon_complains_of_is_in_the_services_log(
     """A sensor that fails at each tick fails in no run: without a line nobody hears of it."""
 
     @contextmanager
-    def started(*_: object, log_level: str) -> Iterator[None]:
+    def started(*_: object, log_level: str, **_more: object) -> Iterator[None]:
         configure_loggers(handler="default", formatter="colored", log_level=log_level.upper())  # as Dagster's own does
         yield
 
