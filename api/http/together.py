@@ -8,7 +8,6 @@ which calls go together, and when. What does not: what is done with them (`api.s
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context, copy_context
-from functools import partial
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar  # Any: calls and results, which `do` knows
 
 from starlette.concurrency import run_in_threadpool
@@ -19,8 +18,6 @@ P = ParamSpec("P")
 
 MOST: Final = 32
 """Calls of one group: their rows stay locked until the last of them is stored."""
-TURNS: Final = 2
-"""In how many groups a caller's connections take turns: the database has one while the others are answered."""
 PATIENCE_SECONDS: Final = 0.05
 """How long a call waits for a group under way, which may itself wait for a row that the call does not touch."""
 
@@ -69,30 +66,26 @@ class Together:
         waiting = self._waiting.setdefault(caller, [])
         waiting.append(_Waiting(call, result, copy_context()))
         if caller not in self._under_way or len(waiting) == MOST:
-            self._begin(caller, do, MOST)
+            self._begin(caller, do)
         return await result
 
-    def _begin(self, caller: Hashable, do: Callable[[Sequence[Any]], Sequence[Any]], most: int) -> None:
-        """Begin with calls that wait. A group of several is nobody's request: its log lines name none."""
-        waiting = self._waiting.pop(caller)
-        group = self._under_way[caller] = waiting[:most]
-        if waiting[most:]:
-            self._waiting[caller] = waiting[most:]
+    def _begin(self, caller: Hashable, do: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+        """Begin with the calls that wait. A group of several is nobody's request: its log lines name none."""
+        group = self._under_way[caller] = self._waiting.pop(caller)
         context = group[0].context if len(group) == 1 else Context()
         task = asyncio.get_running_loop().create_task(self._do(caller, group, do), context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _do(self, caller: Hashable, group: list[_Waiting], do: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
-        go_on = partial(self._go_on, caller, group, do)
-        overdue = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, partial(go_on, ended=False))
+        overdue = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._go_on, caller, group, do)
         try:
             outcomes = await run_in_threadpool(do, [waiting.call for waiting in group])
         except Exception as error:
             outcomes = [error] * len(group)
         finally:
             overdue.cancel()
-            go_on(ended=True)
+            self._go_on(caller, group, do)
         for waiting, outcome in zip(group, outcomes, strict=True):
             if waiting.result.done():  # its caller is gone
                 continue
@@ -101,16 +94,9 @@ class Together:
             else:
                 waiting.result.set_result(outcome)
 
-    def _go_on(
-        self, caller: Hashable, group: list[_Waiting], do: Callable[[Sequence[Any]], Sequence[Any]], *, ended: bool
-    ) -> None:
-        """Let nobody wait for this group any more, because it has `ended` or takes long.
-
-        Behind one that has ended the share of a turn goes on (`TURNS`). If all did, the call that came first and those
-        that came behind it would wait for each other again and again.
-        """
+    def _go_on(self, caller: Hashable, group: list[_Waiting], do: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+        """Let nobody wait for this group any more."""
         if self._under_way.get(caller) is group:
             del self._under_way[caller]
             if caller in self._waiting:
-                connections = len(group) + len(self._waiting[caller])
-                self._begin(caller, do, -(-connections // TURNS) if ended else MOST)
+                self._begin(caller, do)

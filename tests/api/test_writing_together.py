@@ -30,7 +30,6 @@ HELD = {"sku_code": "HELD", "name": "Held"}
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "PATIENCE_SECONDS", 10 * PATIENCE_SECONDS)
-    monkeypatch.setattr(together, "TURNS", 1)  # all that wait go together
 
 
 @pytest.fixture
