@@ -8,8 +8,8 @@ another way is in `pipelines.imports.endings`.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args  # Any: a status is JSON
@@ -122,9 +122,6 @@ def claim_import(
         # A run that another worker resumes takes its claim again.
         claims.lay_down(pool, claim, keep=steps.is_warm_worker)
         steps.leave(context, f"Handed back: {reason}")
-    except GeneratorExit:  # Dagster did not take what the run has made
-        claims.hand_back(pool, claim)
-        raise
     except BaseException as error:  # an interruption, or the error that it caused in a running query
         if is_passing(error):
             endings.give_back(pool, claim, resources.shutdown)
@@ -229,18 +226,31 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
         context.log.info("Nothing to do: no file of this company waits.")
         return
     resources.file_readers.expect()  # one is needed in a moment, and starts meanwhile
-    with claim_import(context, company_id, str(wanted), resources) as taken:
-        if tags.IMPORT not in context.run.tags:  # a run that is resumed takes the same one again
+    # Nothing is yielded under the claim: where Dagster's storage fails, it keeps this generator, and so the claim's
+    # heartbeats, for as long as the process lives.
+    made: list[dg.MaterializeResult[None]] = []
+    try:
+        with claim_import(context, company_id, str(wanted), resources) as taken:
             sent = taken.work
-            of_company = tags.of_company(sent.company_id, sent.company_name)
-            of_import = tags.of_import(sent.id, sent.company_id, sent.filename)
-            context.instance.add_run_tags(context.run.run_id, of_company | of_import)
-        if reason := _reason_to_do_nothing(taken, context.run.run_id, resources.object_store):
-            context.log.info(reason)
-            return
-        with closing(import_claimed(resources, taken)) as made:
-            for result in made:
-                yield from checks.chosen(context, result)
+            if tags.IMPORT not in context.run.tags:  # a run that is resumed takes the same one again
+                of_company = tags.of_company(sent.company_id, sent.company_name)
+                of_import = tags.of_import(sent.id, sent.company_id, sent.filename)
+                context.instance.add_run_tags(context.run.run_id, of_company | of_import)
+            if reason := _reason_to_do_nothing(taken, context.run.run_id, resources.object_store):
+                context.log.info(reason)
+                return
+            is_written = import_claimed(resources, taken, made)
+    except Exception:
+        yield from _chosen(context, made)
+        raise
+    yield from _chosen(context, made)
+    if is_written:
+        remove_tables(resources.object_store, sent)
+
+
+def _chosen(context: dg.AssetExecutionContext, made: Iterable[dg.MaterializeResult[None]]) -> Iterator[checks.Made]:
+    for result in made:
+        yield from checks.chosen(context, result)
 
 
 import_file: Final = dg.define_asset_job(
@@ -272,36 +282,35 @@ def _has(objects: Objects, key: str) -> bool:
     return True
 
 
-def import_claimed(resources: Resources, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
-    """Import the file and yield each asset that it made; a contract that is broken ends the import before writing.
+def import_claimed(resources: Resources, taken: ClaimedImport, made: list[dg.MaterializeResult[None]]) -> bool:
+    """Import the file, add each asset to `made` once it is, and return whether the rows are written.
 
-    What was read is yielded when the rows are stored, or cannot be: Dagster stores the events of each asset one by one,
-    and the sender of a small file would wait for that. Where the import has ended, because its run lost its process
-    just then, nothing is written.
+    A contract that is broken ends the import before anything is written. Where the import has ended, because its run
+    lost its process just then, nothing is written again.
     """
-    sent, pool, objects = taken.work, resources.postgres, resources.object_store
-    made = [dg.MaterializeResult[None](asset_key="uploaded_file", metadata=metadata.uploaded_file(sent))]
-    try:
-        read = _read(resources, taken, made)
-        begun = time.perf_counter()
-        written = RunTotals() if read is None else write_rows(resources, taken, *read)
-        seconds = round(time.perf_counter() - begun, 3)
-    except Exception:
-        yield from made
-        raise
+    sent, pool = taken.work, resources.postgres
+    made.append(dg.MaterializeResult(asset_key="uploaded_file", metadata=metadata.uploaded_file(sent)))
+    read = _read(resources, taken, made)
+    if read is None:
+        return False
+    begun = time.perf_counter()
+    written = write_rows(resources, taken, *read)
+    seconds = round(time.perf_counter() - begun, 3)
     with pool.company(sent.company_id) as conn:
         launches.wake_queue(conn)
         skus, polled = counters(conn).skus, status(conn, sent.id, limit=PREVIEW_ROWS, offset=0)
-    yield from made
-    if read is None:
-        return
     _, rows = read
     graded = metadata.graded_skus(sent, written, skus=skus, seconds=seconds)
-    yield dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)])
+    made.append(dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)]))
     assert polled is not None, "an import that was just completed is there"
     reported, counted = metadata.import_report(sent, polled), _counts_add_up(rows, polled)
-    yield dg.MaterializeResult(asset_key="import_report", metadata=reported, check_results=[counted])
-    objects.remove(sent.table_key)  # the uploaded file stays; its rows are stored now
+    made.append(dg.MaterializeResult(asset_key="import_report", metadata=reported, check_results=[counted]))
+    return True
+
+
+def remove_tables(objects: Objects, sent: Work) -> None:
+    """Remove the tables that were read from a written file, once Dagster has what was made; the file itself stays."""
+    objects.remove(sent.table_key)
     if sent.answers is not None:
         objects.remove(sent.before_key)
 

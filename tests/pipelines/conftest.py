@@ -14,7 +14,7 @@ import pytest
 import xlsxwriter
 
 from pipelines.definitions import defs
-from pipelines.defs.imports import ClaimedImport, import_claimed
+from pipelines.defs.imports import ClaimedImport, import_claimed, remove_tables
 from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.runs import partition_of
 from pipelines.imports import report, submissions
@@ -76,8 +76,10 @@ class Desk(Stocked):
             assert is_so, "a contract or a check is broken"
 
         taken = ClaimedImport(sent, claim, lambda: None, fail_unless)
+        made: list[dg.MaterializeResult[None]] = []
         try:
-            made = [*import_claimed(self.resources, taken)]
+            if import_claimed(self.resources, taken, made):
+                remove_tables(self.resources.object_store, sent)
         except dg.Failure:  # the import says why
             return False
         return all(check.passed for asset in made for check in asset.check_results or ())

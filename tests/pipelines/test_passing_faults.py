@@ -92,6 +92,27 @@ def test_an_event_that_dagsters_storage_did_not_take_ends_no_import(
     assert completed(desk, import_id)
 
 
+@pytest.mark.parametrize("is_written", [True, False])
+def test_no_claim_is_held_while_dagster_stores_what_a_run_has_made(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, is_written: bool
+) -> None:
+    """Where its storage fails then, Dagster keeps the step's frame: heartbeats of it would go on for ever."""
+    import_id, beating = desk.send(FILE), []
+    storage = desk.instance.event_log_storage
+    store = storage.store_event
+
+    def stored(event: Any) -> None:
+        if event.dagster_event and event.dagster_event.is_step_materialization:
+            beating.append(any(str(import_id) in thread.name for thread in threading.enumerate()))
+        store(event)
+
+    monkeypatch.setattr(storage, "store_event", stored)
+    with nullcontext() if is_written else struck(desk.database.owner_url, "skus", desk.company):
+        assert desk.run(import_id) is is_written
+    assert beating == [False] * (5 if is_written else 3)
+    assert completed(desk, import_id)
+
+
 def of_reader() -> BaseException:
     error = ReaderFault("OSError in a reader, task type, at answer_file.py:1")
     error.__cause__ = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

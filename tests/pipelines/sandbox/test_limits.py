@@ -87,7 +87,7 @@ def kill_while_it_reads(others: set[psutil.Process]) -> psutil.Process:
     [
         ({"cpu_seconds": 0.3}, lambda: table(large_table() * 3), "processor"),
         ({"wall_seconds": 0.1}, lambda: table(large_table() * 3), "time"),
-        ({"memory_mib": 80}, lambda: table(large_table() * 3), "memory"),
+        ({"memory_mib": 150}, lambda: table(large_table() * 3), "memory"),
         ({"cpu_seconds": 0.02}, lambda: detection_request(large_document(), None), "processor"),
     ],
 )
