@@ -82,6 +82,8 @@ def _prepared(place: Place, search: Search, finding: Finding) -> Iterator[tuple[
             yield conn, search
             return
         _check(finding, place.rulesets.active(conn))
+        if finding.gap is not None:
+            finding = replace(finding, market=search.market)
         snapshot = snapshots.current(place.data_dir, place.company_id)
         ids = "{}" if snapshot is None else ids_with(snapshot, Now.read(conn, place.clock), finding)
         yield conn, replace(search, ids=ids, ids_as_of=None if snapshot is None else snapshot.as_of)

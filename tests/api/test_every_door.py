@@ -267,10 +267,17 @@ def check_counts(company: Company, doors: Doors) -> None:
         readiness, items = by_tool[place], by_tool[place + len(MARKETS)]
         assert doors.total(market=market) == readiness["skus"] == items["page"]["total"] == count, market
         assert sum(readiness[each] for each in ("blocked", "to_decide", "incomplete", "ready")) == count
+        for gap in readiness["missing"]:
+            found = doors.total(gap=gap["code"], market=market)
+            assert found == gap["skus"], f"{gap['code']} in {market}, as the list that a reader opens next"
     without = sum(not company.markets(sku) for sku in company.listed.values())
     assert overview["skus_without_market"] == doors.total(gap="markets_missing") == without
     for gap in missing["gaps"]:
         assert doors.total(gap=gap["code"]) == gap["skus"], gap["code"]
+    sold = [company.markets(sku) for sku in company.listed.values()]
+    in_union = sum(not markets or bool({"AT", "DE", "FR"} & set(markets)) for markets in sold)
+    without_doc = {gap["code"]: gap["skus"] for gap in missing["gaps"]}.get("doc_missing", 0)
+    assert without_doc == in_union, "outside of the Union nobody asks for its declaration (Article 4(1))"
     details = doors.rows("/skus", include="compliance")
     flags = Counter(flag["code"] for sku in details for flag in sku["compliance"]["annex_v_flags"])
     assert {flag["code"]: flag["skus"] for flag in overview["annex_v_flags"]} == flags

@@ -18,10 +18,10 @@ from compliance.rule_rows import RuleSet
 from compliance.words import nearest_materials
 from schemas.figures import Gap, IncompleteSku, Missing, UnknownText
 from warehouse.figures.reader import (
-    CONDITIONS,
     FACTS,
     Now,
     Reader,
+    condition,
     keep_texts,
     mask,
     of_mask,
@@ -180,7 +180,8 @@ class Finding:
     """What a SKU has to have; None is no condition. `gap` is one of `GAPS`, `flag` a ban's code, `rule` a rule's id.
 
     `polymer` is the canonical code of a polymer, a paper grade or an alloy that a part or the SKU is of. `no_supplier`
-    is a part, or the SKU where it has none, without a supplier.
+    is a part, or the SKU where it has none, without a supplier. `market` is the one that a gap is asked about: units are
+    missing there, whatever was placed elsewhere.
     """
 
     gap: str | None = None
@@ -188,6 +189,7 @@ class Finding:
     rule: str | None = None
     polymer: str | None = None
     no_supplier: bool = False
+    market: str | None = None
 
 
 def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
@@ -214,10 +216,10 @@ def _ids(snapshot: Snapshot, now: Now, finding: Finding) -> str:
     query = _IDS.format(
         source=f"WITH {FACTS}" if judged else "",
         rows="facts" if judged else "skus",
-        gap=CONDITIONS[finding.gap] if finding.gap else "true",
+        gap=condition(finding.gap) if finding.gap else "true",
         material=_OF_MATERIAL if finding.polymer else "true",
     )
-    of_facts = {"market": None, "today": now.today} if judged else {}
+    of_facts = {"market": finding.market, "today": now.today} if judged else {}
     with reader(snapshot) as answers:
         if judged:
             prepare(answers)

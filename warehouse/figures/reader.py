@@ -15,9 +15,10 @@ import duckdb
 
 from compliance import catalogue, ruleset
 from compliance.catalogue import Jurisdiction
-from compliance.readiness import Finding
+from compliance.readiness import Finding, findings
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rollup.periods import HALF_YEARLY
+from compliance.scopes import is_in_union
 from compliance.weights import TOLERANCE
 from compliance.words import resolve_material
 from schemas.figures import Head
@@ -158,7 +159,17 @@ CONDITIONS: Final = {
     "text_not_understood": "text_unread OR (parts = 0 AND material_subtype IN (FROM unread))",
     "use_missing": "list_contains(annex_v_undecided, 'use_contexts')",
 }
-"""A finding's key and its condition, which counts as not met where it is null."""
+"""A finding's key and its condition, which counts as not met where it is null; `condition` adds where it applies."""
+_OF_THE_UNION: Final = frozenset(finding.key for finding in findings() if finding.eu)
+
+
+def condition(key: str) -> str:
+    """Return SQL for a finding of a row of `facts`. Raises `KeyError` for what is none.
+
+    Law of the Union asks nothing of what is sold outside of it alone (Article 4(1) of Regulation (EU) 2025/40).
+    """
+    return f"(({CONDITIONS[key]}) AND may_be_in_union)" if key in _OF_THE_UNION else f"({CONDITIONS[key]})"
+
 
 FACTS: Final = f"""
 {PLACED},
@@ -179,7 +190,9 @@ composed AS (
            coalesce(pfas_in_part, false) AS pfas_in_part,
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
            coalesce(pfas_by_part, false) AS pfas_by_part, coalesce(heavy_metals_by_part, false) AS heavy_metals_by_part,
-           units, coalesce(has_volumes, false) AS has_volumes, {_TONNES}, $today::DATE AS today
+           units, coalesce(has_volumes, false) AS has_volumes, {_TONNES}, $today::DATE AS today,
+           len(markets_in_effect) = 0 OR list_has_any(markets_in_effect, (SELECT list(text) FROM inside))
+               AS may_be_in_union
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
     WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0
 )"""
@@ -192,9 +205,16 @@ UNION SELECT material_subtype FROM every_skus WHERE material_subtype <> ''
 """
 
 
+_MARKETS: Final = "SELECT DISTINCT unnest(markets_in_effect) FROM skus"
+
+
 def prepare(answers: Reader) -> None:
-    """Make the table that conditions use besides the snapshot's: `unread` has the texts of no known material."""
+    """Make the tables that conditions use besides the snapshot's.
+
+    `unread` has the texts of no known material, `inside` the markets of the Union.
+    """
     keep_texts(answers, "unread", lambda code: code is None)
+    keep(answers, "inside", [code for (code,) in answers.rows(_MARKETS) if is_in_union(code)])
 
 
 def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:
@@ -208,27 +228,25 @@ def keep(answers: Reader, table: str, texts: Sequence[str]) -> None:
     answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=list(texts))
 
 
-def mask(findings: Sequence[Finding]) -> str:
+def mask(listed: Sequence[Finding]) -> str:
     """Return SQL for the findings of a row of `facts` as one number, a bit for each, to count equal rows together."""
-    bits = (
-        f"CASE WHEN {CONDITIONS[finding.key]} THEN {1 << place} ELSE 0 END" for place, finding in enumerate(findings)
-    )
+    bits = (f"CASE WHEN {condition(finding.key)} THEN {1 << place} ELSE 0 END" for place, finding in enumerate(listed))
     return f"({' + '.join(bits)})::BIGINT"
 
 
-def of_mask(findings: Sequence[Finding], number: int) -> list[Finding]:
+def of_mask(listed: Sequence[Finding], number: int) -> list[Finding]:
     """Return the findings of a number."""
-    return [finding for place, finding in enumerate(findings) if number >> place & 1]
+    return [finding for place, finding in enumerate(listed) if number >> place & 1]
 
 
-def weight_sum_sql(findings: Sequence[Finding]) -> str:
+def weight_sum_sql(listed: Sequence[Finding]) -> str:
     """Return SQL for the sum of the weights of a row's findings."""
-    return " + ".join(f"CASE WHEN {CONDITIONS[finding.key]} THEN {finding.weight:d} ELSE 0 END" for finding in findings)
+    return " + ".join(f"CASE WHEN {condition(finding.key)} THEN {finding.weight:d} ELSE 0 END" for finding in listed)
 
 
-def applicable_findings(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
+def applicable_findings(listed: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
     """Return the findings that apply on a market, in the European Union or outside of it, as they count on a day."""
-    return [finding.on(today) for finding in findings if in_union or not finding.eu]
+    return [finding.on(today) for finding in listed if in_union or not finding.eu]
 
 
 @dataclass(frozen=True, slots=True)
