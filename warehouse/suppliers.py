@@ -294,6 +294,12 @@ def requests_page(
     )
 
 
+def asked_names(conn: Connection) -> list[str]:
+    """Return the names by which suppliers were asked for data, whatever became of the requests, by name."""
+    rows = conn.execute("SELECT DISTINCT supplier_name FROM supplier_requests ORDER BY supplier_name")
+    return [name for (name,) in rows]
+
+
 _SUPPLIERS: Final = f"""
 SELECT min(requests.supplier_name) AS supplier_name, {_counts("shown", STATES)},
     count(*) FILTER (WHERE shown IN ('open', 'rejected') AND requests.due_on < {_TODAY}) AS overdue,

@@ -24,12 +24,14 @@ from connector.tools.kit import (
     refusal,
     stated,
 )
+from connector.tools.skus import named_records
+from schemas import texts
 from schemas.json_values import JsonObject
 from schemas.suppliers import AwaitedSupplier, SupplierRequest
 from services import audit
 from services.audit import Change, Changes, Record, Wanted
 from services.review.entries import asked_parts, described, remembered_parts
-from warehouse import review, suppliers
+from warehouse import library, review, suppliers
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
 from warehouse.skus import archive, search, store
@@ -43,6 +45,7 @@ _SIZES: Final = (15, 10, 7, 5, 3, 2, 1)
 """How many changes are shown: the most of these with which the answer is short, at least one."""
 _CODES: Final = 10
 """The most codes of items that are named of each supplier."""
+_REMINDED: Final = "A reminder is sent on the website, under suppliers; no tool sends one."
 
 
 class HistoryTools(ToolSet):
@@ -124,7 +127,7 @@ class HistoryTools(ToolSet):
 
     def list_supplier_requests(
         self,
-        supplier: Annotated[str | None, Field(description="The name that was asked.")] = None,
+        supplier: Annotated[str | None, Field(description="Its name, or words of it.")] = None,
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> Found:
@@ -132,10 +135,13 @@ class HistoryTools(ToolSet):
 
         The longest waiting comes first, with the day that an answer is due. A rejected answer is awaited again.
         """
-        now = self._service.clock.now()
-        listing = suppliers.awaited_page(now, limit, offset, supplier_name=supplier, codes=_CODES)
+        now, end_step = self._service.clock.now(), _REMINDED
         with self._service.writes.company(current_principal().company_id) as conn:
-            page = listing.read(conn)
+            if supplier is not None:
+                supplier, was_asked = _asked(conn, supplier)
+                answered = "was asked, and no answer is awaited of it" if was_asked else "was never asked for data here"
+                end_step = f"{texts.in_quotes(supplier)} {answered}."
+            page = suppliers.awaited_page(now, limit, offset, supplier_name=supplier, codes=_CODES).read(conn)
             ids = [request_id for supplier in page["data"] for request_id in supplier["request_ids"]]
             marked = {
                 request["id"]: _marks(request)
@@ -148,7 +154,7 @@ class HistoryTools(ToolSet):
             sources=["The company's requests to suppliers in this service"],
             next_step=f"Call again with offset {end} for more of {total}."
             if end < total
-            else "A reminder is sent on the website, under suppliers; no tool sends one.",
+            else (end_step if not total else _REMINDED),
             answer={
                 "waiting": [_waiting(supplier, marked) for supplier in requests],
                 "total": total,
@@ -184,6 +190,28 @@ class HistoryTools(ToolSet):
             if len(answer.model_dump_json()) <= SHORT:
                 break
         return answer
+
+
+def _asked(conn: Connection, text: str) -> tuple[str, bool]:
+    """Return the supplier's name that a text is, and whether it was ever asked: by that name, else by all of its words.
+
+    Raises the tool's refusal where several suppliers have the words, or none: no answer would read as nothing owed.
+    """
+    names = {name.casefold(): name for name in suppliers.asked_names(conn)}
+    folded = text.casefold().strip()
+    if folded in names:
+        return names[folded], True
+    fitting = [name for key, name in names.items() if all(word in key for word in folded.split())]
+    if len(fitting) > 1:
+        several = "; ".join(map(texts.in_quotes, fitting[:_CODES]))
+        raise refusal("invalid_body", f"{texts.in_quotes(text)} stands in the names of several suppliers: {several}.")
+    if fitting:
+        return fitting[0], True
+    held = library.names(conn, "supplier", [UUID(record.id) for record in named_records(conn, "supplier", text)])
+    if not held:
+        raise refusal("not_found", "The company has no supplier of this id.")
+    name = next((name for name in held.values() if name.casefold() in names), next(iter(held.values())))
+    return names.get(name.casefold(), name), name.casefold() in names
 
 
 def _waiting(supplier: AwaitedSupplier, marked: Mapping[UUID, JsonObject]) -> JsonObject:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.actors import Actor, Origin
-from services import suppliers
+from services import library, suppliers
 from services.review.entries import attach
 from services.skus.archive import archive_sku, return_sku
 from services.skus.write import keep_former_code
@@ -188,3 +188,23 @@ async def test_awaited_suppliers_are_told_with_their_archived_items_and_gone_par
 
 async def test_where_no_import_was_sent_the_latest_is_not_asked_for_again(assistant: Assistant):
     assert "has sent no import yet" in (await assistant.call("check_bulk_import", import_id="latest")).text
+
+
+async def test_what_a_supplier_still_owes_is_told_by_words_of_its_name_and_an_unknown_one_is_refused(
+    assistant: Assistant,
+):
+    assistant.made(sku_code="ASKED", components=[BODY])
+    by = actor(assistant)
+    with assistant.service.writes.company(assistant.company) as conn:
+        suppliers.create_request(conn, by, sku_code="ASKED", supplier_name="Plasto Verpackungen GmbH")
+        library.add(conn, by, "supplier", {"name": "Silent SA"})
+
+    async def owed(supplier: str) -> tuple[int, str]:
+        answer = await assistant.call("list_supplier_requests", supplier=supplier)
+        assert not answer.refused, answer.text
+        return answer.told["answer"]["total"], answer.told["next_step"]
+
+    assert (await owed("plasto"))[0] == (await owed("PLASTO VERPACKUNGEN GMBH"))[0] == 1
+    assert await owed("Silent") == (0, "“Silent SA” was never asked for data here.")
+    unknown = await assistant.call("list_supplier_requests", supplier="Nobody GmbH")
+    assert unknown.text.startswith("not_found: "), "0 would read as nothing owed"

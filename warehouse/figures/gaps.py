@@ -180,8 +180,8 @@ class Finding:
     """What a SKU has to have; None is no condition. `gap` is one of `GAPS`, `flag` a ban's code, `rule` a rule's id.
 
     `polymer` is the canonical code of a polymer, a paper grade or an alloy that a part or the SKU is of. `no_supplier`
-    is a part, or the SKU where it has none, without a supplier. `market` is the one that a gap is asked about: units are
-    missing there, whatever was placed elsewhere.
+    is a part, or the SKU where it has none, without a supplier. `market` is the one that a gap is asked about: units
+    are missing there, whatever was placed elsewhere.
     """
 
     gap: str | None = None
