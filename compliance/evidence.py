@@ -29,8 +29,9 @@ _OF_ANNEX_VII: Final = re.compile(r"Annex VII, point (\d(?:\(\w\))?)")
 _CONTEXTS: Final = (("pharmaceutical", "medicinal"), ("dangerous_goods", "dangerous"))
 _EXEMPT: Final = "exempt"
 _COMPOSTABLE: Final = "compostable_art_9"
-_BY_STATES: Final = ("capsule", "carrier_bag", "pod")
-"""Formats that a Member State may require to be compostable (Article 9(2)(a))."""
+_NO_PLASTIC: Final = ("paper", "glass", "metal", "wood", "textile")
+_BY_STATES: Final = {"capsule": ("metal",), "pod": ("metal",), "carrier_bag": _NO_PLASTIC}
+"""Formats that a Member State may require to be compostable, with the materials that Article 9(2)(a) leaves out."""
 _MAYBE_LIGHTWEIGHT: Final = ("wood", "textile", "other")
 _OF_PLASTIC: Final = {"no": "no.plastic", "small": "no.small", "unknown": "ask.plastic", "unweighed": "ask.weights"}
 _LABELS: Final = ("material", "reusable")
@@ -138,13 +139,7 @@ def _concerns(facts: Facts) -> dict[str, str]:
         "recyclability": _recyclability(facts, context),
         "recycled": _recycled(facts, context, is_compostable=is_compostable),
         "biobased": "no.biobased",
-        "compostability": _YES
-        if is_compostable
-        else "ask.format"
-        if named is None
-        else "ask.states"
-        if named.key in _BY_STATES
-        else "no.compostability",
+        "compostability": _YES if is_compostable else _compostability(facts, named and named.key),
         "minimisation": _YES,
         "reuse": _truth(facts.reusable, "reuse"),
         "labels": _labels(facts),
@@ -172,6 +167,15 @@ def _recyclability(facts: Facts, context: str) -> str:
         return f"ask.{context}"
     is_sales = facts.packaging_level in (None, "sales")
     return "ask.lightweight" if is_sales and facts.material in _MAYBE_LIGHTWEIGHT else _YES
+
+
+def _compostability(facts: Facts, form: str | None) -> str:
+    """Return why Article 9 does not concern a pack that is none of point 1 by its format, or what is asked."""
+    if form is None:
+        return "ask.format"
+    if form in _BY_STATES:
+        return "no.states" if facts.material in _BY_STATES[form] else "ask.states"
+    return "ask.beverage_bag" if form == "bag" and "beverage" in facts.use_contexts else "no.compostability"
 
 
 def _recycled(facts: Facts, context: str, *, is_compostable: bool) -> str:

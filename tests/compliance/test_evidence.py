@@ -51,8 +51,23 @@ PACKS = {
     ),
     "a capsule of aluminium": (
         JAR._replace(packaging_format="capsule", material="metal"),
-        {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "open", 10: "later",
+        {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "not_concerned", 10: "later",
+         11: "not_concerned", 12: "later"},  # 9(2)(a): of material other than metal
+    ),
+    "a capsule of plastic": (
+        JAR._replace(packaging_format="capsule", material="plastic", plastic="yes"),
+        {5: "missing", 6: "later", 7: "later", 8: "not_concerned", 9: "open", 10: "later",
          11: "not_concerned", 12: "later"},  # 9(2): where a Member State requires it
+    ),
+    "a carrier bag of paper": (
+        JAR._replace(packaging_format="carrier bag", material="paper"),
+        {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "not_concerned", 10: "later",
+         11: "not_concerned", 12: "later"},  # 9(2)(a): plastic carrier bags
+    ),
+    "a bag for a beverage": (
+        JAR._replace(packaging_format="bag", use_contexts=("beverage",), material="paper"),
+        {5: "missing", 6: "later", 7: "not_concerned", 8: "not_concerned", 9: "open", 10: "later",
+         11: "not_concerned", 12: "later"},  # 9(1), 3(1)(1)(f): where it is permeable
     ),
     "a blister of tablets": (
         JAR._replace(food_contact=False, packaging_format="blister", use_contexts=("pharmaceutical",),
@@ -79,7 +94,10 @@ REASONS = {
     "a PET bottle, of whose deposit nothing is said": {"labels": "ask.material.deposit"},
     "a pallet box of wood, in a pool": {"pfas": "no.food", "recycled": "no.plastic"},
     "a pallet of wood of which nobody says that it is for re-use": {"reuse": "ask.reuse", "labels": "ask.reuse"},
-    "a capsule of aluminium": {"compostability": "ask.states"},
+    "a capsule of aluminium": {"compostability": "no.states"},
+    "a capsule of plastic": {"compostability": "ask.states"},
+    "a carrier bag of paper": {"compostability": "no.states"},
+    "a bag for a beverage": {"compostability": "ask.beverage_bag"},
     "a blister of tablets": {"recyclability": "ask.medicinal", "recycled": "ask.recycled_medicinal"},
     "a box of thin wood with a plastic window of 2 %": {"recyclability": "ask.lightweight", "recycled": "no.small"},
     "a pack of which only the code is known": {
@@ -201,6 +219,7 @@ def test_every_text_is_in_each_language_with_its_source_and_every_answer_is_used
         {"use_contexts": ("dangerous_goods",), "packaging_level": "transport", "plastic": "yes"},
         {"material": "wood"}, {"plastic": "small"}, {"plastic": "unknown"}, {"plastic": "unweighed"},
         {"packaging_format": "tea bag", "plastic": "yes"}, {"packaging_format": None}, {"packaging_format": "capsule"},
+        {"packaging_format": "capsule", "material": "metal"}, {"packaging_format": "bag", "use_contexts": ("beverage",)},
         {"packaging_level": None}, {"packaging_level": "transport"},
         {"packaging_format": "bottle", "use_contexts": ("beverage",), "reuse_deposit_system": None},
     )]  # fmt: skip
