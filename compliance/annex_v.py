@@ -74,6 +74,8 @@ LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """Types of component that may make up a body; other types are ignored here."""
 _PAPER_WITH_PLASTIC: Final = frozenset({"CUP_STOCK", "C81", "C84", "C85"})
 """Codes of paper that has a plastic layer by their own name (Decision 97/129/EC, Annex VII)."""
+_MAY_BE_PLASTIC: Final = frozenset({"composite", "bio_based", "other"})
+"""Families that say nothing of plastic by themselves: the polymer or grade does (Article 3(1)(52))."""
 Fact: TypeAlias = str | float | bool | tuple[str, ...] | None
 """The value of a field that an atom may name."""
 _FIELDS: Final = {
@@ -177,6 +179,8 @@ def _undecided(
             fields |= lacking - _ASKED_LAST or lacking
     if facts["body_material"] is None and fields & {"material", "polymer_or_grade"}:
         fields = (fields - {"polymer_or_grade"}) | {"material"}
+    if "material" in fields and _is_open(facts["body_material"], facts["body_code"]):
+        fields = (fields - {"material"}) | {"polymer_or_grade"}
     return tuple(field for field in get_args(Undecided) if field in fields)
 
 
@@ -195,11 +199,19 @@ def _known(facts: Mapping[str, Fact], rules: RuleSet) -> dict[str, Fact]:
     code = facts.get("body_code")
     if isinstance(code, str) and not rules.materials[code].specified:
         is_any.add("body_code")
-    if (body := facts.get("body_material")) is not None:
+    body = facts.get("body_material")
+    if _is_open(body, code):
+        is_any.add("body_material")
+    elif body is not None:
         is_any.discard("any_layer_plastic")
     if body not in (None, "plastic", "other"):
         is_any.discard("body_code")
     return {name: value for name, value in facts.items() if name not in is_any}
+
+
+def _is_open(body: Fact, code: Fact) -> bool:
+    """Return whether a body of this material may be plastic, for want of a polymer or grade that is understood."""
+    return body in _MAY_BE_PLASTIC and code is None
 
 
 def _may_hold(ban: Ban, facts: Mapping[str, Fact]) -> bool:
@@ -289,10 +301,10 @@ def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
         return {"body_material": None, "body_code": None, "body_thickness_um": None, "any_layer_plastic": any_plastic}
     heaviest_material = max(by_material.values(), key=lambda layers: sum(grams for grams, _, _ in layers))
     _, path, layer = max(heaviest_material, key=lambda weighed: weighed[0])
-    text = layer.get("polymer_or_grade")
+    family, code = path.partition("/")[0], _code(layer, rules)
     return {
-        "body_material": path.partition("/")[0],
-        "body_code": resolve_material(text, rules) if text else None,
+        "body_material": rules.materials[code].family if family in _MAY_BE_PLASTIC and code else family,
+        "body_code": code,
         "body_thickness_um": layer.get("thickness_um"),
         "any_layer_plastic": any_plastic,
     }
@@ -301,17 +313,26 @@ def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
 def _any_plastic(record: Sku, layers: Sequence[Component], rules: RuleSet) -> bool | None:
     """Return whether any layer of the body is plastic; None where the material of a layer is not given.
 
-    A coating of family *other* may be a varnish, a wax or a dispersion of plastic: it decides nothing.
+    A coating of family *other* may be a varnish, a wax or a dispersion of plastic: it decides nothing. A composite and
+    what is bio-based are of plastic where their polymer or grade says so.
     """
-    for layer in layers:
-        text = layer.get("polymer_or_grade")
-        code = resolve_material(text, rules) if text else None
-        if layer.get("material_family") == "plastic" or code in _PAPER_WITH_PLASTIC:
+    codes = [_code(layer, rules) for layer in layers]
+    for layer, code in zip(layers, codes, strict=True):
+        of_plastic = code is not None and (code in _PAPER_WITH_PLASTIC or rules.materials[code].family == "plastic")
+        if layer.get("material_family") == "plastic" or of_plastic:
             return True
     if all(layer.get("material_family") is None for layer in layers):
         return None
+    if any(_is_open(layer.get("material_family"), code) for layer, code in zip(layers, codes, strict=True)):
+        return None
     families = {line.get("material_family") for line in lines(record) if line["component_type"] in LAYERS - {"body"}}
     return None if families & {None, "other"} else False
+
+
+def _code(layer: Component, rules: RuleSet) -> str | None:
+    """Return the code of a layer's polymer or grade; None where it has none, or one that is not understood."""
+    text = layer.get("polymer_or_grade")
+    return resolve_material(text, rules) if text else None
 
 
 def _additives(record: Sku) -> tuple[str, ...]:

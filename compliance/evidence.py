@@ -139,7 +139,7 @@ def _concerns(facts: Facts) -> dict[str, str]:
         "recyclability": _recyclability(facts, context),
         "recycled": _recycled(facts, context, is_compostable=is_compostable),
         "biobased": "no.biobased",
-        "compostability": _YES if is_compostable else _compostability(facts, named and named.key),
+        "compostability": _YES if is_compostable else _compostability(facts, named.key if named else None),
         "minimisation": _YES,
         "reuse": _truth(facts.reusable, "reuse"),
         "labels": _labels(facts),

@@ -251,3 +251,32 @@ def test_no_fact_that_is_added_raises_a_ban_that_nothing_announced(whole, data):
     if codes - before:
         assert set(undecided(pack(**known), RULES)) & missing
     assert set(undecided(pack(**known), RULES)) <= {name for name in _GIVEN if known.get(name) in (None, "Dings")}
+
+
+@pytest.mark.parametrize(
+    ("family", "polymer", "banned", "missing"),
+    [
+        ("plastic", "PET/ALU/PE", ["AV-4"], ()),
+        ("composite", "PET/ALU/PE", ["AV-4"], ()),
+        ("composite", "C/LDPE 90", ["AV-4"], ()),
+        ("bio_based", "PLA", ["AV-4"], ()),
+        ("composite", None, [], ("polymer_or_grade",)),
+        ("composite", "no such laminate", [], ("polymer_or_grade",)),
+        ("composite", "C/PAP 84", [], ()),
+        ("other", "ceramic", [], ()),
+    ],
+)
+def test_a_sachet_is_of_plastic_where_its_polymer_says_so_whatever_its_family(family, polymer, banned, missing):
+    body = {"component_type": "body", "material_family": family, "polymer_or_grade": polymer, "weight_g": 2}
+    sachet = {"packaging_level": "sales", "packaging_format": "sachet", "use_contexts": ["food", "takeaway"]}
+    record = {**sachet, "reusable": False, "components": [body]}
+    assert [flag["code"] for flag in flags(record, RULES, today=TODAY)] == banned
+    assert undecided(record, RULES) == missing
+
+
+@pytest.mark.parametrize(("family", "polymer"), [("plastic", "PET/PE"), ("composite", "PET/PE"), ("bio_based", "PLA")])
+def test_a_plate_of_a_laminate_or_of_bio_based_plastic_is_banned_as_one_of_plastic(family, polymer):
+    body = {"component_type": "body", "material_family": family, "polymer_or_grade": polymer, "weight_g": 9}
+    plate = {"packaging_level": "sales", "packaging_format": "plate", "use_contexts": ["industrial"]}
+    [flag] = flags({**plate, "reusable": False, "components": [body]}, RULES, today=TODAY)
+    assert (flag["code"], flag["certainty"]) == ("SUPD-B3", "certain")

@@ -219,7 +219,8 @@ def test_every_text_is_in_each_language_with_its_source_and_every_answer_is_used
         {"use_contexts": ("dangerous_goods",), "packaging_level": "transport", "plastic": "yes"},
         {"material": "wood"}, {"plastic": "small"}, {"plastic": "unknown"}, {"plastic": "unweighed"},
         {"packaging_format": "tea bag", "plastic": "yes"}, {"packaging_format": None}, {"packaging_format": "capsule"},
-        {"packaging_format": "capsule", "material": "metal"}, {"packaging_format": "bag", "use_contexts": ("beverage",)},
+        {"packaging_format": "capsule", "material": "metal"},
+        {"packaging_format": "bag", "use_contexts": ("beverage",)},
         {"packaging_level": None}, {"packaging_level": "transport"},
         {"packaging_format": "bottle", "use_contexts": ("beverage",), "reuse_deposit_system": None},
     )]  # fmt: skip
