@@ -116,9 +116,20 @@ def chosen(context: dg.AssetExecutionContext, result: dg.MaterializeResult[None]
     checks_chosen = {key.name for key in context.selected_asset_check_keys if key.asset_key == asset}
     wanted = [check._replace(asset_key=asset) for check in result.check_results if check.check_name in checks_chosen]
     if asset in context.selected_asset_keys:
-        yield result._replace(check_results=wanted)
+        yield made(context, result.metadata or {}, asset)._replace(check_results=wanted)
     else:
         yield from wanted
+
+
+def made(
+    context: dg.AssetExecutionContext, metadata: Mapping[str, Any], asset: dg.AssetKey | None = None
+) -> dg.MaterializeResult[None]:
+    """Return what a step has made, an asset of several where one is named; its materialisation shows the metadata.
+
+    In the result itself, Dagster would pack and store them once more, as what the step has put out.
+    """
+    context.add_asset_metadata(metadata, asset)
+    return dg.MaterializeResult(asset_key=asset)
 
 
 def judge(frames: Frames) -> dg.AssetCheckResult:

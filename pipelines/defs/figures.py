@@ -12,7 +12,7 @@ import dagster as dg
 
 from pipelines import figures
 from pipelines.checks import figures as checks
-from pipelines.checks.factory import Made, Stored, checks_of, chosen, refuse_broken, results_of, specs_of
+from pipelines.checks.factory import Made, Stored, checks_of, chosen, made, refuse_broken, results_of, specs_of
 from pipelines.checks.figures import current_snapshot
 from pipelines.defs import asset, spec
 from pipelines.defs.catalogue import jurisdiction_catalogue
@@ -75,8 +75,8 @@ def portfolio_snapshot(
         snapshot = snapshots.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
     spent = round(time.perf_counter() - started, 3)
     with postgres.company(company_id) as conn:
-        made = metadata.portfolio_snapshot(conn, snapshot, imports(snapshot))
-    return dg.MaterializeResult(metadata={**about, **made, "seconds": spent, **columns.metadata("portfolio_snapshot")})
+        shown = metadata.portfolio_snapshot(conn, snapshot, imports(snapshot))
+    return made(context, {**about, **shown, "seconds": spent, **columns.metadata("portfolio_snapshot")})
 
 
 @asset(
@@ -94,7 +94,7 @@ def portfolio_overview(
     snapshot = current_snapshot(portfolios, company_id)
     with postgres.company(company_id) as conn:
         now = Now.read(conn, clock)
-    return dg.MaterializeResult(metadata={**about, **metadata.portfolio_overview(snapshot, overview(snapshot, now))})
+    return made(context, {**about, **metadata.portfolio_overview(snapshot, overview(snapshot, now))})
 
 
 portfolio_snapshot_checks: Final = checks_of("portfolio_snapshot", *checks.SNAPSHOT)
@@ -117,7 +117,7 @@ def portfolio(
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
     company_id, about = company_of_run(context, postgres)
     snapshot = metadata.portfolio(current_snapshot(portfolios, company_id))
-    return dg.MaterializeResult(metadata={**about, **snapshot, **columns.metadata("portfolio")})
+    return made(context, {**about, **snapshot, **columns.metadata("portfolio")})
 
 
 portfolio_checks: Final = checks_of("portfolio", checks.PORTFOLIO)
@@ -188,7 +188,7 @@ def company_figures(
     with postgres.company(company_id) as conn:
         keep_head_figures(conn, snapshot, published)
     shown_of = {**about, **metadata.obligations(published, judged), **columns.metadata("obligations")}
-    yield dg.MaterializeResult(asset_key=OBLIGATIONS, metadata=shown_of)
+    yield made(context, shown_of, OBLIGATIONS)
 
 
 obligations_checks: Final = checks_of("obligations", checks.OBLIGATIONS)

@@ -8,7 +8,7 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines.checks.factory import checks_of
+from pipelines.checks.factory import checks_of, made
 from pipelines.checks.figures import DECLARATIONS, current_figures
 from pipelines.defs import asset
 from pipelines.engine.resources import Portfolios, Postgres
@@ -44,7 +44,7 @@ def declarations(
     except Refused as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
     computed = metadata.declarations(filings_computed, held.origin)
-    return dg.MaterializeResult(metadata={**about, **computed, **columns.metadata("declarations")})
+    return made(context, {**about, **computed, **columns.metadata("declarations")})
 
 
 declarations_checks: Final = checks_of("declarations", DECLARATIONS)

@@ -57,6 +57,7 @@ def open_instance() -> dg.DagsterInstance:
             _ping_rested(connection.engine)
     events.has_table = cache(events.has_table)
     schedules.has_built_index = cache(schedules.has_built_index)
+    schedules.has_instigators_table = cache(schedules.has_instigators_table)
     return instance
 
 
