@@ -99,7 +99,7 @@ fuzz-files: setup-dev  ## Files that nobody meant, read from seeds (SEEDS=500, F
 conformance: setup-dev  ## A running connector against the protocol's own suite (needs an npm registry once; PCDS_CONNECTOR_TOKEN)
 	$(BIN)/python -m tools.mcp_conformance --port $(or $(PCDS_PORT),8000)
 
-record-release: setup-dev  ## Keep the OpenAPI document of this release; the next one must only add to it
+record-release: setup-dev  ## Keep the OpenAPI document and the clients of this release; the next one must only add to it
 	$(BIN)/python -m tools.record_release
 
 screenshots: setup-dev  ## The pictures in docs/pages and docs/dagster, taken anew (needs a Chromium)

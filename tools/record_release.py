@@ -1,4 +1,4 @@
-"""Stores the document of this release, so that the next one can be compared with it.
+"""Stores the document and the clients of this release, so that the next one can be held against them.
 
     python -m tools.record_release
 
@@ -7,14 +7,18 @@ released, delete its file first.
 """
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, Final
 
 from api.app import INTERFACE_VERSION, build_app
 from tools.additive import breaks
+from tools.build_clients import BUILT, DIGEST
 
 RELEASED: Final = Path(__file__).with_name("released")
+CLIENTS: Final = RELEASED / "clients"
+"""The official clients of the last release, as it served them."""
 
 
 def last() -> dict[str, Any]:
@@ -33,6 +37,8 @@ def main() -> None:
         sys.exit("\n".join(not_additive))
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (RELEASED / f"{INTERFACE_VERSION}.json").write_text(f"{text}\n", encoding="utf-8")
+    shutil.rmtree(CLIENTS, ignore_errors=True)
+    shutil.copytree(BUILT, CLIENTS, ignore=shutil.ignore_patterns(DIGEST.name))
 
 
 if __name__ == "__main__":

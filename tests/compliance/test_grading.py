@@ -48,15 +48,12 @@ def test_a_worked_example_comes_out_as_worked(version, example):
     assert trace["weight_share_percent"] == expected["weight_share_percent"]
     assert trace["limited_features"] == expected["limited_features"]
     assert units == expected["units"]
+    assert bool(trace["open"]) <= expected["provisional"] <= bool(trace["open"] or trace["no_guideline_row"])
 
-
-@pytest.mark.parametrize(("version", "example"), EXAMPLES)
-def test_a_trace_is_json_and_gives_one_sentence_as_its_reason(version, example):
-    trace = json.loads(json.dumps(explain(record_of(example), load(version))))
-    assert trace["indicative"] is True
-    assert trace["ruleset_version"] == version
-    assert trace["reason"].endswith(".")
-    for unit in trace["units"]:
+    told = json.loads(json.dumps(trace))
+    assert (told["indicative"], told["ruleset_version"]) == (True, version)
+    assert told["reason"].endswith(".")
+    for unit in told["units"]:
         assert unit["component_ids"] == [part["component_id"] for part in unit["components"]]
 
 

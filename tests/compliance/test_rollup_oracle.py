@@ -13,7 +13,7 @@ from compliance.obligations import obligations, quantities
 from compliance.rollup.tonnes import combine_blocks, rollup
 from compliance.ruleset import load
 from tests.compliance import obligations_oracle, rollup_oracle
-from tests.compliance.portfolios import frames, portfolios, rolled_up
+from tests.compliance.portfolios import frames, in_blocks, portfolios, rolled_up
 from tests.drawing import examples
 
 BROAD = examples(30, suppress_health_check=list(HealthCheck))
@@ -55,36 +55,26 @@ def _periods(skus):
 
 @pytest.mark.long
 @examples(120, suppress_health_check=list(HealthCheck))
-@given(portfolios())
-def test_every_figure_and_every_gap_is_the_slow_transcriptions(skus):
-    found = _as_oracle(rolled_up(skus))
+@given(portfolios(), st.data())
+def test_every_figure_gap_and_verdict_is_the_slow_transcriptions(skus, data):
+    figures = rolled_up(skus)
     expected = {period: rollup_oracle.figures(skus, *period) for period in _periods(skus)}
-    assert found == {period: answer for period, answer in expected.items() if answer[0] or answer[1]}
+    assert _as_oracle(figures) == {period: answer for period, answer in expected.items() if answer[0] or answer[1]}
+    years = {(market, year) for market, year, _ in _periods(skus)}
+    judged = {of: obligations(of[0], quantities(figures, *of), of[1]) for of in years}
+    for (market, year), found in judged.items():
+        assert [_verdict(each) for each in found] == obligations_oracle.obligations(skus, market, year), market
+    _scopes_split_the_tonnes(figures)
+    _lower_quantities_are_never_above_the_upper(judged)
+    _a_fact_that_is_given_leaves_decided_what_was(skus, judged, data)
 
 
-@examples(100, suppress_health_check=list(HealthCheck))
-@given(portfolios())
-def test_every_verdict_is_the_slow_transcriptions(skus):
-    figures = rolled_up(skus)
-    for market, year in {(market, year) for market, year, _ in _periods(skus)}:
-        found = [
-            (
-                Fraction(each.tonnes) if each.tonnes is not None else None,
-                Fraction(each.tonnes_upper) if each.tonnes_upper is not None else None,
-                each.verdict,
-                each.reason,
-                set(each.fields),
-                each.group_verdict,
-            )
-            for each in obligations(market, quantities(figures, market, year), year)
-        ]
-        assert found == obligations_oracle.obligations(skus, market, year), market
+def _verdict(each):
+    lower, upper = (None if tonnes is None else Fraction(tonnes) for tonnes in (each.tonnes, each.tonnes_upper))
+    return lower, upper, each.verdict, each.reason, set(each.fields), each.group_verdict
 
 
-@BROAD
-@given(portfolios())
-def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(skus):
-    figures = rolled_up(skus)
+def _scopes_split_the_tonnes(figures):
     for row in figures.tonnes.iter_rows(named=True):
         parts = [row["in_scope_grams"], row["undecided_grams"]]
         assert min(parts) >= 0
@@ -94,37 +84,27 @@ def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(s
             assert written["tonnes"] == sum(written[name] for name in written if name != "tonnes")
     of_years = figures.tonnes.filter(pl.col("half") == 0)["grams"].sum()
     assert figures.standings["grams"].sum() == of_years
-    for market, year in {(market, year) for market, year, _ in _periods(skus)}:
-        for each in obligations(market, quantities(figures, market, year), year):
-            assert each.tonnes is None or each.tonnes <= each.tonnes_upper
-            lacks_half = each.reason == "record_lacks_fact" and each.rule.undecidable is None
-            assert bool(each.fields) == (each.reason == "scope_fact_missing" or lacks_half)
 
 
-@pytest.mark.long
-@examples(100, suppress_health_check=list(HealthCheck))
-@given(portfolios(), st.data())
-def test_a_fact_that_is_given_makes_nothing_undecidable_that_was_decided(skus, data):
+def _lower_quantities_are_never_above_the_upper(judged):
+    for each in (each for found in judged.values() for each in found):
+        assert each.tonnes is None or each.tonnes <= each.tonnes_upper
+        lacks_half = each.reason == "record_lacks_fact" and each.rule.undecidable is None
+        assert bool(each.fields) == (each.reason == "scope_fact_missing" or lacks_half)
+
+
+def _a_fact_that_is_given_leaves_decided_what_was(skus, judged, data):
     """Whatever a missing level or deposit turns out to be: a narrower interval lies on one side where the wider did."""
-    before = _verdicts(skus)
     given_facts = {
         "packaging_level": st.sampled_from(["sales", "grouped", "transport", "e_commerce"]),
         "reuse_deposit_system": st.booleans(),
     }
     name = data.draw(st.sampled_from(sorted(given_facts)))
     told = [{**sku, name: data.draw(given_facts[name])} if sku[name] is None else sku for sku in skus]
-    after = _verdicts(told)
-    decided = {key for key, verdict in before.items() if verdict != "undecidable"}
-    assert {key for key in decided if after[key] == "undecidable"} == set()
-
-
-def _verdicts(skus):
-    figures = rolled_up(skus)
-    return {
-        (market, year, place): each.verdict
-        for market, year in {(market, year) for market, year, _ in _periods(skus)}
-        for place, each in enumerate(obligations(market, quantities(figures, market, year), year))
-    }
+    after = rolled_up(told)
+    for (market, year), found in judged.items():
+        for before, now in zip(found, obligations(market, quantities(after, market, year), year), strict=True):
+            assert now.verdict != "undecidable" or before.verdict == "undecidable"
 
 
 def _gb(skus, rows_of):
@@ -146,59 +126,39 @@ UNITS_OF_HALVES = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7
 
 @BROAD
 @given(portfolios(), UNITS_OF_HALVES)
-def test_a_second_half_never_lowers_tonnes_nor_turns_what_is_above(skus, units):
-    """decisions §13, half-yearly markets: what is there is a lower bound of the year."""
+def test_a_year_is_its_two_halves_and_one_half_is_a_lower_bound_of_it(skus, units):
+    """decisions §13, half-yearly markets: a second half never lowers tonnes, nor turns what is above."""
     first = rolled_up(_gb(skus, lambda place: {1: units[place % 10][0]}))
-    both = rolled_up(_gb(skus, lambda place: {1: units[place % 10][0], 2: units[place % 10][1]}))
-    for key, grams in _sums(first).items():
-        assert _sums(both)[key] >= grams
-    before, after = (obligations("GB", quantities(each, "GB", 2026), 2026) for each in (first, both))
-    for one, other in zip(before, after, strict=True):
-        assert other.tonnes >= one.tonnes
-        assert other.reason != "record_lacks_fact"
+    halves = rolled_up(_gb(skus, lambda place: dict(enumerate(units[place % 10], 1))))
+    whole = rolled_up(_gb(skus, lambda place: {0: sum(units[place % 10])}))
+    sums = _sums(halves)
+    assert [key for key, grams in _sums(first).items() if sums[key] < grams] == []
+    of_year = {key: grams for key, grams in sums.items() if key[2] == 0}
+    assert {key: grams for key, grams in _sums(whole).items() if key[2] == 0} == of_year
+    found = [obligations("GB", quantities(each, "GB", 2026), 2026) for each in (first, halves, whole)]
+    for one, both, year in zip(*found, strict=True):
+        assert (both.tonnes, both.tonnes_upper, both.verdict) == (year.tonnes, year.tonnes_upper, year.verdict)
+        assert both.tonnes >= one.tonnes
+        assert both.reason != "record_lacks_fact"
         assert one.verdict in ("above", "undecidable")
         if one.verdict == "above":
-            assert other.verdict == "above"
+            assert both.verdict == "above"
         elif one.reason == "record_lacks_fact":
             assert one.fields == ("units of half 2",)
 
 
 @BROAD
-@given(portfolios(), UNITS_OF_HALVES)
-def test_a_year_recorded_whole_and_in_two_halves_gives_the_same_tonnes(skus, units):
-    whole = rolled_up(_gb(skus, lambda place: {0: sum(units[place % 10])}))
-    halves = rolled_up(_gb(skus, lambda place: dict(enumerate(units[place % 10], 1))))
-    of_year = {key: grams for key, grams in _sums(halves).items() if key[2] == 0}
-    assert {key: grams for key, grams in _sums(whole).items() if key[2] == 0} == of_year
-    verdicts = [
-        [
-            (each.tonnes, each.tonnes_upper, each.verdict)
-            for each in obligations("GB", quantities(found, "GB", 2026), 2026)
-        ]
-        for found in (whole, halves)
-    ]
-    assert verdicts[0] == verdicts[1]
-
-
-@BROAD
-@given(portfolios(), st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_nothing(skus, random):
+@given(portfolios(), st.randoms(use_true_random=False), st.data())
+def test_neither_the_order_of_rows_nor_their_blocks_change_anything(skus, random, data):
     ordered = frames(skus)
     shuffled = ordered._replace(
         **{name: frame[random.sample(range(frame.height), frame.height)] for name, frame in ordered._asdict().items()}
     )
-    before, after = (rollup(each, catalogue.pinned(), load()) for each in (ordered, shuffled))
-    assert before.tonnes.equals(after.tonnes)
-    assert before.uncounted.equals(after.uncounted)
-
-
-@BROAD
-@given(portfolios())
-def test_blocks_of_skus_add_up_to_the_whole(skus):
-    whole = rolled_up(skus)
-    blocks = combine_blocks(rolled_up([sku]) for sku in skus)
-    assert whole.tonnes.equals(blocks.tonnes)
-    assert whole.uncounted.equals(blocks.uncounted)
+    whole, in_any_order = (rollup(each, catalogue.pinned(), load()) for each in (ordered, shuffled))
+    added_up = combine_blocks(map(rolled_up, in_blocks(skus, data)))
+    for each in (in_any_order, added_up):
+        assert whole.tonnes.equals(each.tonnes)
+        assert whole.uncounted.equals(each.uncounted)
 
 
 @BROAD

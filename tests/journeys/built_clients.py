@@ -1,4 +1,4 @@
-"""The official clients installed as a user has them, from the packages that the service serves, and programs run.
+"""The official clients installed as a user has them, from packages that the service serves or served, and programs run.
 
 That the packages are what is built of today's document: `test_clients.py`, and by a digest `tests/guards`.
 """
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,10 +17,9 @@ from tools.generated_clients import CLIENTS, environment
 from tools.node_packages import NODE
 
 
-def python(place: Path, document: dict[str, Any] | None = None) -> Path:
-    """Install the wheel that the service serves, or one of another document, into a folder."""
-    [served] = build_clients.BUILT.glob("*.whl")
-    wheel = served if document is None else build_clients.python_wheel(place, document)
+def python(place: Path, packages: Path = build_clients.BUILT) -> Path:
+    """Install the wheel that the service serves, or one of another folder of packages, into a folder."""
+    [wheel] = packages.glob("*.whl")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
     subprocess.run([*install, "--target", place / "installed", wheel], check=True)
     return place
@@ -41,20 +39,19 @@ def modules() -> Path:
     return found
 
 
-def typescript(place: Path, document: dict[str, Any] | None = None) -> Path:
-    """Install the package that the service serves, or one of another document, with the compiler beside it.
+def typescript(place: Path, packages: Path = build_clients.BUILT) -> Path:
+    """Install the package that the service serves, or one of another folder of packages, with the compiler beside it.
 
     The test is skipped where no registry can be reached.
     """
-    [served] = build_clients.BUILT.glob("*.tgz")
-    package = served if document is None else build_clients.npm_package(place, document, modules())
-    packages = place / "node_modules"
-    packages.mkdir()
+    [package] = packages.glob("*.tgz")
+    installed = place / "node_modules"
+    installed.mkdir()
     for each in modules().iterdir():
-        (packages / each.name).symlink_to(each)
+        (installed / each.name).symlink_to(each)
     with tarfile.open(package) as packed:
         packed.extractall(place, filter="data")
-    (place / "package").rename(packages / "pcds-client")
+    (place / "package").rename(installed / "pcds-client")
     shutil.copy(CLIENTS / "package.json", place)
     return place
 

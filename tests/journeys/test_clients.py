@@ -1,6 +1,6 @@
 """The official clients before a service that fails: what may be sent again is, under one key, and happens once.
 
-The packages are those that the service serves, and for the document of the last release some that are built here.
+The packages are those that the service serves, and those that it served at the last release.
 """
 
 import json
@@ -21,8 +21,7 @@ from api.app import build_app
 from tests.journeys import built_clients
 from tests.journeys.failing_proxy import HALF, LOSES, before
 from tests.waiting import PATIENCE_SECONDS
-from tools import build_clients
-from tools.record_release import last
+from tools import build_clients, record_release
 from tools.service import Service, running
 
 PROGRAMS = Path(__file__).with_name("clients")
@@ -165,8 +164,8 @@ def test_what_is_written_by_hand_holds_strict_types(python: Path, tmp_path: Path
 
 def _released(place: Path, language: str) -> Path:
     if language == "python":
-        return built_clients.python(place, last())
-    return _compiled(built_clients.typescript(place, last()), "load")
+        return built_clients.python(place, record_release.CLIENTS)
+    return _compiled(built_clients.typescript(place, record_release.CLIENTS), "load")
 
 
 def _compiled(place: Path, *programs: str) -> Path:

@@ -55,22 +55,41 @@ SKU_FIELDS = [name for name in fields_of("sku") if name not in ("sku_code", "nam
 VOLUMES = ["annual_volume_fr", "annual_volume_de_2026", "annual_volume_gb_2026_h1"]
 
 
-@pytest.mark.parametrize("name", [*SKU_FIELDS, *VOLUMES])
-def test_a_mapped_column_reads_as_one_with_the_fields_own_name(name: str) -> None:
-    cell = sample("sku", name) if name in SKU_FIELDS else "1200"
-    weight = ["weight_grams"] if name in ("weight_unit", "unit_count", "weight_share_percent") else []
-    rows = [["A", "a", cell, *("7.5" for _ in weight)]]
-    own = delimited([["sku_code", "name", name, *weight], *rows])
-    strange = delimited([["sku_code", "name", "Zyx Wvu", *weight], *rows])
-    wanted = values(own)
-    for naming in ("Zyx Wvu", "C", ["Not there", "zyx WVU"]):
-        assert values(strange, {"columns": {name: naming}}) == wanted
-    upload, rows_read = read(strange, {"columns": {name: "Zyx Wvu"}})
-    source = upload.source
-    told_as = [column["field"] for column in source["columns"] if column["field"] == name]
-    assert source["mapped"] == told_as
-    assert bool(told_as) != bool(source["ignored"])  # a count of parts means nothing where no line is a part
+OF_WEIGHTS = ("weight_unit", "unit_count", "weight_share_percent")
+ALONE = (*OF_WEIGHTS, "total_count", "volume_half", "volume_year")
+"""Fields that say something of a weight or of units beside them."""
+
+
+def strange(number: int) -> str:
+    """A header that is no field's."""
+    return f"Zyx {chr(97 + number // 26)}{chr(97 + number % 26)}wv"
+
+
+def test_mapped_columns_read_as_those_with_the_fields_own_names() -> None:
+    cells = {name: sample("sku", name) for name in SKU_FIELDS if name not in ALONE} | dict.fromkeys(VOLUMES, "1200")
+    headers = {name: strange(number) for number, name in enumerate(cells)}
+    data = delimited([["sku_code", "name", *headers.values()], ["A", "a", *cells.values()]])
+    own = delimited([["sku_code", "name", *cells], ["A", "a", *cells.values()]])
+    assert values(data, {"columns": headers}) == values(own)
+    upload, rows_read = read(data, {"columns": headers})
     assert rows_read.errors.is_empty()
+    assert (upload.source["mapped"], upload.source["ignored"]) == ([*cells], [])
+    assert {column["field"] for column in upload.source["columns"]} >= {*cells}
+
+
+@pytest.mark.parametrize("name", [*ALONE, "gtin"])
+def test_a_mapping_names_a_column_by_its_header_its_letter_or_one_of_several(name: str) -> None:
+    cell, weight = sample("sku", name), ["weight_grams"] if name in OF_WEIGHTS else []
+    rows = [["A", "a", cell, *("7.5" for _ in weight)]]
+    wanted = values(delimited([["sku_code", "name", name, *weight], *rows]))
+    data = delimited([["sku_code", "name", "Zyx Wvu", *weight], *rows])
+    for naming in ("Zyx Wvu", "C", ["Not there", "zyx WVU"]):
+        upload, rows_read = read(data, {"columns": {name: naming}})
+        assert rows_read.values.drop("row", "line", "sheet").to_dicts() == wanted
+        told_as = [column["field"] for column in upload.source["columns"] if column["field"] == name]
+        assert upload.source["mapped"] == told_as
+        assert bool(told_as) != bool(upload.source["ignored"])  # a count of parts means nothing where no line is a part
+        assert rows_read.errors.is_empty()
 
 
 def test_a_mapped_supplier_needs_rows_with_parts() -> None:
@@ -85,39 +104,35 @@ OF_TABLE = [name for name in PART_FIELDS if name not in ("measured_weight_g", "s
 """Those of a table of components; the others need a numbered group."""
 
 
-@pytest.mark.parametrize("name", OF_TABLE)
-def test_a_mapped_column_of_the_components_sheet_reads_as_its_own(name: str) -> None:
-    helpers = {field.name for field in PART_HELPERS}
-    more = ["weight_g"] if name in helpers else [f"{name.rsplit('_', 1)[0]}_status"] if name in _DETAILS else []
-    row = ["A", "body", "plastic", sample("component", name), *(_BESIDE[name] for name in map(_kind, more))]
+OWN = [name for name in OF_TABLE if name not in {field.name for field in PART_HELPERS}]
+"""Those that say nothing of a weight beside them."""
 
-    def book(header: str) -> bytes:
-        header_row = ["sku_code", "component_type", "material_family", header, *more]
+
+@pytest.mark.parametrize("names", [OWN, *([field.name] for field in PART_HELPERS if field.name in OF_TABLE)])
+def test_mapped_columns_of_the_components_sheet_read_as_their_own(names: list[str]) -> None:
+    more = [] if names is OWN else ["weight_g"]
+    row = ["A", "body", "plastic", *(sample("component", name) for name in names), *("7.5" for _ in more)]
+
+    def book(*headers: str) -> bytes:
+        header_row = ["sku_code", "component_type", "material_family", *headers, *more]
         return workbook({"S": [["sku_code", "name"], ["A", "a"]], "components": [header_row, row]})
 
-    wanted = values(book(name))
-    for naming in (name, f"component_{name}"):
-        assert values(book("Zyx Wvu"), {"components": {"columns": {naming: "Zyx Wvu"}}}) == wanted
+    wanted = values(book(*names))
+    foreign = [strange(number) for number in range(len(names))]
+    for prefix in ("", "component_"):
+        columns = {f"{prefix}{name}": header for name, header in zip(names, foreign, strict=True)}
+        assert values(book(*foreign), {"components": {"columns": columns}}) == wanted
+    [part] = json.loads(wanted[0]["components"])
+    assert names is not OWN or all(name in str(part) or name.partition("_")[0] in str(part) for name in names)
 
 
-_DETAILS = [name for name in PART_FIELDS if name.endswith(("_value", "_unit", "_basis", "_source", "_evidence"))]
-_DETAILS = [name for name in _DETAILS if name != "weight_unit"]
-_BESIDE = {"weight": "7.5", "status": "below_limit"}
-
-
-def _kind(name: str) -> str:
-    return "weight" if name == "weight_g" else "status"
-
-
-@pytest.mark.parametrize("name", [name for name in OF_TABLE if name not in {f.name for f in PART_HELPERS}])
-def test_a_mapped_component_column_beside_skus_reads_as_its_own(name: str) -> None:
-    more = [f"component_{name.rsplit('_', 1)[0]}_status"] if name in _DETAILS else []
-    row = ["A", "a", "body", "plastic", sample("component", name), *("below_limit" for _ in more)]
+def test_mapped_component_columns_beside_skus_read_as_their_own() -> None:
+    row = ["A", "a", "body", "plastic", *(sample("component", name) for name in OWN)]
     head = ["sku_code", "name", "component_type", "material_family"]
-    own = delimited([[*head, f"component_{name}", *more], row])
-    strange = delimited([[*head, "Zyx Wvu", *more], row])
-    assert values(strange, {"columns": {f"component_{name}": "Zyx Wvu"}}) == values(own)
-    assert "components" in values(own)[0]
+    headers = {f"component_{name}": strange(number) for number, name in enumerate(OWN)}
+    own = values(delimited([[*head, *headers], row]))
+    assert values(delimited([[*head, *headers.values()], row]), {"columns": headers}) == own
+    assert "components" in own[0]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +407,7 @@ def test_any_header_can_be_mapped_to_any_field(name: str, header: str) -> None:
         and substitute_column(header) is None
         and fold(header) not in ("sku code", "name")
     )
-    weight = [["weight_grams", "7.5"]] if name in ("weight_unit", "unit_count", "weight_share_percent") else []
+    weight = [["weight_grams", "7.5"]] if name in OF_WEIGHTS else []
     columns = [["sku_code", "A"], ["name", "a"], *weight]
     own = delimited(list(zip(*columns, [name, sample("sku", name)], strict=True)))
     strange = delimited(list(zip(*columns, [header, sample("sku", name)], strict=True)))

@@ -117,14 +117,14 @@ class InPieces(Package):
 
 def test_what_is_hidden_or_merged_is_found_wherever_the_pieces_of_the_xml_end() -> None:
     mark = " hidden='1'"
-    rows = "".join(f'<row r="{n}"{mark if n % 7 == 0 else ""}><c r="A{n}"/></row>' for n in range(1, 60))
-    cols = f'<cols><col min="2" max="3" hidden="true"/></cols>{"<pad/>" * 900}'
+    rows = "".join(f'<row r="{n}"{mark if n % 7 == 0 else ""}><c r="A{n}"/></row>' for n in range(1, 16))
+    cols = '<cols><col min="2" max="3" hidden="true"/></cols>'
     merged = '<mergeCells count="1"><mergeCell ref="B2:B4"/></mergeCells>'
-    xml = f"<x>{cols}{rows}{merged}</x>".encode()
-    for size in (*range(1, 40), 4_095, 4_096, 4_097, len(xml)):
+    for size in (*range(1, 40), 4_095, 4_096, 4_097, 10_000):
+        xml = f"<x>{cols}{'<pad/>' * (900 if size > 40 else 0)}{rows}{merged}</x>".encode()
         seen = Hidden()
         cells.read_cells(InPieces(xml, size), "sheet", hidden=seen)
-        assert (seen.rows, seen.columns) == (set(range(7, 60, 7)), {1, 2}), size
+        assert (seen.rows, seen.columns) == ({7, 14}, {1, 2}), size
         assert list(seen.merges) == [(2, 4, 1, 1)], size
 
 
