@@ -134,7 +134,7 @@ _LONGEST: Final = 100
 
 def market_named(text: str) -> str:
     """Return the code of the market that a person names. Raise `Unfit` with the nearest known names."""
-    code = code_of(text, "market") or _country(text) or _native_names().get(plain(text))
+    code = code_of(text, "market") or _country(text) or native_names().get(plain(text))
     if code is None:
         try:
             code = normalise.place(text)
@@ -202,7 +202,8 @@ def _subdivisions() -> frozenset[str]:
 
 
 @cache
-def _native_names() -> dict[str, str]:
+def native_names() -> Mapping[str, str]:
+    """Return the codes of countries by their names in the languages of the Union and its neighbours."""
     return {row["name"]: row["code"] for row in table_rows("country_names.csv")}
 
 

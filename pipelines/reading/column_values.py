@@ -2,28 +2,23 @@
 
 `Material` over numbers is SAP's number of the article; `No.` beside a barcode is the article's number, where its
 values differ from line to line and are no running count. `Recycled` over yes and no is no share. Columns that no field
-is read from say what the weights are of: a quantity, a period, a nation (`judge.py`). Where nothing tells the code or
+is read from say what the weights are of (`neighbours.py`). Where nothing tells the code or
 the name, a refusal suggests the column that fits best. A form of one product (labels, answers beside them) is refused.
-
-Beside weights of known materials a column written like them (`Poids verre (g)`, `Poids liège (g)`), or between bare
-names of materials, is read as a part without a material, so that each line which gives it is a fault: without it a
-SKU's total would be too small. A single unknown word beside bare names may mean something else, and is asked about.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from pipelines.reading.columns import is_bare_material, recognise, substitute_column
-from pipelines.reading.grammar import mentions, quantity_of, unit_in, word_roles
+from pipelines.reading.grammar import mentions, names_packaging, quantity_of, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
-    WEIGHT_HELPERS,
+    VOLUME,
     WEIGHTS,
     Cells,
     Column,
@@ -34,16 +29,14 @@ from pipelines.reading.grid import (
     letter,
     refuse,
 )
-from pipelines.reading.questions import question, with_answer
+from pipelines.reading.questions import with_answer
 from pipelines.reading.values import read_values
 from pipelines.reading.words import are_levels, family_of_detail, level_of, names_part, unit_of
 from schemas.fields import NAME, SKU_CODE
-from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_lists, code_of, fold, words
+from schemas.words import code_of, fold, words
 
 ROWS_SEARCHED: Final = 40
 """Rows of a grid among which the header is."""
@@ -57,17 +50,12 @@ _SHORT: Final = 40
 _MOST: Final = 0.8
 _LONGEST_UNIT: Final = 3
 """Characters of the longest abbreviation of a unit: a column of no longer texts is none of names."""
-_LONGEST_WEIGHT: Final = 12
-"""Words of the longest header that may be a weight of an unknown material."""
 PERIOD: Final = (
     r"(?i)^(?:(?:19|20)\d\d(?:[-/ .]?(?:[hqsp]\d{1,2}|\d\d))?|[hqs][1-4][-/ .]?(?:20\d\d)?|\d\d?[./-]20\d\d)$"
 )
+_OF_MONEY: Final = r"[.,€$£]"
+_AMOUNT: Final = r"^\s*\d+(?:[.,]\d+)?\s*[€$£]?\s*$"
 _NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
-_ROLES_OF_OTHERS: Final = frozenset(
-    {"measure", "code", "name", "country", "market", "sale", "share", "recycled", "level", "parcel", "count"}
-)
-_ALIKE: Final = 0.8
-"""How alike a header and a word for a material are at least: a plural, a letter too many or too few."""
 _MOST_QUOTED: Final = 20
 _LONGEST_QUOTED: Final = 60
 
@@ -117,7 +105,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     Of several columns that are words for a part, one over numbers (`Component`: 500001) numbers the part; beside
     another one, or the kind of packaging of each line, a part's description says no more. Counts are no names.
     """
-    columns = [column for column in columns if not is_count(column, column.position, header)]
+    columns = [c for c in columns if not (is_count(c, c.position, header) or says_whose_waste(c, header))]
     columns = _with_described_items(_with_levels([*columns, *_formats([*columns, *chosen], header)], header), header)
     parts = [column for column in columns if column.field.name == "component_type"]
     numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
@@ -138,6 +126,12 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
         return columns
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
     return [code, *(c for c in columns if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
+
+
+def says_whose_waste(column: Column, header: Searched) -> bool:
+    """Return whether a kind of packaging says of each line only whose waste it is: `Household`, `B2B`."""
+    said = column.field.name == "packaging_format" and not column.exact
+    return said and _all(lambda text: fold(text) in words("no_format"), header.under(column.position))
 
 
 def _with_levels(columns: list[Column], header: Searched) -> list[Column]:
@@ -227,16 +221,26 @@ def best_fitting(columns: Sequence[Column], header: Searched) -> Column | None:
     return best if share(best) > 0 else None
 
 
-def watched_columns(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the columns that no field is read from, but that say what the weights are of: quantity, period, nation."""
-    if not any(column.field.name in WEIGHTS for column in columns):
-        return []
-    quantity = next(field for field in WEIGHT_HELPERS if field.name == "unit_count")
-    return [
-        Column(f"c{at}", quantity, "sku", at, cell)
-        for at, cell in header.free([column.position for column in columns]).items()
-        if quantity_of(cell) is not None or is_of_lines(header.under(at, _FIRST_LINES))
-    ]
+SHARED_WITH_PRODUCT: Final = frozenset(
+    {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
+)
+"""Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
+
+
+def choose_substitute(candidates: list[Column], header: Searched) -> Column | None:
+    """Return a field's only substitute, or the only one that names the packaging; None where it is not clear.
+
+    Of codes the article's own number comes first, then a supplier's or customer's one, then a bare id. Of names one
+    over codes is none beside another: `Item | Description`.
+    """
+    if candidates[0].name == NAME.name and len(candidates) > 1:
+        candidates = [column for column in candidates if not are_codes(header.under(column.position))] or candidates
+    if candidates[0].name == SKU_CODE.name:
+        ranks = [2 if fold(c.header) == "id" else int("somebody" in word_roles(c.header)) for c in candidates]
+        candidates = [column for column, rank in zip(candidates, ranks, strict=True) if rank == min(ranks)]
+    if len(candidates) > 1 and candidates[0].name in SHARED_WITH_PRODUCT:
+        candidates = [column for column in candidates if names_packaging(column.header)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def is_count(column: Column, at: int, header: Searched) -> bool:
@@ -246,19 +250,12 @@ def is_count(column: Column, at: int, header: Searched) -> bool:
     )
 
 
-def is_of_lines(cells: pl.Series) -> bool:
-    """Return whether cells are periods or nations, by which lines of one part differ."""
-    nations = code_lists("markets")["uk_nations"]
-    return bool(len(cells)) and (
-        bool(cells.str.contains(PERIOD).all()) or all(fold(cell) in nations for cell in cells.unique())
-    )
-
-
 def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
     """Return the names of a `table`'s columns whose cells show that their header means something else than it seems.
 
-    A unit of sale beside a weight, a material ticked or named, `Component` over numbers of parts, whose waste a
-    `Packaging type` is (`Household`). A column that the mapping names, or by the field's own name, always counts.
+    A unit of sale beside a weight, a material ticked or named, `Component` over numbers of parts, a `Deposit` over
+    amounts, whose waste a `Packaging type` is (`Household`). A column that the mapping names, or by the field's own
+    name, always counts.
     `every` are all columns and constants, `cells` has the texts of each column by its name.
     """
     columns = [column for column in every if not column.exact and not column.mapped]
@@ -270,6 +267,9 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
         other = 2 * digits <= lines if is_bare_material(column) else column.field.unit == "percent" and not digits
         if column.field.name == "packaging_format":
             other |= all(fold(text) in words("no_format") for text in texts[column.name].unique())
+        if column.field.kind == "truth":  # `Deposit` over amounts
+            cells_given = texts[column.name].str
+            other |= bool(cells_given.contains(_AMOUNT).all() and cells_given.contains(_OF_MONEY).any())
         names += [column.name] if lines and other else []
     weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in names}
     names += [column.name for column in units if column.fixed and column.group not in weighed]
@@ -292,7 +292,8 @@ def issue_of_several(name: str, columns: Sequence[Column], header: Searched) -> 
     """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
     where = ", ".join(f"{quote(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
     where += ", …" if len(columns) > _MOST_NAMED else ""
-    likely = best_fitting(columns, header)
+    # Of units of the nations of one market each is a part.
+    likely = None if columns[0].field == VOLUME and columns[0].market else best_fitting(columns, header)
     if likely is None:
         message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
         return Issue("ambiguous_column", message, name, could_be=[name])
@@ -427,96 +428,6 @@ def are_codes(cells: pl.Series) -> bool:
     return not counted and not cells.str.contains(r"^[+-]?\d{0,3}[.,]\d{1,3}$|^\d{1,3}$").all()
 
 
-def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the columns of weights of parts without a known material, each as a group of its own."""
-    weights = [c for c in columns if "material_family" in dict(c.fixed) and c.field.name == "weight_g"]
-    frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
-    bare = [column.position for column in weights if is_bare_material(column)]
-    more = []
-    for at, cell in header.free([column.position for column in columns]).items():
-        if weights and _may_name_weight(cell) and has_numbers(header, at):
-            alike = any(frame <= set(fold(cell).split()) for frame in frames)
-            if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
-                more.append(_column_of_unknown_material(at, cell))
-    return more
-
-
-def find_possible_materials(columns: Sequence[Column], header: Searched) -> tuple[int, ...]:
-    """Return the positions of columns that may be weights of materials.
-
-    A family with a grade of it above numbers is one, also where it stands alone: `Plastique PE`. Right of bare names of
-    materials an unknown word is one more.
-    """
-    free = header.free([column.position for column in columns])
-    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and has_numbers(header, at))
-    bare = {column.position for column in columns if is_bare_material(column)}
-    at = max(bare, default=-2) + 1
-    cell = free.get(at)
-    if len(bare) < 2 or cell is None or not _may_name_weight(cell) or recognise(cell, at, "sku"):
-        return lone
-    plain = fold(cell).isalpha() and word_roles(cell) <= {"nothing"}
-    return (*lone, at) if plain and has_numbers(header, at) else lone
-
-
-def _names_grade(cell: str, header: Searched) -> bool:
-    """Return whether a header is a family of materials and a grade of it, in two words at least."""
-    column = recognise(cell, 0, "sku") if header.table == "sku" and len(fold(cell).split()) > 1 else None
-    return column is not None and is_bare_material(column) and "polymer_or_grade" in dict(column.fixed)
-
-
-def about_material(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
-    """Return a column beside materials as `source.asked` shows it: it may be any material that has no column yet.
-
-    A material whose word is nearly the header's (`Metalle`) comes first, else `other`: the header is no word for one. A
-    header that is a material's name alone may be its weight.
-    """
-    if (named := recognise(header, at, "sku")) is not None:
-        message = Message(
-            "{header} is a material, and nothing says that the numbers below it are its weights; it is not read. If "
-            "they are, in g, say so: mapping={mapping}.",
-            header=quote(header),
-            mapping={"columns": {named.name: letter(at)}},
-        )
-        return question("column", message, could_be=[named.name], column=named, sheet=sheet)
-    taken = {column.name for column in columns}
-    [nearest, *_] = [*get_close_matches(fold(header), words("material_family"), n=1, cutoff=_ALIKE), "other"]
-    likely = words("material_family").get(nearest, nearest)
-    families = sorted(VOCABULARIES["material_family"], key=lambda family: (family != likely, family != "other"))
-    could_be = [name for family in families if (name := f"{family}_weight_g") not in taken] or ["other_weight_g"]
-    message = Message(
-        "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is "
-        "too small without it: name its material, mapping={mapping}.",
-        header=quote(header),
-        mapping={"columns": {could_be[0]: letter(at)}},
-    )
-    column = _column_of_unknown_material(at, header)
-    return question("column", message, could_be=could_be, column=column, sheet=sheet)
-
-
-def _words_beside_material(column: Column) -> frozenset[str] | None:
-    """Return the words of a header beside its material's; None where none of them means a weight."""
-    family = {*fold(str(dict(column.fixed)["material_family"])).split()}
-    tokens = fold(column.header).split()
-    around = [token for token in tokens if code_of(token, "weight_column") or unit_of(token, "g") is not None]
-    weighs = [token for token in around if "weight" in word_roles(token) or unit_of(token, "g") is not None]
-    return frozenset(around) - family if weighs else None
-
-
-def _may_name_weight(cell: str) -> bool:
-    """Return whether a header can name a part's weight: not that of an outer level, of a total or of the product."""
-    tokens = fold(cell).split()
-    if len(tokens) > _LONGEST_WEIGHT or "%" in cell or level_of(cell) not in (None, "sales"):
-        return False
-    total = any(code_of(token, "line") == "total" for token in tokens)
-    return not total and not word_roles(cell) & _ROLES_OF_OTHERS
-
-
-def _column_of_unknown_material(at: int, header: str) -> Column:
-    unit, name = unit_in(header, "g"), f"unknown_{letter(at).lower()}"
-    column = Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, group=name)
-    return column if unit is None else replace(column, factor=unit.factor, per=unit.per, has_unit=True)
-
-
 def has_numbers(header: Searched, at: int) -> bool:
     """Return whether most of the cells given below a header are numbers; words for no answer are none given."""
     under = header.under(at, _FIRST_LINES)
@@ -546,6 +457,14 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     if not labels:
         return None
     quoted = ", ".join(labels[:_MOST_LABELS])
+    if _several_answers(rows):
+        message = Message(
+            "This table has its items side by side, with labels of fields before their answers: {found}. Such tables "
+            "are not read; turn its rows into columns (in Excel: copy, Paste Special, Transpose), so that the labels "
+            "are one row of headers and each item is a line.",
+            found=quoted,
+        )
+        return refuse("missing_column", message)
     blocks: dict[str, str] = {}
     for row in rows:
         filled = {cell for cell in row if cell is not None}
@@ -567,6 +486,21 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
             found=quoted,
         )
     return refuse("missing_column", message)
+
+
+def _several_answers(rows: Sequence[Cells]) -> bool:
+    """Return whether most lines that begin with a label have several answers beside it, one for each of several items.
+
+    Where one of them is a label too, the line has several pairs of a label and its answer.
+    """
+
+    def is_label(cell: str) -> bool:
+        return (recognise(cell, 0, "sku") or substitute_column(cell)) is not None
+
+    filled = [[cell for cell in row[:_CELLS_OF_FORM] if cell is not None] for row in rows]
+    labelled = [row for row in filled if row and is_label(row[0])]
+    several = [row for row in labelled if len(row[1:]) > 1 and not any(map(is_label, row[1:]))]
+    return bool(labelled) and 2 * len(several) > len(labelled)
 
 
 def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:

@@ -49,7 +49,13 @@ from pipelines.reading.grid import (
     Table,
     fields_of,
 )
-from pipelines.reading.placed import LONGEST_MARKET, YEAR, Placed, is_served, little_words, market_code
+from pipelines.reading.placed import (
+    YEAR,
+    Placed,
+    headers_of_units,
+    is_served,
+    little_words,
+)
 from pipelines.reading.words import SALES, level_at, runs
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
@@ -292,12 +298,15 @@ def _by_languages(header: str, table: Table) -> Column | None:
     return None
 
 
+_BESIDE_LEVELS: Final = frozenset({"packaging", "nothing", "kind", "level"})
+
+
 def _by_levels(header: str, table: Table) -> Column | None:
-    """Return the level's column of a header that lists its values: `Imballaggio primario/secondario`."""
+    """Return the level's column of a header that lists its values: `Tipologia (primario/secondario/terziario)`."""
     tokens, levels, at = fold(header).split(), set[str](), 0
     while at < len(tokens) <= MOST_WORDS:
         level, end = level_at(tokens, at, in_title=True) or (None, at + 1)
-        if level is None and not (roles_of_word(tokens[at]) or frozenset({""})) <= {"packaging", "nothing"}:
+        if level is None and not (roles_of_word(tokens[at]) or frozenset({""})) <= _BESIDE_LEVELS:
             return None
         levels |= {level} if level else set()
         at = end
@@ -414,7 +423,7 @@ def column_of_label(label: str) -> Column | None:
 
 
 def _units(header: str, position: int, *, of_rows: bool, in_parts: bool) -> Column | None:
-    listed = headers("placed").keys() | {key for key, name in headers("sku").items() if name == VOLUME.name}
+    listed = headers_of_units()
     for main, notes in divided(header) if len(header) < LONGEST_HEADER else ():
         for key, start, end in _runs(main):
             around = (*main[:start], *main[end:])
@@ -430,13 +439,6 @@ def _market_in_year(header: str, table: Table) -> Column | None:
         return None
     columns = (_volume(main, notes, header) for main, notes in divided(header))
     return next((column for column in columns if column is not None and column.year and column.open is None), None)
-
-
-def bare_market(header: str, position: int) -> Column | None:
-    """Return the units placed that a market's name alone would be, open about what it counts: `DE`, `France`."""
-    named = len(header.split()) <= LONGEST_MARKET and market_code(fold(header)) is not None
-    column = recognise(f"{VOLUME.name} {header}", position, "sku") if named else None
-    return None if column is None or column.market is None else replace(column, header=header, open=header)
 
 
 _WEIGHT = "weight_g"

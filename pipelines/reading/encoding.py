@@ -170,6 +170,8 @@ def _misplaced(sign: str, last: str, following: str) -> bool:
 
 _CELL: Final = re.compile(rb"[^\t\n\r,;|\"]{0,200}[\x80-\xff][^\t\n\r,;|\"]{0,200}")
 _ASCII_CELL: Final = re.compile(rb"(?:^|[\t\n\r,;|\"])([\x20-\x7e]{3,60})(?=[\t\n\r,;|\"]|$)")
+_MICRO: Final = re.compile(rb"(?<![A-Za-z\x80-\xff])\xb5(?=[mgl]\b)")
+"""The sign of a millionth in each encoding in which people write it: `µm`. In others it is a letter of no unit."""
 _MOST_CELLS: Final = 400
 """Different cells with bytes above ASCII that decide."""
 _NO_LETTER: Final = re.compile(r"[\W\d_]")
@@ -185,8 +187,11 @@ _CONFIDENT: Final = 1.5
 
 def likeliest(data: bytes) -> str:
     """Return the encoding in which the cells are likeliest. Raises `ReadingRefused` where their letters stay open."""
-    cells = sorted(dict.fromkeys(_CELL.findall(data[:SAMPLE])))[:_MOST_CELLS]
-    ascii_cells = list(dict.fromkeys(_ASCII_CELL.findall(data[:SAMPLE])))[:_MOST_CELLS]
+    sample = data[:SAMPLE]
+    if b"\xb5" in sample:
+        sample = _MICRO.sub(b"u", sample)
+    cells = sorted(dict.fromkeys(_CELL.findall(sample)))[:_MOST_CELLS]
+    ascii_cells = list(dict.fromkeys(_ASCII_CELL.findall(sample)))[:_MOST_CELLS]
     others = tuple(cell.decode("ascii") for cell in ascii_cells)
     readings = {name: [cell.decode(name, "replace") for cell in cells] for name in encodings()}
     alone = {name: plausibility(texts, name) for name, texts in readings.items()}

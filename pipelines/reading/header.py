@@ -16,17 +16,17 @@ from typing import Final
 
 import polars as pl
 
+from pipelines.reading.by_cells import with_reusable, with_statuses, with_ticked
 from pipelines.reading.column_values import (
     ROWS_SEARCHED,
+    SHARED_WITH_PRODUCT,
     Searched,
-    are_codes,
-    find_possible_materials,
+    choose_substitute,
     form_refusal,
     is_count,
     issue_of_several,
     issues_of_missing,
-    unknown_weights,
-    watched_columns,
+    says_whose_waste,
     with_code,
     without_article_numbers,
 )
@@ -58,23 +58,30 @@ from pipelines.reading.grid import (
     with_component_prefix,
 )
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
-from pipelines.reading.part_columns import check_component_type, open_parts, part_column, with_part_columns
+from pipelines.reading.neighbours import (
+    check_component_type,
+    find_possible_materials,
+    open_parts,
+    part_column,
+    unit_of_title,
+    unknown_weights,
+    watched_columns,
+    with_part_columns,
+    with_stated_unit,
+    with_total,
+)
 from pipelines.reading.side_by_side import (
     split_units_of_lines,
     whole_years,
-    with_ticked,
     with_units_in_doubt,
     with_year_of_titles,
 )
-from pipelines.reading.substances import with_statuses
 from pipelines.reading.units import (
     about_open_column,
     is_shared,
     judge_units,
     open_columns,
     own_units,
-    unit_of_title,
-    with_stated_unit,
     with_units_beside,
     with_units_of_mapping,
 )
@@ -326,10 +333,6 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
 
 
 _LONGEST_SEEN: Final = 500
-_SHARED_WITH_PRODUCT: Final = frozenset(
-    {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
-)
-"""Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,6 +468,8 @@ def _needed_columns(
     doubtful = {c.name: c for c in open_columns(header, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
     columns = with_statuses(with_part_columns(with_units_beside(columns, header), header), header)
+    columns = with_reusable(columns, header)
+    columns = with_total(columns, header)
     columns += unknown_weights(columns, header) if table == "sku" else []
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
@@ -511,7 +516,7 @@ def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Is
     for (_, name), candidates in by_name.items():
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
-        if len(best) > 1 and name in _SHARED_WITH_PRODUCT:
+        if len(best) > 1 and name in SHARED_WITH_PRODUCT:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
@@ -528,11 +533,14 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     """
     by_name: dict[str, list[Column]] = {}
     for at, cell in header.free([column.position for column in columns if column.name != "description"]).items():
-        if (column := substitute_column(cell)) is not None and not is_count(column, at, header):
-            by_name.setdefault(column.name, []).append(replace(column, position=at))
+        column = substitute_column(cell)
+        if column is None or is_count(column, at, header):
+            continue
+        if not says_whose_waste(column := replace(column, position=at), header):
+            by_name.setdefault(column.name, []).append(column)
     ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
-    settled = {column.name for column in ours} | {c.name for c in columns if c.name not in _SHARED_WITH_PRODUCT}
-    of_fields = (_choose_substitute(by_name[name], header) for name in sorted(by_name.keys() - settled))
+    settled = {column.name for column in ours} | {c.name for c in columns if c.name not in SHARED_WITH_PRODUCT}
+    of_fields = (choose_substitute(by_name[name], header) for name in sorted(by_name.keys() - settled))
     spares = [column for column in of_fields if column is not None]
     better = {column.name for column in spares if names_packaging(column.header)}
     missing = by_name.keys() - {column.name for column in columns}
@@ -540,22 +548,6 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     instead = {column.position for column in spares}
     worse = better - settled
     return [*spares, *(c for c in columns if c.position not in instead and c.name not in worse)]
-
-
-def _choose_substitute(candidates: list[Column], header: Searched) -> Column | None:
-    """Return a field's only substitute, or the only one that names the packaging; None where it is not clear.
-
-    Of codes the article's own number comes first, then a supplier's or customer's one, then a bare id. Of names one
-    over codes is none beside another: `Item | Description`.
-    """
-    if candidates[0].name == NAME.name and len(candidates) > 1:
-        candidates = [column for column in candidates if not are_codes(header.under(column.position))] or candidates
-    if candidates[0].name == SKU_CODE.name:
-        ranks = [2 if fold(c.header) == "id" else int("somebody" in word_roles(c.header)) for c in candidates]
-        candidates = [column for column, rank in zip(candidates, ranks, strict=True) if rank == min(ranks)]
-    if len(candidates) > 1 and candidates[0].name in _SHARED_WITH_PRODUCT:
-        candidates = [column for column in candidates if names_packaging(column.header)]
-    return candidates[0] if len(candidates) == 1 else None
 
 
 def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:

@@ -8,24 +8,42 @@ at last whether weights and materials are the packaging's or the product's (deci
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 import polars as pl
 import pycountry
 
 from compliance.weights import is_likely
-from pipelines.reading.column_values import is_of_lines
 from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
-from pipelines.reading.grammar import counts_packagings, mentions, quantity_of, tokens_of, word_roles
-from pipelines.reading.grid import NUMBER, VOLUME, VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column, LineFault, letter
+from pipelines.reading.grammar import counts_packagings, mentions, quantity_of, word_roles
+from pipelines.reading.grid import (
+    NUMBER,
+    SUPPLIER,
+    VOLUME,
+    VOLUME_YEAR,
+    WEIGHT_HELPERS,
+    WEIGHTS,
+    Column,
+    LineFault,
+    letter,
+)
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
+from pipelines.reading.neighbours import is_of_lines, names_total
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for
-from pipelines.reading.unread import fractions_asked, with_hues_asked, with_unread_asked
+from pipelines.reading.unread import (
+    about_weights_of_units,
+    fractions_asked,
+    weights_of_cases,
+    weights_of_units,
+    with_classes_asked,
+    with_hues_asked,
+    with_unread_asked,
+    with_versions_asked,
+)
 from pipelines.reading.values import MATERIALS, read_values
 from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
 from schemas.imports.types import Asked
@@ -43,7 +61,7 @@ def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
     A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` where lines are
     totals and nothing says how many packagings they are of.
     """
-    sheet, questions = _with_code_lists(with_hues_asked(sheet))
+    sheet, questions = _with_code_lists(with_classes_asked(with_hues_asked(sheet)))
     questions += fractions_asked(sheet)
     positions = sheet.in_question | {column.position for column, _ in questions}
     sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in questions)), in_question=positions)
@@ -174,6 +192,8 @@ def _parts(text: str, field: str) -> list[str]:
 
 _FIELDS: Final = {field.name: field for field in WEIGHT_HELPERS}
 _HELPERS: Final = {"multiply": "unit_count", "divide": "total_count"}
+_NO_KEYS: Final = (*WEIGHTS, "weight_unit", VOLUME_YEAR.name, SUPPLIER.name)
+"""Fields in which lines of one part may differ."""
 _LEAST_G: Final = 0.1
 """Grams of the lightest packaging that a total is divided into: with less the weight is that of one."""
 _SAME: Final = 0.02
@@ -207,8 +227,15 @@ def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         if not ((numbers == 1) | cells.is_null()).fill_null(value=False).all():
             return _with_quantity(sheet, column, weight, numbers, of_parts=of_parts)
     repeated = _repeated(sheet, weight)
-    if choice_for(weight, sheet.mapped.quantity) == "ignore" or not _differ(sheet, repeated):
+    if choice_for(weight, sheet.mapped.quantity) == "ignore":
         return sheet
+    if not _differ(sheet, repeated):
+        same = (
+            weight.table == "sku"
+            and not of_parts
+            and _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated)
+        )
+        return sheet if same else with_versions_asked(sheet, weight, repeated)
     if _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated):
         return _one_line_a_part(sheet, None, weight)
     message = Message(
@@ -269,7 +296,7 @@ def _repeated(sheet: Sheet, weight: Column) -> pl.Series:
         return pl.Series([None], dtype=pl.UInt32).new_from_index(0, sheet.table.height)
     apart = {
         weight.name,
-        *(c.name for c in sheet.columns if c.market or c.field.name in (*WEIGHTS, "weight_unit", VOLUME_YEAR.name)),
+        *(c.name for c in sheet.columns if c.market or c.field.name in _NO_KEYS),
     }
     keys = [c.name for c in sheet.columns if c.name not in apart and c.field.kind != "markets" and c.constant is None]
     place = pl.struct(keys).rank("dense")
@@ -409,9 +436,11 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
     doubtful = [
         column for column in _doubtful_columns(sheet, of_parts=of_parts) if column.position not in sheet.in_question
     ]
-    of_cases = _weights_of_cases(sheet)
-    kept = replace(sheet, columns=tuple(c for c in sheet.columns if c not in doubtful and c not in of_cases))
-    if doubtful and not any(column.field.name in WEIGHTS for column in kept.columns):
+    of_cases, of_units = weights_of_cases(sheet), weights_of_units(sheet)
+    doubtful = [column for column in doubtful if column not in of_units]
+    left = [column for column in sheet.columns if column not in (*doubtful, *of_cases, *of_units)]
+    kept = replace(sheet, columns=tuple(left))
+    if (doubtful or of_units) and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     questions = []
     for column in doubtful:
@@ -430,6 +459,8 @@ def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
             mapping={"columns": {column.name: letter(column.position)}},
         )
         questions.append(sheet.ask("column", column, message, could_be=[column.name]))
+    if of_units:
+        questions.append(about_weights_of_units(of_units, sheet))
     kept, of_shares = _without_shares_of_weight(kept)
     kept, open_shares = _without_open_shares(kept)
     kept, of_unread = with_unread_asked(kept, of_whole=sheet)
@@ -449,6 +480,8 @@ def _without_shares_of_weight(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
     whole = sheet.read(total, _LINES_SUMMED)
     added = pl.DataFrame([sheet.read(part, _LINES_SUMMED).alias(part.name) for part in parts]).sum_horizontal()
     both = ((whole > 0) & (added > 0)).fill_null(value=False)
+    if names_total(total.header) and not (~both | ((whole - added).abs() > whole * _TOLERANCE)).any():
+        return sheet.without([total.name]), []  # it only repeats what the parts say
     less = (added < whole * (1 - _TOLERANCE)).fill_null(value=False) & both
     if 2 * float(less.sum()) <= float(both.sum()):
         return sheet, []
@@ -492,23 +525,6 @@ def _without_open_shares(sheet: Sheet) -> tuple[Sheet, list[Asked]]:
     )
     about = question("column", message, could_be=["shares"], sheet=sheet.name, text=headers)
     return without, [about]
-
-
-def _weights_of_cases(sheet: Sheet) -> list[Column]:
-    """Return the only column of a material where a header counts per its word: `Carton weight`, `Units per carton`.
-
-    Beside other materials it is one of them.
-    """
-    weights = [column for column in sheet.columns if "material_family" in dict(column.fixed) and column.group]
-    texts = [*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)]
-    counted = {
-        word
-        for header in texts
-        for before, word in pairwise(tokens_of(header))
-        if before == "/" or code_of(before, "header_part") == "per"
-    }
-    of_paper = len(weights) == 1 and dict(weights[0].fixed)["material_family"] == "paper" and not weights[0].mapped
-    return weights if of_paper and counted.intersection(tokens_of(weights[0].header)) else []
 
 
 def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:

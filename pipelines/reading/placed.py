@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from compliance.catalogue import eu_codes, is_iso_3166, pinned, served
-from pipelines.reading.grammar import MOST_KEPT, Tokens, measure_at, roles_of_word, tokens_of
+from pipelines.reading.grammar import MOST_KEPT, PIECES, Tokens, measure_at, roles_of_word, tokens_of
 from pipelines.reading.grid import LONGEST_HEADER, VOLUME, VOLUME_HALF
 from pipelines.reading.words import family_of_detail, unit_of
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, place
 from schemas.refusals import Refused
-from schemas.words import fold, languages_of_headers, languages_of_words, market_named, words
+from schemas.words import fold, headers, languages_of_headers, languages_of_words, market_named, native_names, words
 
 LONGEST_MARKET: Final = 5
 _NO_MARKETS: Final = ("in", "na")  # before another word, as in `Sales in DE`, `Wprowadzone na rynek PL`
@@ -30,6 +30,7 @@ _MONTH: Final = re.compile(r"0[1-9]|1[0-2]")
 _QUARTERS: Final = 4
 _MONTHS: Final = 12
 _PART_NUMBER: Final = re.compile(r"\d{1,2}")
+_MARKED: Final = re.compile(r"\b(?=\w{2}\b)\w?[^\W\d_a-zA-Z]\w?\b")
 _YEAR_AND_MONTH: Final = re.compile(r"(20\d\d)(0[1-9]|1[0-2])")
 """A period as programs write it: `202501`."""
 WHOLE: Final = (
@@ -48,6 +49,12 @@ def market_of(header: str) -> str | None:
     return None if said or family_of_detail(header) else placed.market
 
 
+@cache
+def headers_of_units() -> frozenset[str]:
+    """Return the headers of units placed on a market, those that need a market or a year beside them too."""
+    return frozenset((*headers("placed"), *(key for key, name in headers("sku").items() if name == VOLUME.name)))
+
+
 def is_of_selling(tokens: Tokens) -> bool:
     """Return whether words say no more than that something is sold."""
     return all(
@@ -61,19 +68,21 @@ def little_words(header: str) -> Mapping[str, bool]:
     """Return the words of a header that are a country's code, and in the language of its units a little word too.
 
     `de` in `Ventas de 2025` is no Germany: false. In capitals beside other letters it is (`Ventas DE 2025`), and in a
-    program's name (`ventas_de_2025`). Where all letters are capitals it is open: true.
+    program's name (`ventas_de_2025`). Where all letters are capitals it is open: true. A word whose letters have marks
+    is no code: `ČR` is not Costa Rica.
     """
     little = languages_of_words("no_market")
     words_of_header = tokens_of(header) if re.search(r"\s", header.strip()) else ()
+    marked = dict.fromkeys((fold(word) for word in _MARKED.findall(header)), False)
     if little.keys().isdisjoint(words_of_header):
-        return {}
+        return marked
     listed = languages_of_headers(VOLUME.name)
     spoken = [listed[token] for token in words_of_header if token in listed and token not in little]
     found = [
         token for token in words_of_header if token in little and spoken and all(little[token] & of for of in spoken)
     ]
     shouts = not any(map(str.islower, header))
-    return {word: shouts for word in found if shouts or not re.search(rf"\b{word.upper()}\b", header)}
+    return marked | {word: shouts for word in found if shouts or not re.search(rf"\b{word.upper()}\b", header)}
 
 
 class Placed:
@@ -98,7 +107,11 @@ class Placed:
         at = 0
         while at < len(tokens):
             measure = measure_at(tokens, at)
-            counts = measure is not None and (self.market is not None or measure.end > at + 1)
+            counts = measure is not None and (
+                self.market is not None
+                or measure.end > at + 1
+                or (not self.own and _is_piece(tokens[at : measure.end]))
+            )
             end = None if counts else self._market_at(tokens, at) or self._period_at(tokens, at)
             if end is None:
                 end = at + 1 if measure is None else measure.end
@@ -112,6 +125,9 @@ class Placed:
             code = market_code(name)
             if code is None or (not self.own and unit_of(name, "g") and code not in eu_codes()):  # `kg`, not `GR`
                 continue
+            no_part = tokens[at] in _NO_MARKETS or tokens[at] in self.little or _is_piece(tokens[end - 1 : end])
+            if not self.own and end > at + 1 and no_part:
+                continue  # `in NL` is no Nagaland in India, `DE (St)` no Saxony-Anhalt
             if not self.own and name in _NO_MARKETS and end < len(tokens):
                 return end
             if not self.little.get(name, True):
@@ -159,16 +175,34 @@ class Placed:
         return None
 
 
+def _is_piece(tokens: Tokens) -> bool:
+    """Return whether a word means one piece, as `St` does, which is a country's code too."""
+    measure = measure_at(tokens, 0)
+    return len(tokens) == 1 and measure is not None and measure.unit == PIECES and measure.factor == 1
+
+
 @lru_cache(maxsize=MOST_KEPT)
 def market_code(name: str) -> str | None:
     """Return the code of a market that is named by code or by a country's name; a region only where ISO has it."""
-    if (code := words("market").get(name)) is not None:
+    code = words("market").get(name) or _served_countries().get(name)
+    if code is not None:
         return code
     try:
         code = place(name)
     except Unfit:
         return None
     return code if "-" not in code or is_iso_3166(code) else None
+
+
+_SHORTEST_COUNTRY: Final = 5
+"""Letters of the shortest name of a country among other words: `Lati` is Latvia in Estonian, and sides in Italian."""
+
+
+@cache
+def _served_countries() -> dict[str, str]:
+    """Return the countries that the catalogue serves by their names in many languages: `Sverige`, `Polska`."""
+    codes = {entry.code for entry in served(pinned())}
+    return {name: code for name, code in native_names().items() if code in codes and len(name) >= _SHORTEST_COUNTRY}
 
 
 class Period(NamedTuple):

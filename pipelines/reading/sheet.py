@@ -17,6 +17,7 @@ from uuid import UUID, uuid5
 
 import polars as pl
 
+from pipelines.reading.by_cells import with_ticks
 from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import (
@@ -60,7 +61,6 @@ from pipelines.reading.mapping import (
     with_names,
 )
 from pipelines.reading.questions import question
-from pipelines.reading.side_by_side import with_ticks
 from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, SourceSheet

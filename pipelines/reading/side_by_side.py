@@ -1,6 +1,6 @@
-"""Reads what columns say together: ticks, units of the parts of a year, units beside another column.
+"""Reads what columns of units say together: those of the parts of a year, and units beside another column.
 
-Ticks under markets and materials say which are meant. Units of quarters or months are read where all of a year are
+Units of quarters or months are read where all of a year are
 there, each with numbers, and no column gives the year; typed cells are added up. Else they are asked about. What a
 mapping names as a part of a year is counted, whichever parts are there. Titles may say the year of all of them.
 
@@ -10,7 +10,7 @@ would be those of a year. They are asked about (decision 0111), and so are numbe
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -20,7 +20,7 @@ import polars as pl
 
 from compliance.catalogue import pinned, served
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
-from pipelines.reading.columns import bare_market, field_column, is_bare_material, units_of_part, units_of_rows
+from pipelines.reading.columns import field_column, recognise, units_of_part, units_of_rows
 from pipelines.reading.grammar import PIECES, measures_in, mentions, roles_of_word, tokens_of, word_roles
 from pipelines.reading.grid import (
     LONGEST_HEADER,
@@ -29,13 +29,13 @@ from pipelines.reading.grid import (
     WEIGHTS,
     Column,
     ReadingRefused,
-    fields_of,
     invalid_mapping,
     letter,
     repeated,
 )
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.placed import (
+    LONGEST_MARKET,
     WHOLE,
     YEAR,
     Placed,
@@ -43,11 +43,10 @@ from pipelines.reading.placed import (
     is_served,
     is_whole_year,
     market_code,
-    market_of,
     parts_of_years,
 )
 from pipelines.reading.questions import question, with_answer
-from pipelines.reading.words import family_of_detail, market_parts, unit_of
+from pipelines.reading.words import market_parts, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
@@ -56,8 +55,6 @@ from schemas.messages import Message
 from schemas.normalise import quote
 from schemas.words import code_lists, code_of, fold, headers, words
 
-_TICK: Final = r"^\s*[01]\s*$"
-_FIGURE: Final = r"[2-9]|\d."
 _FEWEST: Final = 2
 """Columns of parts of one year that are asked about: a month alone may be a date."""
 _Years: TypeAlias = dict[tuple[str | None, int | None, str], list[Column]]
@@ -197,115 +194,6 @@ def _is_one(pairs: Sequence[tuple[str, str]]) -> bool:
     return len(pairs) == 1
 
 
-def with_ticked(
-    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
-) -> tuple[list[Column], tuple[Column, ...]]:
-    """Return the columns with those of the markets and of the material that ticks tell, and the columns of ticks."""
-    columns, of_markets = _with_ticked_markets(columns, header, reads)
-    columns, of_materials = _with_ticked_materials(columns, header, reads)
-    return columns, (*of_markets, *of_materials)
-
-
-def _with_ticked_materials(
-    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
-) -> tuple[list[Column], tuple[Column, ...]]:
-    """Return the columns with that of the material that ticks tell, where none is, and the columns of ticks.
-
-    `Glass | Plastic | Paper` stand over `x` and empty cells, or over 1 and 0 alone. Two ticked materials of one line
-    are two materials, as in a cell.
-    """
-    field = fields_of(header.table).get("material")
-    bare = [column for column in columns if is_bare_material(column)]
-    others = [column.position for column in columns if column not in bare]
-    if field is None or any(c.field.name in ("material", "component_type") for c in columns) or header.table != "sku":
-        return columns, ()
-    free = header.free(others).items()  # `Type 1` may be a code of a material, and anything else
-    named = {at: cell for at, cell in free if family_of_detail(cell) is not None and not re.search(r"\d", cell)}
-    is_ticked = {at: _are_ticks(header.under(at)) for at in named}
-    ticks = [
-        Column(field.name, field, "sku", at, cell, market=_material_of(cell))
-        for at, cell in named.items()
-        if is_ticked[at] or all(map(_is_no_tick, header.under(at)))
-    ]
-    if len(ticks) < _FEWEST or not any(is_ticked.values()) or not all(map(reads, ticks)):
-        return columns, ()
-    ticked = {column.position for column in ticks}
-    return [*(c for c in columns if c.position not in ticked), replace(ticks[0], market=None)], tuple(ticks)
-
-
-def _material_of(header: str) -> str:
-    """Return the material of a header as a cell names it: `Glass` below a title is `Material Glass`."""
-    last = header.rsplit(maxsplit=1)[-1]
-    return last if family_of_detail(last) == family_of_detail(header) else header
-
-
-def _is_no_tick(cell: str) -> bool:
-    return _meaning_of_tick(cell) not in (None, "true")
-
-
-def _with_ticked_markets(
-    columns: list[Column], header: Searched, reads: Callable[[Column], bool]
-) -> tuple[list[Column], tuple[Column, ...]]:
-    """Return the columns with that of the markets in which ticks say that an item is sold, and the columns of ticks.
-
-    `DE | FR | AT` stand over `x` and empty cells. Each is of a market, or of several at once (`EU`) as its header names
-    them; two at least name markets of the catalogue. A table with a column of markets has none, nor do ticks under a
-    title that says something else, such as `Registered`.
-    """
-    field = fields_of("sku")["markets"]
-    ticks: list[Column] = []
-    has_figures = False
-    for at, cell in header.free([column.position for column in columns]).items() if header.table == "sku" else ():
-        market = cell if words("market_group").get(fold(cell)) else market_of(cell)
-        if market is not None and _are_ticks(header.under(at)):
-            ticks.append(Column(field.name, field, "sku", at, cell, market=market))
-        has_figures |= market is not None and header.under(at).str.contains(_FIGURE).any()
-    if has_figures:  # beside units of a market, 1 and 0 are units too
-        ticks = [column for column in ticks if not header.under(column.position).str.contains(r"\d").any()]
-    is_given = any(column.field == field for column in columns) or not all(map(reads, ticks))
-    first, last = (ticks[0].position, ticks[-1].position) if ticks else (0, 0)
-    start = max((column.position + 1 for column in columns if column.position < first), default=0)
-    titles = header.grid.row(header.at - 1)[start : last + 1] if header.at > 0 else []
-    is_given |= not all(is_of_selling(tokens_of(title)) for title in titles if title is not None)
-    if is_given or sum(is_served(str(column.market)) for column in ticks) < 2:
-        return columns, ()
-    return [*columns, replace(ticks[0], market=None)], tuple(ticks)
-
-
-def _meaning_of_tick(cell: str) -> str | None:
-    return code_of(cell, "truth") or code_of(cell, "no_answer")
-
-
-def _are_ticks(cells: pl.Series) -> bool:
-    """Return whether most cells are ticks, yes or no, one a tick at least; figures are none but 1 and 0 alone."""
-    figures = cells.str.contains(r"\d") & ~cells.str.contains(_TICK)
-    said = [None if figures.any() and any(map(str.isdigit, cell)) else _meaning_of_tick(cell) for cell in cells]
-    return "true" in said and 2 * said.count(None) <= len(said)
-
-
-_SEPARATORS: Final = {"markets": ";", "material": " / "}
-"""What stands between several ticks of a line, as between the names in a cell."""
-
-
-def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
-    """Return the cells with what is ticked in each line; what is no tick is a market or material that is not known."""
-    for field in dict.fromkeys(column.name for column in ticks):
-        listed = []
-        for column in (column for column in ticks if column.name == field):
-            texts = body[f"c{column.position}"]
-            distinct = texts.drop_nulls().unique()
-            kinds = [_meaning_of_tick(text) or text for text in distinct]
-            own = {"true": column.market, **dict.fromkeys(("false", "nothing", "nothing_found"))}
-            meant = [own.get(kind, kind) for kind in kinds]
-            named = texts.replace_strict(distinct, meant, default=None, return_dtype=pl.String)
-            listed.append(named.alias(f"c{column.position}"))
-        together = (
-            pl.concat_str(pl.all(), separator=_SEPARATORS[field], ignore_nulls=True).replace("", None).alias(field)
-        )
-        cells = cells.with_columns(pl.DataFrame(listed).select(together).to_series())
-    return cells
-
-
 _YEAR_IN_TITLE: Final = re.compile(r"(?<![\d./-])20\d\d(?![\d/-]|\.\d)")
 """A year that is no part of a date, of the number of a law or of a span of years."""
 _OF_YEAR: Final = ("sale", "count", "packaging")
@@ -383,20 +271,30 @@ def split_units_of_lines(
     repeated = codes.n_unique() < len(codes) or by_name.keys() <= {*_BESIDE_UNITS, _UNIT}
     if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
         return without, []
+    own = by_name.get(VOLUME_HALF.name)
+    if own is not None and not own.mapped and not all(map(is_whole_year, _parts_in(own, by_name, header))):
+        raise ReadingRefused(
+            [_issue_of_parts(units[0], own, header.under(own.position).unique(maintain_order=True)[:_QUOTED].to_list())]
+        )
     read = [column.position for column in (*columns, *units) if column.field.name != _UNIT]
     for at, cell in header.free(read).items():
         if said := _other_than_units_of_a_year(cell, header.under(at), is_unit=_names_units(at, cell, columns)):
             period = Column(VOLUME_HALF.name, VOLUME_HALF, "sku", at, cell)
-            keys = [by_name[name] for name in ("sku_code", "markets", "volume_year") if name in by_name]
-            below = header.grid.cells[max(header.at, header.last) + 1 :]
-            lines = below.select(pl.col(f"c{column.position}") for column in (*keys, period)).drop_nulls()
-            parts = [] if VOLUME_HALF.name in by_name else parts_of_years(lines.rows(), cell)
+            parts = [] if VOLUME_HALF.name in by_name else _parts_in(period, by_name, header)
             if not parts:
                 raise ReadingRefused([_issue_of_other_units(units[0], beside(cell, said))])
             if not all(map(is_whole_year, parts)):
                 raise ReadingRefused([_issue_of_parts(units[0], period, said)])
             columns = [*columns, period]
     return columns, units
+
+
+def _parts_in(period: Column, by_name: Mapping[str, Column], header: Searched) -> list[list[str]]:
+    """Return the parts of each year of a SKU and market that a column of periods names; none where it names others."""
+    keys = [by_name[name] for name in ("sku_code", "markets", "volume_year") if name in by_name]
+    below = header.grid.cells[max(header.at, header.last) + 1 :]
+    lines = below.select(pl.col(f"c{column.position}") for column in (*keys, period)).drop_nulls()
+    return parts_of_years(lines.rows(), period.header)
 
 
 def _issue_of_parts(units: Column, period: Column, said: Sequence[str]) -> Issue:
@@ -569,6 +467,13 @@ def _shorter_than_a_year(title: str, cells: pl.Series) -> list[str]:
     return [] if all(map(YEAR.fullmatch, texts)) else texts[:_QUOTED]
 
 
+def _bare_market(header: str, position: int) -> Column | None:
+    """Return the units placed that a market's name alone would be, open about what it counts: `DE`, `France`."""
+    named = len(header.split()) <= LONGEST_MARKET and market_code(fold(header)) is not None
+    column = recognise(f"{VOLUME.name} {header}", position, "sku") if named else None
+    return None if column is None or column.market is None else replace(column, header=header, open=header)
+
+
 def _bare_markets(free: Mapping[int, str]) -> list[Column]:
     """Return the units placed that names of markets alone would be, those of states of the USA beside a state's name.
 
@@ -576,7 +481,7 @@ def _bare_markets(free: Mapping[int, str]) -> list[Column]:
     """
     states = code_lists("markets")["us_states"]
     named = {at: states[fold(cell)] for at, cell in free.items() if fold(cell) in states and not cell.islower()}
-    markets = {at: column for at, cell in free.items() if (column := bare_market(cell, at)) is not None}
+    markets = {at: column for at, cell in free.items() if (column := _bare_market(cell, at)) is not None}
     if not markets.keys() <= named.keys():  # states beside countries
         named = {at: state for at, state in named.items() if at not in markets}
     elif named.keys() == markets.keys():

@@ -8,7 +8,7 @@ is stored in a unit that the header only seems to name. `units.csv` lists the fa
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
@@ -17,17 +17,14 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import pinned, served
+from pipelines.reading.by_cells import answers_of_absence, answers_of_single_use, of_single_use, of_substance
 from pipelines.reading.column_values import Searched
 from pipelines.reading.columns import open_column
 from pipelines.reading.grammar import (
     PIECES,
-    Measure,
-    measure_at,
     measures_in,
-    mentions,
     names_bundle,
     names_quantity,
-    tokens_of,
     unit_in,
     word_roles,
 )
@@ -41,17 +38,17 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.neighbours import OF_UK_REPORT
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question
 from pipelines.reading.side_by_side import about_other_units, is_of_other_units
-from pipelines.reading.substances import answers_of_absence, of_substance
 from pipelines.reading.values import outside_limits, read_numbers
 from pipelines.reading.words import Unit, unit_by_factor, unit_of
 from schemas.imports.types import Asked
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, fold, words
+from schemas.words import code_lists, fold
 
 _UNIT: Final = "weight_unit"
 _LINES: Final = 40
@@ -69,10 +66,6 @@ _TONNES: Final = Decimal(1_000_000)
 _FIGURES: Final = frozenset({"measure", "sale", "count", "share"})
 _OF_WORDS: Final = ("markets", "code", "codes")
 _NUMBER: Final = r"^\s*[+-]?\d[\d.,'\s]*$"
-_GRAM: Final = (Decimal(1), Decimal(1))
-_CLAUSES: Final = re.compile(r"[,;:.!()–-](?=\s|$)")
-_LETTER: Final = r"[:(\[=]\s*{}\b"
-"""A unit of one letter in a remark, where it is no letter of a word: `Unit: g`, and not `e.g.`."""
 
 
 def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> list[Column]:
@@ -82,7 +75,10 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     """
     names, taken = {column.name for column in columns}, {column.position for column in columns}
     free = [(at, cell) for at, cell in enumerate(header.cells) if cell is not None and at not in taken]
-    asked = ((cell, of_substance(open_column(cell, at, table, loose=True), at, cell, header)) for at, cell in free)
+    told = ((at, cell, open_column(cell, at, table, loose=True)) for at, cell in free)
+    asked = (
+        (cell, of_single_use(of_substance(column, at, cell, header), at, cell, header)) for at, cell, column in told
+    )
     opened = [
         column
         for cell, column in asked
@@ -103,10 +99,12 @@ def about_open_column(column: Column, header: Searched) -> Asked:
 
     Where only its unit is open the answers are units: for the weight of a case, those per so many.
     """
-    place, text, sheet, table = letter(column.position), str(column.open), header.sheet, header.table
+    text, sheet, table = str(column.open), header.sheet, header.table
     unit_of_field = column.field.unit or ""
     units: Sequence[str] = _UNITS.get(unit_of_field, (unit_of_field,)) if _is_about_unit(column) else ()
     own = unit_by_factor(float(column.factor), unit_of_field) if column.has_unit else None
+    if text in units:
+        units = [text, *(unit for unit in units if unit != text)]
     if units and own is not None:  # the header names it
         units = [own.name, *(unit for unit in units if unit != own.name)]
     if units and column.field.unit == "g" and names_bundle(text):
@@ -115,33 +113,9 @@ def about_open_column(column: Column, header: Searched) -> Asked:
     if column.field == VOLUME and is_of_other_units(text):
         units, message = (), about_other_units(column, text)
     elif units:
-        message = Message(
-            "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
-            "mapping={mapping}, or per what it is, such as per case of 12.",
-            header=quote(column.header),
-            name=column.name,
-            text=quote(text),
-            mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
-        )
-    elif column.field == VOLUME and text == column.header:
-        message = Message(
-            "{header} is a market, and nothing says what the numbers below it count; they are not read. If they are "
-            "units of a year, say so: mapping={mapping}.",
-            header=quote(column.header),
-            mapping={"columns": {column.name: place}},
-        )
+        message = _about_unit(column, units, text)
     else:
-        answer: JsonObject = {"columns": {column.name: place}}
-        if values := answers_of_absence(column, header):
-            answer["values"] = {column.name: values}
-        message = Message(
-            "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
-            "mapping={mapping}.",
-            header=quote(column.header),
-            name=column.name,
-            text=quote(text),
-            mapping=answer,
-        )
+        message = _about_words(column, header, text)
     return question(
         "unit" if units else "column",
         message,
@@ -150,6 +124,46 @@ def about_open_column(column: Column, header: Searched) -> Asked:
         sheet=sheet,
         text=text,
         of_components=table == "component",
+    )
+
+
+def _about_unit(column: Column, units: Sequence[str], text: str) -> Message:
+    answer = {"columns": {column.name: letter(column.position)}, "units": {column.name: units[0]}}
+    if column.header.strip() == OF_UK_REPORT and text == units[0]:
+        return Message(
+            "{header} is a weight of the United Kingdom's report, which is in kilograms; here it may be in grams. It "
+            "is not read. Say its unit: mapping={mapping}.",
+            header=quote(column.header),
+            mapping=answer,
+        )
+    return Message(
+        "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
+        "mapping={mapping}, or per what it is, such as per case of 12.",
+        header=quote(column.header),
+        name=column.name,
+        text=quote(text),
+        mapping=answer,
+    )
+
+
+def _about_words(column: Column, header: Searched, text: str) -> Message:
+    answer: JsonObject = {"columns": {column.name: letter(column.position)}}
+    if column.field == VOLUME and text == column.header:
+        return Message(
+            "{header} is a market, and nothing says what the numbers below it count; they are not read. If they are "
+            "units of a year, say so: mapping={mapping}.",
+            header=quote(column.header),
+            mapping=answer,
+        )
+    if values := answers_of_absence(column, header) or answers_of_single_use(column, header):
+        answer["values"] = {column.name: values}
+    return Message(
+        "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
+        "mapping={mapping}.",
+        header=quote(column.header),
+        name=column.name,
+        text=quote(text),
+        mapping=answer,
     )
 
 
@@ -240,65 +254,6 @@ def with_units_beside(columns: list[Column], header: Searched) -> list[Column]:
         for at, weight in beside.items()
     ]
     return [*columns, *own_units(units, list(beside.values()))]
-
-
-def with_stated_unit(columns: list[Column], notes: Sequence[str], doubtful: list[Column]) -> list[Column]:
-    """Apply the unit of a remark beside the table, `All weights in kg`, to weights where nothing nearer names one.
-
-    Where all that names a unit is of other weights, `Net weights in kg`, such columns are added to the `doubtful` ones.
-    """
-    clauses = [clause for text in notes for clause in _CLAUSES.split(text)]
-    of_other = {unit for clause in clauses if _is_of_other_weight(clause) for unit in _stated_units(clause)}
-    units = {unit for clause in clauses if not _is_of_other_weight(clause) for unit in _stated_units(clause)}
-    bare = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit]
-    if any(column.field.name == _UNIT for column in columns) or not bare:
-        return columns
-    if len(units) == 1:
-        factor, per = units.pop()
-        return [replace(c, factor=factor, per=per) if c in bare else c for c in columns]
-    bare = [column for column in bare if not (column.exact or column.mapped or column.group)]
-    if units or of_other <= {_GRAM} or not bare:
-        return columns
-    said = next(clause for clause in clauses if _is_of_other_weight(clause) and _stated_units(clause) - {_GRAM})
-    doubtful += [replace(column, open=said.strip()) for column in bare]
-    return [column for column in columns if column not in bare]
-
-
-def _is_of_other_weight(text: str) -> bool:
-    """Return whether a remark is of a net or gross weight or the product's, and not of the packaging's."""
-    roles = word_roles(text)
-    return bool(roles & {"measure", "thing", "parcel", "somebody"}) and "packaging" not in roles
-
-
-def _stated_units(text: str) -> set[tuple[Decimal, Decimal]]:
-    """Return the units of mass that a remark on weights or on all figures names, each with what it is per."""
-    tokens = tokens_of(text)
-    if len(tokens) == 1 or not (mentions(text, "weight") or any(token in words("all_figures") for token in tokens)):
-        return set()
-    return {(m.factor, m.per) for m, _ in _masses(text) if (m.unit, m.state) == ("g", "known")}
-
-
-def unit_of_title(title: str) -> str:
-    """Return the words of a title over weights that say their unit, or per what they are: `in kg`, `per 1000`."""
-    return "" if _is_of_other_weight(title) else " ".join(word for _, said in _masses(title) for word in said)
-
-
-def _masses(text: str) -> Iterator[tuple[Measure, Sequence[str]]]:
-    """Yield the units of mass of a text, and what is per something, with their words.
-
-    A unit behind a figure is none: `Net weight: 5 kg` describes one product; nor is the letter of a word: `e.g.`.
-    """
-    tokens, at = tokens_of(text), 0
-    while at < len(tokens):
-        measure, end = measure_at(tokens, at), at + 1
-        if measure is not None:
-            end = measure.end
-            is_letter = len(tokens) > 1 and len(" ".join(tokens[at:end])) == 1
-            is_of_word = is_letter and not re.search(_LETTER.format(re.escape(tokens[at])), text, re.IGNORECASE)
-            is_figure = bool(measure.unit) and at > 0 and tokens[at - 1].isdigit()
-            if measure.unit in ("g", "") and not is_of_word and not is_figure:
-                yield measure, tokens[at:end]
-        at = end
 
 
 def unit_per_group(columns: Sequence[Column]) -> list[Column]:

@@ -5,29 +5,36 @@ nothing says the market or that they are a year's; a sheet may have components. 
 read either, nor shares that may be fractions. `judge.py` doubts what is read.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
+
+import polars as pl
 
 from compliance import ruleset
 from compliance.catalogue import pinned, served
+from compliance.weights import is_likely
 from compliance.words import names_hue
-from pipelines.reading.column_values import about_material
-from pipelines.reading.columns import field_column, units_of_rows
-from pipelines.reading.grammar import measures_in, names_bundle, word_roles
-from pipelines.reading.grid import VOLUME, WEIGHTS, Column, Grid, ReadingRefused, letter
+from pipelines.reading.by_cells import metals_asked
+from pipelines.reading.columns import field_column, recognise, units_of_rows
+from pipelines.reading.grammar import PIECES, measures_in, names_bundle, quantity_of, tokens_of, word_roles
+from pipelines.reading.grid import LONGEST_HEADER, VOLUME, WEIGHTS, Column, Grid, ReadingRefused, fields_of, letter
 from pipelines.reading.header import find_header
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.part_columns import parts_asked
+from pipelines.reading.neighbours import about_material, parts_asked
+from pipelines.reading.placed import Placed, is_served, little_words
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.side_by_side import names_year, years_asked
 from pipelines.reading.units import name_in_mapping
-from pipelines.reading.words import level_of
+from pipelines.reading.values import MATERIALS
+from pipelines.reading.words import SALES, family_of_detail, level_of
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold
+from schemas.words import code_lists, code_of, fold, words
 
 _NO_WEIGHTS: Final = frozenset({"unit", "unit_name", "share", "recycled", "sale", "somebody", "parcel", "count"})
 
@@ -52,8 +59,18 @@ def with_unread_asked(kept: Sheet, *, of_whole: Sheet) -> tuple[Sheet, list[Aske
     for weight in _weights_unread(sheet):
         questions.append(_about_weight(weight, sheet))
         asked.add(weight.position)
+    for material in _materials_unread(sheet, asked):
+        questions.append(_about_material_text(material, sheet))
+        asked.add(material.position)
+    if (about_metals := metals_asked(kept.ignored, kept.columns, sheet.samples, sheet.name)) is not None:
+        metals, about = about_metals
+        questions.append(about)
+        asked |= metals
     for units in _units_of_no_market(kept):
         questions.append(_about_market(units, sheet))
+        asked.add(units.position)
+    for units in _units_unread(kept, asked):
+        questions.append(_about_units(units, sheet) if units.market else _about_market(units, sheet))
         asked.add(units.position)
     for years, about in years_asked(kept.ignored, kept.columns, sheet.name):
         questions.append(about)
@@ -94,9 +111,9 @@ def _weights_unread(sheet: Sheet) -> list[Column]:
 
 def _may_weigh(header: str, *, of_parts: bool) -> bool:
     roles = word_roles(header)
-    named = "weight" in roles and (of_parts or "packaging" in roles) and not roles & _NO_WEIGHTS
+    named = "weight" in roles and (of_parts or roles & {"packaging", "material"}) and not roles & _NO_WEIGHTS
     is_of_sold = level_of(header) in (None, "sales") and not names_bundle(header)
-    return named and is_of_sold and all(measure.state != "other" for measure in measures_in(header))
+    return bool(named) and is_of_sold and all(measure.state != "other" for measure in measures_in(header))
 
 
 def _about_weight(column: Column, sheet: Sheet) -> Asked:
@@ -129,6 +146,75 @@ def _about_market(column: Column, sheet: Sheet) -> Asked:
         mapping={"columns": {could_be[0]: letter(column.position)}},
     )
     return sheet.ask("column", column, message, could_be=could_be)
+
+
+_WHOLE_NUMBER: Final = re.compile(r"\s*\d{1,3}(?:[.,'’\s]?\d{3})*\s*|\s*\d+\s*")
+_NO_UNITS: Final = frozenset({"measure", "weight", "share", "recycled", "code", "barcode", "parcel", "kind", "level"})
+
+
+def _units_unread(sheet: Sheet, asked: Container[int]) -> Iterator[Column]:
+    """Yield the ignored columns of whole numbers that a year and a market, or a piece, may make units: `Mängd SE 2025`.
+
+    The words around are not known, so that nothing says what they count.
+    """
+    given = {(column.market, column.year) for column in sheet.columns if column.field == VOLUME}
+    has_markets = any(column.name in ("markets", "component_type") for column in sheet.columns)
+    for at, header in sheet.ignored:
+        texts = sheet.samples.get(at, ())
+        if at in asked or not texts or not all(map(_WHOLE_NUMBER.fullmatch, texts)) or len(header) >= LONGEST_HEADER:
+            continue
+        units = [measure.unit for measure in measures_in(header)]
+        said = Placed(little=little_words(header))
+        left = said.left_of(tokens_of(header))
+        counts = PIECES in units or any(
+            code_of(word, "quantity") == "count" or word in words("selling") for word in left
+        )
+        one = not (said.twice or said.half or said.part) and (said.market, said.year) not in given
+        if said.year is None or not one or set(units) > {PIECES} or word_roles(header) & _NO_UNITS or not left:
+            continue
+        states = code_lists("markets")["us_states"]
+        of_state = any(word in states and code_of(word, "quantity") is None for word in left)
+        market = said.market if is_served(said.market or "") else None
+        if market is None and (not counts or has_markets or of_state):
+            continue
+        place = "" if market is None else f"_{market.lower().replace('-', '_')}"
+        name = f"{VOLUME.name}{place}_{said.year}"
+        yield Column(name, VOLUME, "sku", at, header, market=market, year=said.year)
+
+
+def _about_units(column: Column, sheet: Sheet) -> Asked:
+    message = Message(
+        "{header} may be units placed on the market of a year, but its words are not known; it is not read. If it is, "
+        "say so: mapping={mapping}.",
+        header=quote(column.header),
+        mapping={"columns": {column.name: letter(column.position)}},
+    )
+    return sheet.ask("column", column, message, could_be=[column.name])
+
+
+def _materials_unread(sheet: Sheet, asked: Container[int]) -> list[Column]:
+    """Return the ignored columns of words for materials where no material is read: `Envase primario` over `Vidrio`."""
+    if any(column.field.name in (*MATERIALS, "material_subtype", "component_type") for column in sheet.columns):
+        return []
+    field = fields_of("sku")["material"]
+    found = [
+        Column(field.name, field, "sku", at, header)
+        for at, header in sheet.ignored
+        if at not in asked and level_of(header) in (None, SALES) and not word_roles(header) & _NO_WEIGHTS
+        if recognise(header, at, "sku") is None
+        if (texts := sheet.samples.get(at, ())) and all(family_of_detail(text) is not None for text in texts)
+    ]
+    return found if len(found) == 1 else []  # several may be layers
+
+
+def _about_material_text(column: Column, sheet: Sheet) -> Asked:
+    message = Message(
+        "The words below {header} are materials, and no other column has the packaging's; it is not read. If they are "
+        "of the packaging, say so: mapping={mapping}.",
+        header=quote(column.header),
+        mapping={"columns": {column.name: letter(column.position)}},
+    )
+    return sheet.ask("column", column, message, could_be=[column.name])
 
 
 def about_components(top: Grid, name: str, main: Sheet) -> Asked | None:
@@ -180,6 +266,32 @@ def with_hues_asked(sheet: Sheet) -> Sheet:
     return replace(sheet, questions=(*sheet.questions, *questions)) if questions else sheet
 
 
+def with_classes_asked(sheet: Sheet) -> Sheet:
+    """Return the sheet without formats that say whose waste a packaging is (`Household`), with a question about each.
+
+    A column of such words alone is not read at all.
+    """
+    questions, own = list[Asked](), words("no_format")
+    for column in sheet.columns:
+        if column.field.name != "packaging_format" or column.constant is not None or column.exact:
+            continue
+        cells = sheet.table[column.name]
+        answered = {t for rewriting in sheet.mapped.values if rewriting.applies_to(column) for t in rewriting.cells}
+        distinct = cells.drop_nulls().unique(maintain_order=True)
+        classes = [text for text in distinct if fold(text) in own and fold(text) not in answered]
+        for text in classes[:_MOST_COLOURS]:
+            message = Message(
+                "{text} says whose waste a packaging is, and not what it is; it is not read as a format. If it is one, "
+                "say so: mapping={mapping}.",
+                text=quote(text),
+                mapping={"values": {name_in_mapping(column, sheet.columns): {text: text}}},
+            )
+            questions.append(sheet.ask("value", column, message, could_be=(text,), text=text))
+        left = cells.set(cells.is_in(classes).fill_null(value=False), None).alias(column.name)
+        sheet = replace(sheet, table=sheet.table.with_columns(left)) if classes else sheet
+    return replace(sheet, questions=(*sheet.questions, *questions)) if questions else sheet
+
+
 _TOP: Final = 200
 
 
@@ -204,3 +316,94 @@ def fractions_asked(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
             )
             some = ", ".join(cells.filter(bare).unique(maintain_order=True).head(3))
             yield column, sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=some)
+
+
+_QUOTED: Final = 3
+
+
+def with_versions_asked(sheet: Sheet, weight: Column, repeated: pl.Series) -> Sheet:
+    """Return a sheet whose SKUs with parts of several versions wait for an answer, with the question about them.
+
+    `repeated` has a number for each line, the same for lines of one part, and null for parts of one line.
+    """
+    for column, cells in _told_apart_by(sheet):
+        table = sheet.table.select("line", "sku_code", part=repeated, of=cells)
+        again = table.drop_nulls("part").group_by("part").agg(pl.col("of").n_unique(), pl.col("sku_code").first())
+        several = again.filter(pl.col("of") > 1)
+        if several.is_empty():
+            continue
+        texts = table.filter(pl.col("part").is_in(several["part"].to_list()))["of"].drop_nulls()
+        lines = table.filter(pl.col("sku_code").is_in(several["sku_code"].to_list()))["line"]
+        message = Message(
+            "{beside} may tell versions of one packaging apart: lines of the same part differ in it, and together they "
+            "would weigh too much. {weight} is not read for their items. Send one version of each; or if each line is "
+            "a part of its own, say so: mapping={mapping}.",
+            beside=quote(f"{column.header}: {', '.join(texts.unique(maintain_order=True).head(_QUOTED))}"),
+            weight=quote(weight.header),
+            mapping={"quantity": {letter(weight.position): "ignore"}},
+        )
+        about = sheet.ask("quantity", weight, message, could_be=["ignore"])
+        return replace(sheet, questions=(*sheet.questions, about), held=(*sheet.held, *lines))
+    return sheet
+
+
+def _told_apart_by(sheet: Sheet) -> Iterator[tuple[Column, pl.Series]]:
+    """Yield the columns by whose values versions may differ, with their cells."""
+    for column in sheet.watched:
+        if quantity_of(column.header) is None and column.name in sheet.others.columns:
+            yield column, sheet.others[column.name]
+
+
+_LEAST_G: Final = 0.1
+"""Grams of the lightest packaging that a total is divided into."""
+
+
+def weights_of_units(sheet: Sheet) -> list[Column]:
+    """Return the weights where one is of all the units beside it: divided by them it is one packaging's, alone none's.
+
+    Most weights of its column are such, at least two; or one below a header that says that they are totals.
+    """
+    weights = [column for column in sheet.columns if column.field.name in WEIGHTS and column.constant is None]
+    placed = [sheet.read(column).alias(column.name) for column in sheet.columns if column.field == VOLUME]
+    if not placed or any(column.mapped for column in weights):
+        return []
+    units = pl.DataFrame(placed).sum_horizontal()
+    for column in weights:
+        grams = sheet.read(column)
+        heavy, given = int((~is_likely(grams)).sum()), int(grams.count())
+        each = (grams / units).filter((units > 1) & (grams > 0)).drop_nulls()
+        is_total = any(code_of(word, "line") == "total" for word in tokens_of(column.header))
+        of_one = len(each) >= heavy and bool((is_likely(each) & (each >= _LEAST_G)).all())
+        enough = heavy > 0 if is_total else heavy > 1 and 2 * heavy > given
+        if of_one and enough:
+            return weights
+    return []
+
+
+def about_weights_of_units(columns: list[Column], sheet: Sheet) -> Asked:
+    """Return the question about weights that may be of all units beside them."""
+    headers = ", ".join(quote(column.header) for column in columns)
+    message = Message(
+        "{headers} may be the weight of all units that were placed on the market: no packaging weighs so much. It is "
+        "not read. Send the weight of one packaging; or if it is such, say so: mapping={mapping}.",
+        headers=headers,
+        mapping={"columns": {column.name: letter(column.position) for column in columns}},
+    )
+    return question("column", message, could_be=["weights"], sheet=sheet.name, text=headers)
+
+
+def weights_of_cases(sheet: Sheet) -> list[Column]:
+    """Return the only column of a material where a header counts per its word: `Carton weight`, `Units per carton`.
+
+    Beside other materials it is one of them.
+    """
+    weights = [column for column in sheet.columns if "material_family" in dict(column.fixed) and column.group]
+    texts = [*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)]
+    counted = {
+        word
+        for header in texts
+        for before, word in pairwise(tokens_of(header))
+        if before == "/" or code_of(before, "header_part") == "per"
+    }
+    of_paper = len(weights) == 1 and dict(weights[0].fixed)["material_family"] == "paper" and not weights[0].mapped
+    return weights if of_paper and counted.intersection(tokens_of(weights[0].header)) else []

@@ -173,7 +173,7 @@ def test_a_weight_without_a_known_material_beside_others_is_a_fault_of_the_lines
 
 @pytest.mark.parametrize(
     "header",
-    ["Total (g)", "Poids net (g)", "Secondary packaging weight (g)", "Price", "Menge", "Bestand", "Artikel-Nr. 2"],
+    ["Poids net (g)", "Secondary packaging weight (g)", "Price", "Menge", "Bestand", "Artikel-Nr. 2"],
 )
 def test_what_is_no_weight_of_a_part_stays_beside_materials(header: str) -> None:
     upload, typed = read(delimited([["SKU", "Name", "Glas", "Papier", header], ["A", "a", 1, 2, 9]]))
