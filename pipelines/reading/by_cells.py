@@ -227,9 +227,10 @@ def answers_of_single_use(column: Column, header: Searched) -> dict[str, str]:
 
 
 def _denied(cell: str) -> str | None:
-    """Return the words of a header that means no reuse: `Single-use?`, `Einweg (j/n)`; None for another one."""
-    answers = words("truth")
-    tokens = [word for word in fold(cell).split() if word not in answers]
+    """Return the words of a header that means no reuse: `Einweg (j/n)`, `Non-reusable`; None for another one."""
+    answers, tokens = words("truth"), fold(cell).split()
+    while tokens and tokens[-1] in answers:
+        tokens.pop()
     name = " ".join(tokens)
     return name if words(_REUSABLE).get(name) == "false" else None
 

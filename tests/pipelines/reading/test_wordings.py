@@ -53,9 +53,8 @@ def test_a_letter_of_a_number_plate_is_answered_with_its_country(letter: str, na
 @pytest.mark.parametrize(
     "header",
     [
-        "Non-reusable", "No food contact", "Non réemployable (O/N)", "Non riutilizzabile", "No reutilizable",
-        "nicht wiederverwendbar", "kein Lebensmittelkontakt (ja/nein)", "Niet herbruikbaar", "Food contact: no",
-        "Non-recycled content (%)", "% non recyclé", "Non-deposit",
+        "No food contact", "kein Lebensmittelkontakt (ja/nein)", "Food contact: no", "Non-recycled content (%)",
+        "% non recyclé", "Non-deposit",
     ],
 )  # fmt: skip
 def test_a_header_that_denies_its_field_is_not_read(header: str) -> None:

@@ -84,7 +84,19 @@ def test_codes_of_gs1_name_plastics() -> None:
     assert values(delimited(table))[0]["material"] == "plastic"
 
 
-@pytest.mark.parametrize(("header", "yes", "no"), [("Single-use?", "yes", "no"), ("Einweg (j/n)", "j", "n")])
+@pytest.mark.parametrize(
+    ("header", "yes", "no"),
+    [
+        ("Single-use?", "yes", "no"),
+        ("Einweg (j/n)", "j", "n"),
+        ("nicht wiederverwendbar", "ja", "nein"),
+        ("Non-reusable", "1", "0"),
+        ("Non réemployable (O/N)", "O", "N"),
+        ("Non riutilizzabile", "sì", "no"),
+        ("No reutilizable", "sí", "no"),
+        ("Niet herbruikbaar", "ja", "nee"),
+    ],
+)
 def test_single_use_over_yes_and_no_is_asked_about_as_the_contrary(header: str, yes: str, no: str) -> None:
     table = [["SKU", "Name", "Packaging weight (g)", header], ["A-1", "Jar", 180, no], ["B-1", "Bag", 5, yes]]
     [answer] = asked(table)
