@@ -4,10 +4,13 @@ The columns of an item belong to each list's own module (`skus`, `library`, `con
 rows: a TypedDict of `schemas`, which is also what is published.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast  # Any: rows, whose types the statement says
+
+import msgspec
 
 from schemas.pages import Page
 from schemas.refusals import NotThere
@@ -36,19 +39,35 @@ class Listing(Generic[T]):
 
         Raise `NotThere` where the record whose list it is does not exist: its statement has no row then.
         """
+        names = columns[self._items_at(skip) :]
+        return cast(Page[T], self._whole(rows, skip, lambda *values: dict(zip(names, values, strict=True))))
+
+    def records(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], *, skip: int = 0) -> Page[Any]:
+        """Return the same with its items as structs, for a door that writes them as JSON and reads none of them."""
+        return self._whole(rows, skip, _record(tuple(columns[self._items_at(skip) :])))
+
+    def _items_at(self, skip: int) -> int:
+        return skip + len(self.beside) + 2
+
+    def _whole(self, rows: Sequence[tuple[Any, ...]], skip: int, make: Callable[..., Any]) -> Page[Any]:
         if not rows or rows[0][skip] is None:
             raise NotThere
-        items = skip + len(self.beside) + 2
-        names, total = columns[items:], rows[0][skip]
-        data = [dict(zip(names, row[items:], strict=True)) for row in rows if row[items - 1]]
+        items, total = self._items_at(skip), rows[0][skip]
         pagination = {"limit": self.limit, "offset": self.offset, "total": total}
         beside = dict(zip(self.beside, rows[0][skip + 1 :], strict=False))
-        return cast(Page[T], {"data": data, "pagination": pagination, **beside})
+        data = [make(*row[items:]) for row in rows if row[items - 1]]
+        return cast(Page[Any], {"data": data, "pagination": pagination, **beside})
 
     def read(self, connection: Connection) -> Page[T]:
         """Ask the question in the session's company."""
         cursor = connection.execute(self.sql, self.parameters)
         return self.page(names_of(cursor), cursor.fetchall())
+
+
+@lru_cache(maxsize=256)
+def _record(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    """Return the struct of an item with these members: fifty take a twentieth of the time of fifty dictionaries."""
+    return msgspec.defstruct("Item", names, gc=False)
 
 
 def names_of(cursor: Cursor | AsyncCursor) -> list[str]:

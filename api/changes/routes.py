@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import JsonAnswer, in_language, json_of
-from api.http.auth import Presented, Writer, admit, read_page, read_record
+from api.http.auth import Presented, Writer, admit, answer_page, read_page, read_record
 from api.http.parameters import MAX_PAGE, DryRun, Limit, Offset, RecordId, at_most, idempotency_key, one_of
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -127,7 +127,7 @@ _OF_ONE: Final = (*CHANGE_ERRORS, "not_found")
 )
 async def list_webhooks(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of webhooks, newest first, each with how sending goes."""
-    return json_of(await read_page(request, presented, webhooks.page(limit, offset)))
+    return await answer_page(request, presented, webhooks.page(limit, offset))
 
 
 @webhooks_router.get(

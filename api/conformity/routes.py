@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import json_of, revalidated
-from api.http.auth import Presented, admit_in_thread, read_page
+from api.http.auth import Presented, admit_in_thread, answer_page
 from api.http.parameters import DryRun, Limit, Offset, RecordId, one_of
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -119,7 +119,7 @@ async def search_docs(
     """
     today = service_of(request).clock.today()
     listing = conformity.page_of_register(today, limit, offset, sku_id=sku_id, state=state, ends_within=ends_within)
-    return json_of(await read_page(request, presented, listing))
+    return await answer_page(request, presented, listing)
 
 
 @router.get(
@@ -339,4 +339,4 @@ async def list_docs(request: Request, presented: Presented, limit: Limit = 50, o
     `status` is of the UTC day of the request: a valid DoC whose `expires_on` has passed reads as expired.
     """
     listing = conformity.page(service_of(request).clock.today(), limit, offset)
-    return revalidated(request, json_of(await read_page(request, presented, listing)))
+    return revalidated(request, await answer_page(request, presented, listing))

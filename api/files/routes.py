@@ -8,8 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.files.uploads import receive
-from api.http.answers import json_of
-from api.http.auth import Presented, Writer, read_page
+from api.http.auth import Presented, Writer, answer_page
 from api.http.parameters import DryRun, Limit, Offset, RecordId
 from api.http.requests import FileForm
 from api.http.writing import Write
@@ -67,7 +66,7 @@ async def list_files(
     request: Request, presented: Presented, sku_id: RecordId, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
-    return json_of(await read_page(request, presented, files.page(sku_id, limit, offset)))
+    return await answer_page(request, presented, files.page(sku_id, limit, offset))
 
 
 @router.post("", **_UPLOAD)

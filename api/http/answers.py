@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final  # Any: items of every list
 
+import msgspec
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.json_values import Json, JsonMapping, json_number
 from schemas.messages import LANGUAGES, ORIGINAL, stored_message, translate
+from schemas.pages import Page
 
 
 def as_json(value: Json) -> bytes:
@@ -36,6 +38,14 @@ class JsonAnswer(Response):
 def json_of(value: Json, status: int = 200) -> JsonAnswer:
     """Return plain values as a JSON answer."""
     return JsonAnswer(value, status)
+
+
+_RECORDS: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+def json_of_records(page: Page[Any]) -> Response:
+    """Return a page of structs as JSON, with the values written as `as_json` writes them; no message is translated."""
+    return Response(_RECORDS.encode(page), media_type="application/json")
 
 
 def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> Response:

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Final, TypeVar  # Any: rows and parameters, w
 from fastapi import Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.responses import Response
 
-from api.http.answers import accepted_language
+from api.http.answers import accepted_language, json_of_records
 from api.http.errors import Forbidden, RateLimited, Unauthenticated
 from api.http.parameters import READS, refuse_parameters
 from api.http.requests import origin_of_actor
@@ -199,6 +200,12 @@ async def read_page(request: Request, credential: Credential, listing: Listing[T
     """Return a page of a list, read as the key's company in the statement that admits it; raise as `accept_key`."""
     cursor, rows = await _rows(request, credential, listing.sql, listing.parameters)
     return listing.page(names_of(cursor), rows, skip=CALLER_COLUMNS)
+
+
+async def answer_page(request: Request, credential: Credential, listing: Listing[Any]) -> Response:
+    """Return a page of a list as JSON, read as `read_page` reads it."""
+    cursor, rows = await _rows(request, credential, listing.sql, listing.parameters)
+    return json_of_records(listing.records(names_of(cursor), rows, skip=CALLER_COLUMNS))
 
 
 async def _rows(

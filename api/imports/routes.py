@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import accepted_language, in_language, json_of, revalidated
-from api.http.auth import Presented, Reader, Writer, read_page, read_record
+from api.http.auth import Presented, Reader, Writer, answer_page, read_record
 from api.http.parameters import (
     INSTANT_OR_DAY,
     ArchivedValues,
@@ -260,7 +260,7 @@ async def list_imports(
     """The company's imports, newest first, each with its counts; dry runs among them."""
     filters = {"status": status, "since": since, "until": until, "dry_run": dry_run}
     listing = queries.page(limit, offset, {name: value for name, value in filters.items() if value is not None})
-    return json_of(await read_page(request, presented, listing))
+    return await answer_page(request, presented, listing)
 
 
 @router.get(
@@ -386,7 +386,7 @@ async def list_words(request: Request, presented: Presented, limit: Limit = 50, 
 
     A null value is an empty cell. Every import reads them; the values of a mapping count before them.
     """
-    return json_of(await read_page(request, presented, words.page(limit, offset)))
+    return await answer_page(request, presented, words.page(limit, offset))
 
 
 @words_router.put(
@@ -419,7 +419,7 @@ def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
 )
 async def list_mappings(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of the mappings that imports recall by their `mapping_name`, the last kept first."""
-    return json_of(await read_page(request, presented, words.page_of_mappings(limit, offset)))
+    return await answer_page(request, presented, words.page_of_mappings(limit, offset))
 
 
 @words_router.delete(

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import as_json, json_of, revalidated
-from api.http.auth import Presented, read_page, read_record
+from api.http.auth import Presented, answer_page, read_record
 from api.http.parameters import DryRun, Limit, NameLike, Offset, RecordId
 from api.http.requests import fingerprint
 from api.http.service import service_of
@@ -104,7 +104,7 @@ def _serve(of: _Kind) -> None:
         request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
     ) -> Response:
         listing = library.page(of.kind, limit, offset, q)
-        return revalidated(request, json_of(await read_page(request, presented, listing)))
+        return revalidated(request, await answer_page(request, presented, listing))
 
     async def get_record(request: Request, presented: Presented, record_id: RecordId) -> Response:
         return json_of(

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import accepted_language, in_language, json_of
-from api.http.auth import Presented, admit, read, read_page
+from api.http.auth import Presented, admit, answer_page, read, read_page
 from api.http.errors import WrongMethod
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.http.requests import fingerprint
@@ -90,11 +90,10 @@ async def list_skus(
 
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
-    asked = asked_of(wanted.values, sku_code=sku_codes, updated_since=updated_since)
-    if cursor is not None:
-        cursor.check(sort=sort_of(wanted.values), asked=asked, offset=offset)
     others: JsonObject = {"sku_codes": sku_codes, "updated_since": updated_since}
     if cursor is not None:
+        asked = asked_of(wanted.values, sku_code=sku_codes, updated_since=updated_since)
+        cursor.check(sort=sort_of(wanted.values), asked=asked, offset=offset)
         others |= {"after_key": cursor.key, "after_id": cursor.sku_id}
     search = wanted.search(**others)
     if wanted.values:
@@ -106,6 +105,8 @@ async def list_skus(
     else:
         now = service_of(request).clock.now()
         question = search_skus.page(search, limit, offset, now, with_rows=bool(include))
+        if cursor is None and not include:
+            return await answer_page(request, presented, question)
         page = await read_page(request, presented, question)
     if cursor is not None:
         cast(JsonObject, page)["next_cursor"] = next_cursor(page["data"], sort_of(wanted.values), asked, limit)
@@ -339,7 +340,7 @@ archive_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 )
 async def list_archived(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of the archived SKUs, the last archived first. `GET /skus/{id}` has the whole record of each."""
-    return json_of(await read_page(request, presented, archive.page(limit, offset)))
+    return await answer_page(request, presented, archive.page(limit, offset))
 
 
 @archive_router.post(

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.answers import JsonAnswer, json_of
-from api.http.auth import Presented, Reader, read_page
+from api.http.auth import Presented, Reader, answer_page
 from api.http.errors import RateLimited
 from api.http.parameters import DryRun, Limit, Offset, RecordId, SupplierName, one_of, refuse_parameters
 from api.http.requests import client_network, fingerprint, json_body
@@ -66,7 +66,7 @@ async def list_asked_suppliers(
 ) -> Response:
     """Whom the company has asked, by name: how many requests are in which state, and when it was last asked."""
     now = service_of(request).clock.now()
-    return json_of(await read_page(request, presented, suppliers.suppliers_page(now, limit, offset)))
+    return await answer_page(request, presented, suppliers.suppliers_page(now, limit, offset))
 
 
 @router.get(
@@ -87,7 +87,7 @@ async def list_supplier_requests(
     """A page of requests, newest first, each about one SKU; those of an enquiry name it."""
     now = service_of(request).clock.now()
     listing = suppliers.requests_page(now, limit, offset, supplier_name=supplier_name, state=state)
-    return json_of(await read_page(request, presented, listing))
+    return await answer_page(request, presented, listing)
 
 
 @router.post(
@@ -172,7 +172,7 @@ async def list_supplier_enquiries(
     """A page of enquiries, newest first: what was asked, answered, is open or overdue."""
     now = service_of(request).clock.now()
     listing = suppliers.enquiries_page(now, limit, offset, supplier_name=supplier_name)
-    return json_of(await read_page(request, presented, listing))
+    return await answer_page(request, presented, listing)
 
 
 @enquiries_router.get(
