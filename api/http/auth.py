@@ -150,9 +150,10 @@ def admit_each_in_thread(requests: Sequence[Request], credential: Credential, sc
 
     It asks in a thread, on the connection that the write uses next (decision 0112).
     """
-    asked = admit_parameters(requests[0], credential)
-    asked["asked_at"] = [asked["asked_at"]] * len(requests)
-    rows = service_of(requests[0]).writes.fetch_rows(ADMIT_EACH, asked)
+    asked, statement = admit_parameters(requests[0], credential), ADMIT
+    if len(requests) > 1:
+        asked["asked_at"], statement = [asked["asked_at"]] * len(requests), ADMIT_EACH
+    rows = service_of(requests[0]).writes.fetch_rows(statement, asked)
     each = zip_longest(requests, rows)  # an invalid credential has no rows
     return [caught(accept_key, request, row, credential, scope) for request, row in each]
 

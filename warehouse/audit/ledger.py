@@ -51,27 +51,26 @@ def _linked() -> str:
         **_GIVEN,
         "number": "company_counters.links + 1",
         "first_entry": "company_counters.audit_entries + 1",
-        "entries": "SELECT count(*) FROM leaves",
+        "entries": "whole.entries",
     }
-    digests = "SELECT string_agg(digest, ''::bytea ORDER BY place) FROM leaves"
     return f"""
-counted AS (
+whole AS MATERIALIZED (
+    SELECT count(*) AS entries, string_agg(digest, ''::bytea ORDER BY place) AS digests FROM leaves
+), counted AS (
     UPDATE company_counters
-    SET skus = skus + %(created)s, links = links + 1,
-        audit_entries = audit_entries + (SELECT count(*) FROM leaves),
-        chain_hash = {CURRENT.of_link("company_counters.chain_hash", link, digests)}
-    WHERE company_id = %(company_id)s
-    RETURNING links, audit_entries, chain_hash
+    SET skus = skus + %(created)s, links = links + 1, audit_entries = audit_entries + whole.entries,
+        chain_hash = {CURRENT.of_link("company_counters.chain_hash", link, "whole.digests")}
+    FROM whole WHERE company_id = %(company_id)s
+    RETURNING links, audit_entries - whole.entries AS entries_before, chain_hash
 ), entered AS (
     INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
-    SELECT %(company_id)s, counted.audit_entries - count(*) OVER () + place, %(id)s, action, resource_id, version,
-           before, after, digest
+    SELECT %(company_id)s, counted.entries_before + place, %(id)s, action, resource_id, version, before, after, digest
     FROM leaves, counted
 )
 INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
-SELECT {", ".join(_GIVEN.values())}, counted.links, counted.audit_entries - leaves.count + 1, leaves.count,
+SELECT {", ".join(_GIVEN.values())}, counted.links, counted.entries_before + 1, whole.entries,
        {CURRENT.version}, counted.chain_hash
-FROM (SELECT count(*) FROM leaves) AS leaves LEFT JOIN counted ON true"""
+FROM whole LEFT JOIN counted ON true"""
 
 
 LINKED: Final = _linked()

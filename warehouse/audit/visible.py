@@ -11,14 +11,11 @@ stamped (`warehouse.operate.sessions`), and the list (`warehouse.skus.queries`).
 from typing import Final
 
 STAMP: Final = """
-WITH unstamped AS MATERIALIZED (
-    SELECT id FROM audit_transactions WHERE visible_at IS NULL FOR UPDATE SKIP LOCKED
-)
 UPDATE audit_transactions AS seen
 SET visible_at = greatest(
     seen.at, clock_timestamp() + %s::interval,
     (SELECT max(visible_at) FROM audit_transactions) + interval '1 microsecond')
-WHERE seen.id = ANY(ARRAY(SELECT id FROM unstamped))"""
+WHERE seen.id = ANY(ARRAY(SELECT id FROM audit_transactions WHERE visible_at IS NULL FOR UPDATE SKIP LOCKED))"""
 """Stamps the committed and unstamped transactions of the session's company; its parameter is the clock's offset.
 
 The statement itself reads the database's clock, after the commits before it are done. It skips transactions that

@@ -103,18 +103,18 @@ def _changed(written: tuple[str, ...], link: str, *, few: bool) -> list[str]:
     changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
     # The ids are named: a join alone is planned as reading all rows of the company, while their number is unknown.
     ids = "%(ids)s::uuid[]" if few else "ARRAY(SELECT id FROM staged WHERE version > 1)"
-    condition = f"AND skus.id = ANY({ids})"
-    # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
+    condition = f"skus.id = ANY({ids})"
+    # Only rows of a later version are joined: a first load would read the company's rows to find none of its own.
     return [
         f"""kept AS (
     INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in STORED_COLUMNS)}
-    FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {condition}
+    FROM skus WHERE {condition}
 )""",
         f"""changed AS (
     UPDATE skus
     SET {changes}, updated_at = %(at)s, transaction_id = {link},
         import_id = %(import)s
-    FROM staged WHERE skus.id = staged.id AND staged.version > 1 {condition} {_STORED}
+    FROM staged WHERE skus.id = staged.id AND staged.version > 1 AND {condition} {_STORED}
 )""",
     ]
 
