@@ -19,7 +19,6 @@ import argparse
 import atexit
 import gc
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -60,9 +59,6 @@ _MAX_CANCELLATIONS: Final = 1_000
 _NOT_RESUMABLE: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
 _COLLECT_AFTER_OBJECTS: Final = 50_000
 """How many more objects exist before cycles are collected: an import makes many lists, and few cycles."""
-_SWITCH_SECONDS: Final = 0.0005
-"""How long a thread computes while another could go on, 5 ms by default: the one that stores an import's chunk would
-wait so long after each answer of Postgres for the one that prepares the next."""
 
 log = structlog.get_logger(__name__)
 
@@ -230,7 +226,6 @@ def main() -> None:
     gc.freeze()  # the objects of now stay; collections after a run can skip them
     atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects
     gc.set_threshold(_COLLECT_AFTER_OBJECTS)
-    sys.setswitchinterval(_SWITCH_SECONDS)
     worker.serve()
 
 

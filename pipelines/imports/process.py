@@ -271,8 +271,7 @@ def _find_unchanged(job: Job, typed: TypedPatch) -> pl.Series:
 def _in_order(
     job: Job, rows: Rows, size: int, proceed: Callable[[], None], threads: ThreadPoolExecutor
 ) -> Iterator[CommittedChunk]:
-    """Yield each chunk when it is committed, with the next one already started; its stamp keeps none waiting."""
-    stamp = partial(job.pool.retrying, job.work.company_id, partial(job.pool.stamp, job.work.company_id))
+    """Yield each chunk when it is committed, with the next one already started."""
     before: Future[CommittedChunk] | None = None
     for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
         turn = partial(_await_turn, before, proceed)
@@ -281,11 +280,9 @@ def _in_order(
         begun = threads.submit(context.run, job.pool.retrying, job.work.company_id, write)
         if before is not None:
             yield before.result()
-            stamp()
         before = begun
     if before is not None:
         yield before.result()
-        stamp()
 
 
 def _await_turn(before: Future[CommittedChunk] | None, proceed: Callable[[], None]) -> None:
@@ -382,6 +379,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         )
         if chunk.last:
             complete(conn, job.claim, work, now)
+    job.pool.stamp(work.company_id)
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(unchanged)
     return CommittedChunk(counts, grades, outcome.seconds)
