@@ -9,10 +9,11 @@ another way is in `pipelines.imports.endings`.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, get_args  # Any: a status is JSON
+from typing import Any, Final, TypeAlias, get_args  # Any: a status is JSON
 from uuid import UUID
 
 import dagster as dg
@@ -48,6 +49,8 @@ from warehouse.operate.surroundings import is_passing
 
 FILE_SECONDS: Final = 300.0
 """How long a run waits for one file of a watched folder, which may first have to wait for a reader."""
+Made: TypeAlias = dg.MaterializeResult[None]
+"""An asset that the step has made, with its checks."""
 COUNTS: Final = "counts_add_up"
 GRADED: Final = "every_sku_has_a_grade_state"
 
@@ -62,15 +65,15 @@ class ImportRun(dg.Config):
 class ClaimedImport:
     """A run's import. `claim` is null where it has ended or another run works on it: the run writes nothing.
 
-    The run calls `proceed` before each chunk; it raises where the run has to end. `fail_unless` ends the import by a
-    fault of ours where something is not so. It calls `tell_written` when all rows are stored: the company's next file
-    may begin, and this run only tells Dagster what it has made.
+    The run calls `proceed` before each chunk; it raises where the run has to end. `fail` ends the import by a fault of
+    ours. The run calls `tell_written` when all rows are stored: the company's next file may begin, and this run only
+    tells Dagster what it has made.
     """
 
     work: Work
     claim: Claim | None
     proceed: Callable[[], None]
-    fail_unless: Callable[[bool], None]
+    fail: Callable[[], None]
     tell_written: Callable[[], None] = lambda: None
 
 
@@ -94,7 +97,7 @@ def claim_import(
         )
         raise dg.Failure(sentence, allow_retries=False) from None
     if claim is None:
-        yield ClaimedImport(sent, None, lambda: None, lambda _: None)
+        yield ClaimedImport(sent, None, lambda: None, lambda: None)
         return
     try:
         if sent.attempts > claims.MAX_ATTEMPTS:
@@ -108,14 +111,11 @@ def claim_import(
                 if resources.shutdown.is_set():
                     raise claims.HandedBack("the process is stopping; the run goes on after the last chunk elsewhere")
 
-            def fail_unless(is_so: bool) -> None:
-                if not is_so:
-                    endings.fail_by_us(pool, clock, claim, sent)
-
             proceed()
+            fail = partial(endings.fail_by_us, pool, clock, claim, sent)
             stored = {tags.WRITES: context.run.run_id}
             tell_written = partial(context.instance.add_run_tags, context.run.run_id, stored)
-            yield ClaimedImport(sent, claim, proceed, fail_unless, tell_written)
+            yield ClaimedImport(sent, claim, proceed, fail, tell_written)
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
     except claims.HandedBack as reason:
@@ -228,7 +228,7 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
     resources.file_readers.expect()  # one is needed in a moment, and starts meanwhile
     # Nothing is yielded under the claim: where Dagster's storage fails, it keeps this generator, and so the claim's
     # heartbeats, for as long as the process lives.
-    made: list[dg.MaterializeResult[None]] = []
+    made: list[Made] = []
     try:
         with claim_import(context, company_id, str(wanted), resources) as taken:
             sent = taken.work
@@ -248,7 +248,7 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
         remove_tables(resources.object_store, sent)
 
 
-def _chosen(context: dg.AssetExecutionContext, made: Iterable[dg.MaterializeResult[None]]) -> Iterator[checks.Made]:
+def _chosen(context: dg.AssetExecutionContext, made: Iterable[Made]) -> Iterator[checks.Made]:
     for result in made:
         yield from checks.chosen(context, result)
 
@@ -282,24 +282,34 @@ def _has(objects: Objects, key: str) -> bool:
     return True
 
 
-def import_claimed(resources: Resources, taken: ClaimedImport, made: list[dg.MaterializeResult[None]]) -> bool:
+class ContractBroken(Exception):  # noqa: N818  (as `ClaimLost`)
+    """What was read breaks its contract: a fault of ours, and nothing may be written."""
+
+
+def import_claimed(resources: Resources, taken: ClaimedImport, made: list[Made]) -> bool:
     """Import the file, add each asset to `made` once it is, and return whether the rows are written.
 
-    A contract that is broken ends the import before anything is written. Where the import has ended, because its run
-    lost its process just then, nothing is written again.
+    Contracts are judged beside other work, and before anything is written; one that is broken ends the import. Where
+    the import has ended, because its run lost its process just then, nothing is written again.
     """
     sent, pool = taken.work, resources.postgres
     made.append(dg.MaterializeResult(asset_key="uploaded_file", metadata=metadata.uploaded_file(sent)))
-    read = _read(resources, taken, made)
-    if read is None:
+    try:
+        with ThreadPoolExecutor(1, thread_name_prefix="contract") as beside:
+            upload, rows = _read(resources, taken, made, beside)
+            typed = beside.submit(_typed_rows, rows)
+            begun = time.perf_counter()
+            try:
+                written = write_rows(resources, taken, upload, rows, lambda: _require_contract(typed.result()))
+            finally:
+                made.append(typed.result())
+            seconds = round(time.perf_counter() - begun, 3)
+    except ContractBroken:
+        taken.fail()
         return False
-    begun = time.perf_counter()
-    written = write_rows(resources, taken, *read)
-    seconds = round(time.perf_counter() - begun, 3)
     with pool.company(sent.company_id) as conn:
         launches.wake_queue(conn)
         skus, polled = counters(conn).skus, status(conn, sent.id, limit=PREVIEW_ROWS, offset=0)
-    _, rows = read
     graded = metadata.graded_skus(sent, written, skus=skus, seconds=seconds)
     made.append(dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)]))
     assert polled is not None, "an import that was just completed is there"
@@ -316,22 +326,36 @@ def remove_tables(objects: Objects, sent: Work) -> None:
 
 
 def _read(
-    resources: Resources, taken: ClaimedImport, made: list[dg.MaterializeResult[None]]
-) -> tuple[Upload, TypedRows] | None:
-    """Return what was read of the file, and add its assets to `made`; None where a contract is broken."""
+    resources: Resources, taken: ClaimedImport, made: list[Made], beside: ThreadPoolExecutor
+) -> tuple[Upload, TypedRows]:
+    """Return what was read of the file, and add its table to `made`. Raise `ContractBroken` as the table's is."""
     upload = Upload.from_bytes(resources.object_store.get(taken.work.table_key))
+    table: Future[Made] = beside.submit(_parsed_table, upload)
+    try:
+        rows = type_rows(resources, taken)  # by a process of its own, meanwhile
+    finally:
+        made.append(table.result())
+    _require_contract(table.result())
+    return upload, rows
+
+
+def _require_contract(made: Made) -> None:
+    """Raise `ContractBroken` where an asset's is broken."""
+    if not all(check.passed for check in made.check_results or ()):
+        raise ContractBroken
+
+
+def _parsed_table(upload: Upload) -> Made:
+    """Judge the table that was read from the file."""
     verdict = checks.judge(_tables_of(upload))
-    taken.fail_unless(verdict.passed)
     table = metadata.parsed_table(upload)
-    made.append(dg.MaterializeResult(asset_key="parsed_table", metadata=table, check_results=[verdict]))
-    if not verdict.passed:
-        return None
-    rows = type_rows(resources, taken)
+    return dg.MaterializeResult(asset_key="parsed_table", metadata=table, check_results=[verdict])
+
+
+def _typed_rows(rows: TypedRows) -> Made:
+    """Judge the typed rows."""
     verdict = checks.judge({"values": (contracts.typed_rows(tuple(rows.values.columns)), rows.values)})
-    taken.fail_unless(verdict.passed)
-    typed = metadata.typed_rows(rows)
-    made.append(dg.MaterializeResult(asset_key="typed_rows", metadata=typed, check_results=[verdict]))
-    return (upload, rows) if verdict.passed else None
+    return dg.MaterializeResult(asset_key="typed_rows", metadata=metadata.typed_rows(rows), check_results=[verdict])
 
 
 def _tables_of(upload: Upload) -> Frames:
@@ -383,14 +407,25 @@ def type_rows(resources: Resources, taken: ClaimedImport) -> TypedRows:
         raise dg.Failure(failure.message, allow_retries=False) from None
 
 
-def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows: TypedRows) -> RunTotals:
-    """Write the rows and end the import. Raises `dagster.Failure` where they cannot all be written."""
+def write_rows(
+    resources: Resources, taken: ClaimedImport, upload: Upload, rows: TypedRows, require_contract: Callable[[], None]
+) -> RunTotals:
+    """Write the rows and end the import. Raises `dagster.Failure` where they cannot all be written.
+
+    `require_contract` waits for the verdict about the rows, and raises where nothing may be written.
+    """
     if taken.claim is None:
+        require_contract()
         return RunTotals()
+
+    def proceed() -> None:
+        require_contract()
+        taken.proceed()
+
     pool, clock = resources.postgres, resources.clock
     job = process.Job(pool, resources.portfolios, clock, resources.rule_sets, taken.claim, taken.work, upload, rows)
     try:
-        totals = process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=taken.proceed)
+        totals = process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=proceed)
     except PlanLimitReached as reached:
         failure = process.plan_limit_issue(reached)
         process.fail(pool, taken.claim, taken.work, clock, failure)

@@ -6,7 +6,9 @@ Dagster has no public name for what a launcher needs, the names are those that D
 """
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeVar  # Any: Dagster's own signatures
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any, Final, Self, TypeVar  # Any: Dagster's own signatures
 
 import dagster as dg
 import psycopg
@@ -18,12 +20,17 @@ from dagster._core.launcher import (
     WorkerStatus,
 )
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
+from psycopg_pool import ConnectionPool
 
 from pipelines.engine.tags import PARTITION
 from warehouse.operate import launches
 from warehouse.operate.sessions import Connection
 
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
+
+_CONNECT_SECONDS: Final = 5
+_MOST_CONNECTIONS: Final = 4
+"""As many as threads of the daemon take runs from the queue at once (dagster.yaml)."""
 
 _STATUS = {
     "waiting": WorkerStatus.RUNNING,
@@ -71,7 +78,7 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
         if run is None or run.is_finished:
             return False
         self._instance.report_run_canceling(run)
-        with self.connect() as connection:
+        with self._connection() as connection:
             waited = launches.withdraw(connection, run_id)
             if not waited:
                 launches.cancel(connection, run_id)
@@ -86,7 +93,7 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
         """Report whether a worker still has the run, by the lock that each worker takes."""
-        with self.connect() as connection:
+        with self._connection() as connection:
             state = launches.state(connection, run.run_id)
         return CheckRunHealthResult(_STATUS[state], state or "never launched")
 
@@ -97,13 +104,34 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
 
     def wake_queue(self) -> None:
         """Have the daemon look at the queue now: a run was queued."""
-        with self.connect() as connection:
+        with self._connection() as connection:
             launches.wake_queue(connection)
 
     def _put(self, run: dg.DagsterRun, *, resume: bool) -> None:
-        with self.connect() as connection:
+        with self._connection() as connection:
             launches.put(connection, run.run_id, company=run.tags.get(PARTITION), resume=resume)
+
+    def dispose(self) -> None:
+        """Close what is open; Dagster calls it at the end of the process."""
+        if "_pool" in vars(self):
+            self._pool.close()
 
     def connect(self) -> Connection:
         """Return a new connection to the database of the launched runs."""
-        return psycopg.connect(self._url, connect_timeout=5)
+        return psycopg.connect(self._url, connect_timeout=_CONNECT_SECONDS)
+
+    def _connection(self) -> AbstractContextManager[Connection]:
+        """Return a connection for a transaction, kept for the next: a new one took half of the time of a launch."""
+        return self._pool.connection()
+
+    @cached_property
+    def _pool(self) -> ConnectionPool[Connection]:
+        return ConnectionPool(
+            self._url,
+            min_size=0,
+            max_size=_MOST_CONNECTIONS,
+            open=True,
+            timeout=_CONNECT_SECONDS,
+            check=ConnectionPool.check_connection,  # Postgres may have restarted
+            num_workers=1,
+        )

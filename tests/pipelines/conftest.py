@@ -72,10 +72,10 @@ class Desk(Stocked):
         assert claim is not None
         sent = report.load(self.pool, self.company, import_id)
 
-        def fail_unless(is_so: bool) -> None:
-            assert is_so, "a contract or a check is broken"
+        def fail() -> None:
+            raise AssertionError("a contract is broken")
 
-        taken = ClaimedImport(sent, claim, lambda: None, fail_unless)
+        taken = ClaimedImport(sent, claim, lambda: None, fail)
         made: list[dg.MaterializeResult[None]] = []
         try:
             if import_claimed(self.resources, taken, made):

@@ -13,6 +13,7 @@ from dagster._core.run_coordinator import SubmitRunContext
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 
 from pipelines.engine import tags
+from pipelines.engine.launcher import WarmRunLauncher
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.operate import launches
 from warehouse.operate.database import Database
@@ -173,3 +174,18 @@ def test_monitoring_learns_that_a_worker_is_gone(
     assert launcher.check_run_worker_health(run).status.value == "RUNNING"
     with psycopg.connect(database.app_url, autocommit=True) as connection:
         assert launches.take(connection, launches.enrol(connection)) == launches.Launched(run.run_id, True)
+
+
+def test_a_launch_survives_the_loss_of_its_connection(
+    submit: Submit, instance: dg.DagsterInstance, database: Database
+) -> None:
+    """The launcher keeps its connection from one launch to the next; Postgres may restart between them."""
+    launcher = instance.run_launcher
+    assert isinstance(launcher, WarmRunLauncher)
+    first = submit("acme")
+    with launcher._connection() as kept:
+        backend = kept.info.backend_pid
+    with psycopg.connect(database.app_url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
+    second = submit("other")
+    assert handed_over(database) == {first.run_id, second.run_id}

@@ -304,8 +304,11 @@ def test_the_operator_finds_a_fault_of_ours_by_the_callers_id(
 def test_a_contract_that_is_broken_is_a_fault_of_ours_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schemas.contracts.typed_rows", lambda _: contracts.parsed_table(("line",)))
     import_id = desk.send(FILE)
-    assert not desk.run(import_id)
+    run = desk.launch(import_id)
+    assert not run.success
     assert desk.poll(import_id)["failure"]["code"] == "internal_error"
+    assert [check.passed for check in run.get_asset_check_evaluations()] == [True, False]
+    assert desk.rows("SELECT count(*) FROM skus WHERE company_id = %s") == [(0,)], "nothing is written"
 
 
 @pytest.mark.parametrize("loss", [psycopg.OperationalError("away"), OSError(28, "no space left"), MemoryError()])
