@@ -10,11 +10,10 @@ import fcntl
 import gc
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -36,7 +35,7 @@ from xdist.workermanage import WorkerController
 from api.operate import program
 from compliance import ruleset
 from pipelines.readers.pool import Readers
-from tests import outside, preloaded
+from tests import keeper, outside, preloaded
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.database import Database
 from warehouse.operate.embedded import running
@@ -109,7 +108,10 @@ _OF_THE_RUNNER = r"/(pluggy|_pytest|xdist|execnet|pytest_timeout)\b|<string>"
 _LOADS_GRAMMARS = "rfc3987_syntax"
 """Loaded with `jsonschema`, for a format that no test checks: its grammars take two seconds of processor time."""
 
-_ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
+_COMPILING = "compiling"
+"""A file in the run's directory: there until one worker has collected, and so compiled, all tests."""
+
+_ROOT = keeper.ROOT  # inherited by the workers, so that they share what the first process made
 
 
 @pytest.hookimpl(trylast=True)  # after pytest's own plugin, which would write stacks between the lines of all workers
@@ -121,7 +123,11 @@ def pytest_configure(config: pytest.Config) -> None:
         root = Path(tempfile.mkdtemp(prefix="pcds-tests-"))
         root.chmod(0o711)
         os.environ[_ROOT] = str(root)
-        config.add_cleanup(lambda: _remove(root))
+        config.add_cleanup(lambda: os.environ.pop(_ROOT))
+        config.add_cleanup(lambda: keeper.remove(root))
+        keeper.begin(root)
+        if not (Path(__file__).parent / "api" / "__pycache__").exists():
+            (root / _COMPILING).touch()
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         os.close(config.stash[fault_handler_stderr_fd_key])
         stacks = os.open(_stacks(worker), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -132,6 +138,21 @@ def pytest_configure(config: pytest.Config) -> None:
 def _stacks(worker: str) -> Path:
     """Where a worker's threads were when its test took too long or it crashed; the main thread is last."""
     return Path(os.environ[_ROOT]) / f"stacks-{worker}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, None, None]:
+    """Where no test is compiled yet, have one worker compile all, for ten seconds, while the others wait for it."""
+    compiling = Path(os.environ[_ROOT]) / _COMPILING
+    if "PYTEST_XDIST_WORKER" not in os.environ or not compiling.exists():
+        return (yield)
+    with compiling.open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if compiling.exists():
+            result = yield
+            compiling.unlink()
+            return result
+    return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -249,13 +270,6 @@ class ByService(LoadScopeScheduling):
 
 def _is_single(scope: str) -> bool:
     return "::" in scope
-
-
-def _remove(root: Path) -> None:
-    for data_dir in ("data", "founded"):
-        shutil.rmtree((root / data_dir / "postgres").resolve(), ignore_errors=True)  # may be a link to outside
-    shutil.rmtree(root, ignore_errors=True)
-    os.environ.pop(_ROOT, None)
 
 
 def pytest_sessionstart() -> None:

@@ -38,16 +38,19 @@ _LOCK: Final = CLIENTS / "requirements.lock"
 
 def main() -> None:
     """Exit with status 0 where the journeys of all three pass; else with the failing command's output."""
+    with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory, running() as service:
+        check(service, Path(directory))
+    sys.stdout.write("Three generated clients were compiled and did their work.\n")
+
+
+def check(service: Service, place: Path) -> None:
+    """Make the three in an empty folder and use them on a running service; exit with what failed."""
     home = node_packages.installed(CLIENTS)
     if home is None:
         sys.exit("The generators could not be installed: does this machine reach an npm registry? Nothing was checked.")
-    python = environment()
-    with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory, running() as service:
-        place = Path(directory)
-        (place / "openapi.json").write_text(json.dumps(build_app().openapi()), encoding="utf-8")
-        _typescript(home, place, service)
-        _python(python, place, service)
-    sys.stdout.write("Three generated clients were compiled and did their work.\n")
+    (place / "openapi.json").write_text(json.dumps(build_app().openapi()), encoding="utf-8")
+    _typescript(home, place, service)
+    _python(environment(), place, service)
 
 
 def _typescript(home: Path, place: Path, service: Service) -> None:

@@ -1,6 +1,7 @@
 """The official clients before a service that fails: what may be sent again is, under one key, and happens once.
 
-The packages are those that the service serves, and those that it served at the last release.
+The packages are those that the service serves, and those that it served at the last release. Beside them stand the
+clients that three generators make of the document.
 """
 
 import json
@@ -21,7 +22,7 @@ from api.app import build_app
 from tests.journeys import built_clients
 from tests.journeys.failing_proxy import HALF, LOSES, before
 from tests.waiting import PATIENCE_SECONDS
-from tools import build_clients, record_release
+from tools import build_clients, generated_clients, record_release
 from tools.service import Service, running
 
 PROGRAMS = Path(__file__).with_name("clients")
@@ -113,6 +114,12 @@ def test_loops_of_the_python_client_end_where_the_lists_do(service: Service, pyt
         "refusal": [404, "not_found"],
         "again": ["completed", [2, 2, 1]],
     }
+
+
+def test_clients_of_three_generators_compile_and_do_their_work(service: Service, tmp_path: Path):
+    """`make api-clients` does the same with a service of its own."""
+    built_clients.modules()
+    generated_clients.check(service, tmp_path)
 
 
 def test_the_packages_that_are_served_are_what_is_built(tmp_path: Path):
