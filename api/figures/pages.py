@@ -150,7 +150,7 @@ def _page(
     """Return a page with the form of filters above it."""
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        links = companies.counters(conn).links
+        writes = companies.counters(conn).figure_writes
     markets = sorted({market for market, *_ in periods(stored)}) if stored else []
     return page(
         request,
@@ -163,7 +163,7 @@ def _page(
         halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
         as_of=stored.origin.as_of if stored else None,
         ruleset_version=stored.origin.ruleset_version if stored else None,
-        newer_writes=max(links - stored.origin.number, 0) if stored else 0,
+        newer_writes=max(writes - stored.origin.writes, 0) if stored else 0,
         confidence_word=confidence_word,
         facts=lambda fields: [fact_in_words(field, lang) for field in fields],
         linked=_address_in,

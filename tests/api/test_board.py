@@ -231,3 +231,23 @@ def test_bans_stand_under_the_year_from_which_they_apply(caller, pool):
     assert "may be banned, a fact decides 0 t, 1 item " in years["2030"]
     assert "Banned formats 0 t, 0 items " in years["2030"]
     assert "anned" not in years["2028"] + years["2038"]
+
+
+def test_a_sign_in_changes_no_figure_and_has_none_published_anew(caller, imported, pool):
+    today = service_behind(caller).clock.today()
+
+    def behind():
+        with pool.system() as conn:
+            return [late for late in snapshots.stale(conn, today) if late.company_id == caller.company]
+
+    browser = signed_in(caller, pool)
+    assert browser.get("/portfolio").status_code == 200
+    assert caller.post("/brands", {"name": "Brand"}).status_code == 201
+    assert behind() == []
+    assert caller.get("/figures/tonnes").json()["newer_writes"] == 0
+    caller.made(sku_code="LATER", material="glass", weight_grams=1)
+    [late] = behind()
+    assert late.since == late.latest is not None
+    assert caller.get("/figures/tonnes").json()["newer_writes"] == 1
+    assert signed_in(caller, pool) is not None
+    assert behind() == [late], "the age of a write is not that of a sign-in"

@@ -251,18 +251,18 @@ def applicable_findings(listed: Sequence[Finding], *, in_union: bool, today: dat
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The UTC day, the last link of the company's audit chain, and the jurisdictions that the catalogue serves."""
+    """The UTC day, how many writes of the company changed figures, and the jurisdictions that the catalogue serves."""
 
     today: date
-    links: int
+    figure_writes: int
     jurisdictions: dict[str, Jurisdiction]
 
     @classmethod
     def read(cls, conn: Connection, clock: Clock) -> Self:
         """Read them in this transaction of the company; the release's catalogue is used until one is loaded."""
         served = catalogue.served(every(conn) or catalogue.pinned())
-        return cls(clock.today(), companies.counters(conn).links, {entry.code: entry for entry in served})
+        return cls(clock.today(), companies.counters(conn).figure_writes, {entry.code: entry for entry in served})
 
     def head(self, snapshot: Snapshot) -> Head:
         """Return the first members of every answer."""
-        return {"as_of": snapshot.as_of, "newer_writes": max(self.links - snapshot.number, 0)}
+        return {"as_of": snapshot.as_of, "newer_writes": max(self.figure_writes - snapshot.writes, 0)}

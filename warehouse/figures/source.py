@@ -104,8 +104,11 @@ LEFT JOIN (
 NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
 """Those of them with the `ids`."""
 
-COUNTED: Final = "SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus FROM company_counters"
-"""The last link of the session's company's audit chain, its hash, and the number of SKUs; no row for no company."""
+COUNTED: Final = "SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus, figure_writes FROM company_counters"
+"""The last link of the session's company's audit chain, its hash, how many SKUs, and how many writes change figures.
+
+No row for no company.
+"""
 HOLDS_UNTIL: Final = """
 SELECT least(
     min(issued_on) FILTER (WHERE issued_on > %(today)s), min(expires_on + 1) FILTER (WHERE expires_on >= %(today)s)

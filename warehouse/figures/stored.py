@@ -25,7 +25,7 @@ from warehouse.figures.snapshots import Snapshot
 from warehouse.operate import whole_files
 
 TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
-FORM: Final = 4
+FORM: Final = 5
 """The version of the files' form. Figures of another form come from another release and are computed anew."""
 FOLDER: Final = "figures"
 """The folder's name in the data directory."""
@@ -36,11 +36,11 @@ _MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The input of figures: a snapshot (`path`, `as_of`, its last chain link), a rule-set and a catalogue."""
+    """The input of figures: a snapshot (`path`, `as_of`, its `writes`), a rule-set and a catalogue."""
 
     snapshot: str
     as_of: datetime
-    number: int
+    writes: int
     ruleset_version: str
     catalogue_hash: str
 
@@ -99,7 +99,7 @@ def publish(
     """Publish the frames, one for each of `TABLES`, as the company's current figures.
 
     Figures of a later snapshot stay in place and are returned instead: of two rollups at once, the later data wins.
-    Figures of the current snapshot are the latest, whatever its number: after a restore, the number counts links anew.
+    Figures of the current snapshot are the latest, whatever its writes: after a restore they are counted anew.
     """
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def publish(
         before = current(data_dir, company_id)
         if before is not None and _is_later(before.origin, origin, snapshots.current(data_dir, company_id)):
             return before
-        name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.number}-{token_hex(3)}"
+        name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.writes}-{token_hex(3)}"
         rows = {table: frames[table].height for table in TABLES}
         made = StoredFigures(company_id, name, origin, rows, rows_written, folder / name)
         made.folder.mkdir(mode=0o700)
@@ -140,7 +140,7 @@ def _is_later(stored: Basis, basis: Basis, snapshot: Snapshot | None) -> bool:
     current_path = None if snapshot is None else snapshot.path
     if current_path in (stored.snapshot, basis.snapshot):
         return basis.snapshot != current_path
-    return stored.number > basis.number
+    return stored.writes > basis.writes
 
 
 def _sweep(folder: Path, keep: Path) -> None:
