@@ -8,6 +8,8 @@ from uuid import uuid4
 import pypdfium2
 import pytest
 
+from compliance import ruleset
+from compliance.days import legal_days
 from schemas.messages import LANGUAGES
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent, service_behind, weighed
@@ -231,6 +233,35 @@ def test_bans_stand_under_the_year_from_which_they_apply(caller, pool):
     assert "may be banned, a fact decides 0 t, 1 item " in years["2030"]
     assert "Banned formats 0 t, 0 items " in years["2030"]
     assert "anned" not in years["2028"] + years["2038"]
+
+
+def test_what_is_sold_outside_the_union_alone_counts_under_none_of_its_law(caller, imported, pool):
+    """Declarations of conformity and grades are law of the Union (Article 4(1)); the pot of the file is of no mine."""
+    opaque = {"material": "plastic", "material_subtype": "PVC", "weight_grams": 100, "packaging_level": "sales"}
+    for code, markets in (("OUT", ["US-CA"]), ("IN", ["FR"]), ("BOTH", ["FR", "US-CA"])):
+        caller.made(sku_code=code, markets=markets, **opaque)
+    sku_id = caller.made(sku_code="OUT", markets=["US-CA"], **opaque)["id"]
+    covered(caller, pool, sku_id, service_behind(caller).clock.today() + timedelta(days=40))
+    published(caller)
+    items = {item["sku_code"]: item["recyclability_grade"] for item in caller.get("/skus").json()["data"]}
+    assert items["OUT"] == items["IN"] == items["BOTH"] == "not_recyclable"
+    told = words(signed_in(caller, pool).get("/portfolio"))
+    assert "of 210 t; 1 of 6 items in the Union" in told
+    assert "Below grade C: barred 0 t, 2 items" in told
+    assert re.search(r"without a grade [\d.]+ t, \d+ items? ", told)
+
+
+def test_all_days_of_the_law_are_shown_each_once_in_both_forms(caller, imported, pool):
+    browser = signed_in(caller, pool)
+    told, (_, paper) = words(browser.get("/portfolio")), printed(browser)
+    days = legal_days(ruleset.load(), service_behind(caller).clock.today())
+    assert len(days) > 25
+    for shown in (told, "".join(paper.split())):
+        for legal in days:
+            sentence = legal.sentences["en"] if shown == told else "".join(legal.sentences["en"].split())
+            assert shown.count(sentence + (" " if shown == told else "")) == 1, legal.key
+    assert "2027 12 February: Symbols of producer responsibility" in told
+    assert "12 August or later: Harmonised label of materials Art. 12(1)" in told
 
 
 def test_a_sign_in_changes_no_figure_and_has_none_published_anew(caller, imported, pool):

@@ -171,6 +171,12 @@ def condition(key: str) -> str:
     return f"(({CONDITIONS[key]}) AND may_be_in_union)" if key in _OF_THE_UNION else f"({CONDITIONS[key]})"
 
 
+MAY_BE_IN_UNION: Final = (
+    "(len(markets_in_effect) = 0 OR list_has_any(markets_in_effect, (SELECT list(text) FROM inside)))"
+)
+"""A market of the SKU is in the Union, or none is given; `inside` is made by `keep_markets_inside`."""
+
+
 FACTS: Final = f"""
 {PLACED},
 composed AS (
@@ -191,8 +197,7 @@ composed AS (
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
            coalesce(pfas_by_part, false) AS pfas_by_part, coalesce(heavy_metals_by_part, false) AS heavy_metals_by_part,
            units, coalesce(has_volumes, false) AS has_volumes, {_TONNES}, $today::DATE AS today,
-           len(markets_in_effect) = 0 OR list_has_any(markets_in_effect, (SELECT list(text) FROM inside))
-               AS may_be_in_union
+           {MAY_BE_IN_UNION} AS may_be_in_union
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
     WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0
 )"""
@@ -209,11 +214,13 @@ _MARKETS: Final = "SELECT DISTINCT unnest(markets_in_effect) FROM skus"
 
 
 def prepare(answers: Reader) -> None:
-    """Make the tables that conditions use besides the snapshot's.
-
-    `unread` has the texts of no known material, `inside` the markets of the Union.
-    """
+    """Make the tables that conditions use besides the snapshot's: `unread` has the texts of no known material."""
     keep_texts(answers, "unread", lambda code: code is None)
+    keep_markets_inside(answers)
+
+
+def keep_markets_inside(answers: Reader) -> None:
+    """Make the table `inside` of the markets of the Union that are one of some SKU."""
     keep(answers, "inside", [code for (code,) in answers.rows(_MARKETS) if is_in_union(code)])
 
 

@@ -508,6 +508,7 @@ head_figures = Table(
     Column("covered_skus", Integer, nullable=False),
     *(Column(name, Numeric(20, 6), nullable=False) for name in ("tonnes", "good_tonnes", "covered_tonnes")),
     Column("in_scope_tonnes", Numeric(20, 6)),
+    Column("union_tonnes", Numeric(20, 6), comment="of what may be sold in the Union; null before it was kept"),
     instant("as_of"),
     PrimaryKeyConstraint("company_id", "day"),
     comment="what a company tells its board, as the last publication of each day found it",
@@ -525,6 +526,7 @@ class KeptHead(NamedTuple):
     good_tonnes: float
     covered_tonnes: float
     in_scope_tonnes: float | None
+    union_tonnes: float | None = None
 
 
 _OF_HEAD: Final = (*KeptHead._fields[1:], "as_of")
@@ -536,7 +538,8 @@ SET ({", ".join(_OF_HEAD)}) = ({", ".join(f"excluded.{name}" for name in _OF_HEA
 WHERE head_figures.as_of <= excluded.as_of
 """
 _HEADS: Final = """
-SELECT day, year, skus, covered_skus, tonnes::float, good_tonnes::float, covered_tonnes::float, in_scope_tonnes::float
+SELECT day, year, skus, covered_skus, tonnes::float, good_tonnes::float, covered_tonnes::float, in_scope_tonnes::float,
+       union_tonnes::float
 FROM head_figures WHERE day < %s AND day >= %s ORDER BY day
 """
 

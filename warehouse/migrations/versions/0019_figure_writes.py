@@ -16,6 +16,8 @@ ALTER TABLE snapshots ADD COLUMN writes bigint DEFAULT 0 NOT NULL;
 COMMENT ON COLUMN snapshots.writes IS 'of them that changed figures';
 ALTER TABLE audit_transactions ADD COLUMN of_figures boolean;
 COMMENT ON COLUMN audit_transactions.of_figures IS 'whether an entry of it changed what figures are made from';
+ALTER TABLE head_figures ADD COLUMN union_tonnes numeric(20,6);
+COMMENT ON COLUMN head_figures.union_tonnes IS 'of what may be sold in the Union; null before it was kept';
 DROP FUNCTION pcds_stale_snapshots(date);
 CREATE FUNCTION pcds_stale_snapshots(today date) RETURNS TABLE(
     company_id uuid, slug text, "position" bigint, since timestamptz, importing boolean, imported boolean, skus bigint,
