@@ -110,7 +110,7 @@ _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute
 class Portfolio(Answer):
     """An answer from the analytic store."""
 
-    newer_writes: Annotated[int, Field(description="Write transactions that came after `as_of`.")]
+    newer_writes: Annotated[int, Field(description="Writes that change figures and came after `as_of`.")]
     answer: Annotated[Values, Field(description="The figures; counts are of packaging items (SKUs).")]
 
 

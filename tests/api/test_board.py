@@ -237,17 +237,19 @@ def test_bans_stand_under_the_year_from_which_they_apply(caller, pool):
 
 def test_what_is_sold_outside_the_union_alone_counts_under_none_of_its_law(caller, imported, pool):
     """Declarations of conformity and grades are law of the Union (Article 4(1)); the pot of the file is of no mine."""
-    opaque = {"material": "plastic", "material_subtype": "PVC", "weight_grams": 100, "packaging_level": "sales"}
-    for code, markets in (("OUT", ["US-CA"]), ("IN", ["FR"]), ("BOTH", ["FR", "US-CA"])):
-        caller.made(sku_code=code, markets=markets, **opaque)
-    sku_id = caller.made(sku_code="OUT", markets=["US-CA"], **opaque)["id"]
-    covered(caller, pool, sku_id, service_behind(caller).clock.today() + timedelta(days=40))
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 10}
+    opaque = {"packaging_format": "bottle", "packaging_level": "sales", "use_contexts": ["household"]}
+    opaque["components"] = [{**body, "colour": "carbon_black"}]
+    sold = {"OUT": ["US-CA"], "IN": ["FR"], "BOTH": ["FR", "US-CA"]}
+    made = {code: caller.made(sku_code=code, markets=markets, **opaque) for code, markets in sold.items()}
+    covered(caller, pool, made["OUT"]["id"], service_behind(caller).clock.today() + timedelta(days=40))
     published(caller)
     items = {item["sku_code"]: item["recyclability_grade"] for item in caller.get("/skus").json()["data"]}
     assert items["OUT"] == items["IN"] == items["BOTH"] == "not_recyclable"
     told = words(signed_in(caller, pool).get("/portfolio"))
     assert "of 210 t; 1 of 6 items in the Union" in told
-    assert "Below grade C: barred 0 t, 2 items" in told
+    inside = [code for code, grade in items.items() if grade == "not_recyclable" and code != "OUT"]
+    assert re.search(rf"Below grade C: barred [\d.]+ t, {len(inside)} items", told), told
     assert re.search(r"without a grade [\d.]+ t, \d+ items? ", told)
 
 
@@ -256,10 +258,13 @@ def test_all_days_of_the_law_are_shown_each_once_in_both_forms(caller, imported,
     told, (_, paper) = words(browser.get("/portfolio")), printed(browser)
     days = legal_days(ruleset.load(), service_behind(caller).clock.today())
     assert len(days) > 25
-    for shown in (told, "".join(paper.split())):
-        for legal in days:
-            sentence = legal.sentences["en"] if shown == told else "".join(legal.sentences["en"].split())
-            assert shown.count(sentence + (" " if shown == told else "")) == 1, legal.key
+
+    def letters(words):
+        return re.sub(r"\W", "", words)  # lines of the print break at hyphens
+
+    for legal in days:
+        sentence = legal.sentences["en"]
+        assert told.count(f"{sentence} {legal.reference}") == letters(paper).count(letters(sentence)) == 1, legal.key
     assert "2027 12 February: Symbols of producer responsibility" in told
     assert "12 August or later: Harmonised label of materials Art. 12(1)" in told
 

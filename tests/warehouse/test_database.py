@@ -57,12 +57,10 @@ def test_who_wrote_is_seen_across_companies_and_nothing_else_is(operators_server
     database = Database.from_settings(Settings.load(database_url=_owned_by(operators_server, "CREATEROLE")))
     migrate(database)
     wrote, quiet = uuid4(), uuid4()
-    for company, writes in ((wrote, 3), (quiet, 0)):
+    for company, links in ((wrote, 3), (quiet, 0)):
         with Pool(database.owner_url) as owner, owner.company(company) as connection:
             connection.execute("INSERT INTO companies VALUES (%s, 'Acme', 'growth', now())", (company,))
-            connection.execute(
-                "INSERT INTO company_counters (company_id, figure_writes) VALUES (%s, %s)", (company, writes)
-            )
+            connection.execute("INSERT INTO company_counters (company_id, links) VALUES (%s, %s)", (company, links))
     with Pool(database.app_url) as app:
         with app.system() as connection:
             assert snapshots.stale(connection, date(2026, 11, 21)) == [(wrote, "acme", 3, None, False, False, 0, None)]

@@ -64,7 +64,7 @@ counted AS (
     UPDATE company_counters
     SET skus = skus + %(created)s, links = links + 1,
         audit_entries = audit_entries + (SELECT count(*) FROM leaves),
-        figure_writes = figure_writes + (EXISTS (SELECT FROM leaves WHERE {_OF_FIGURES}))::int,
+        unrelated_links = unrelated_links + (SELECT NOT bool_or({_OF_FIGURES}) FROM leaves)::int,
         chain_hash = {CURRENT.of_link("company_counters.chain_hash", link, digests)}
     WHERE company_id = %(company_id)s
     RETURNING links, audit_entries, chain_hash
@@ -106,7 +106,7 @@ held AS MATERIALIZED (
 ), counted AS (
     UPDATE company_counters
     SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last,
-        figure_writes = figure_writes + (SELECT count(*) FROM leaves WHERE {_OF_FIGURES})
+        unrelated_links = unrelated_links + (SELECT count(*) FROM leaves WHERE NOT {_OF_FIGURES})
     FROM (SELECT max(place) AS count, (array_agg(hash ORDER BY place DESC))[1] AS last FROM chained) AS every
     WHERE company_id = %(company_id)s
 ), entered AS (
@@ -463,7 +463,7 @@ audit_transactions = Table(
     Column("entries", Integer, nullable=False, comment="how many they are"),
     Column("digest_version", Integer, nullable=False, comment="what the hash is made of (warehouse.audit.chain)"),
     Column("hash", LargeBinary, nullable=False, comment="over the hash of the link before and all of this one"),
-    Column("of_figures", Boolean, comment="whether an entry of it changed what figures are made from"),
+    Column("of_figures", Boolean, comment="whether it changed what figures are made from; null: not known"),
     instant("visible_at", nullable=True),
     UniqueConstraint("company_id", "number"),
     Index(None, "company_id", "at"),

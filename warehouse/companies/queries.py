@@ -28,8 +28,8 @@ from warehouse.operate.sessions import Connection, Pool
 
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at, sandbox_of) VALUES (%s, %s, %s, %s, %s)"
 _COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"
-_COUNTED: Final = "SELECT skus, links, figure_writes FROM company_counters"
-FIGURE_WRITES: Final = "SELECT figure_writes FROM company_counters"
+_COUNTED: Final = "SELECT skus, links, links - unrelated_links FROM company_counters"
+FIGURE_WRITES: Final = "SELECT links - unrelated_links FROM company_counters"
 """How many writes of the session's company changed what figures are made from, for a read of one statement."""
 _OF: Final = "SELECT name, plan FROM companies WHERE id = %s"
 
@@ -285,11 +285,11 @@ company_counters = Table(
     Column("audit_entries", BigInteger, nullable=False, server_default="0"),
     Column("chain_hash", LargeBinary, comment="of the last link; null before the first"),
     Column(
-        "figure_writes",
+        "unrelated_links",
         BigInteger,
         nullable=False,
         server_default="0",
-        comment="links that changed what figures are made from",
+        comment="links that changed nothing that figures are made from",
     ),
 )
 

@@ -214,8 +214,11 @@ _MARKETS: Final = "SELECT DISTINCT unnest(markets_in_effect) FROM skus"
 
 
 def prepare(answers: Reader) -> None:
-    """Make the tables that conditions use besides the snapshot's: `unread` has the texts of no known material."""
-    keep_texts(answers, "unread", lambda code: code is None)
+    """Make the tables that conditions use besides the snapshot's.
+
+    `unread` has the texts of no material that was known to the rules by which the snapshot was made.
+    """
+    answers.rows("CREATE TEMPORARY TABLE unread AS SELECT DISTINCT unnest(texts_unread) AS text FROM every_skus")
     keep_markets_inside(answers)
 
 
