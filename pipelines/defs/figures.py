@@ -171,7 +171,9 @@ def company_figures(
         catalogue, rules = figures.loaded_catalogue(conn), rule_sets.active(conn)
     with interruptible(context, shutdown) as proceed:
         figures_of_company = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
-    origin = Basis(snapshot.path, snapshot.as_of, snapshot.writes, rules.version, catalogue.source_hash)
+    origin = Basis(
+        snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash, snapshot.writes
+    )
     spent = {"seconds": round(time.perf_counter() - started, 3)}
     stored = Stored(postgres, portfolios, rule_sets, company_id, figures_of_company)
     verdicts = [*results_of("figures", checks.FIGURES, stored)]

@@ -300,7 +300,7 @@ _PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_publish
 class Stale(NamedTuple):
     """A company with writes to figures that no snapshot has; `since`: the oldest, None where only a day has passed.
 
-    `position` is how many there were in all, `importing` whether an import of it waits or is under way, `imported`
+    `position` is the last link of its chain, `importing` whether an import of it waits or is under way, `imported`
     whether one has ended since the oldest of those writes, `skus` how many SKUs it has, `latest` its last write.
     """
 

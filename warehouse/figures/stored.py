@@ -36,13 +36,14 @@ _MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The input of figures: a snapshot (`path`, `as_of`, its `writes`), a rule-set and a catalogue."""
+    """The input of figures: a snapshot (its path, instant, last chain link and `writes`), a rule-set and a catalogue."""
 
     snapshot: str
     as_of: datetime
-    writes: int
+    number: int
     ruleset_version: str
     catalogue_hash: str
+    writes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def publish(
     """Publish the frames, one for each of `TABLES`, as the company's current figures.
 
     Figures of a later snapshot stay in place and are returned instead: of two rollups at once, the later data wins.
-    Figures of the current snapshot are the latest, whatever its writes: after a restore they are counted anew.
+    Figures of the current snapshot are the latest, whatever its number: after a restore, the number counts links anew.
     """
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,7 +108,7 @@ def publish(
         before = current(data_dir, company_id)
         if before is not None and _is_later(before.origin, origin, snapshots.current(data_dir, company_id)):
             return before
-        name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.writes}-{token_hex(3)}"
+        name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.number}-{token_hex(3)}"
         rows = {table: frames[table].height for table in TABLES}
         made = StoredFigures(company_id, name, origin, rows, rows_written, folder / name)
         made.folder.mkdir(mode=0o700)
@@ -140,7 +141,7 @@ def _is_later(stored: Basis, basis: Basis, snapshot: Snapshot | None) -> bool:
     current_path = None if snapshot is None else snapshot.path
     if current_path in (stored.snapshot, basis.snapshot):
         return basis.snapshot != current_path
-    return stored.writes > basis.writes
+    return stored.number > basis.number
 
 
 def _sweep(folder: Path, keep: Path) -> None:

@@ -26,7 +26,7 @@ CREATE FUNCTION pcds_stale_snapshots(today date) RETURNS TABLE(
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $$
-    SELECT counters.company_id, companies.slug, counters.links - counters.unrelated_links, oldest.at, EXISTS (
+    SELECT counters.company_id, companies.slug, counters.links, oldest.at, EXISTS (
         SELECT FROM imports
         WHERE imports.company_id = counters.company_id AND imports.status IN ('queued', 'processing')
     ), EXISTS (
