@@ -36,7 +36,7 @@ _MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The input of figures: a snapshot (its path, instant, last chain link and `writes`), a rule-set and a catalogue."""
+    """The input of figures: a snapshot (its path, instant, last link and `writes`), a rule-set and a catalogue."""
 
     snapshot: str
     as_of: datetime
