@@ -110,7 +110,7 @@ _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute
 class Portfolio(Answer):
     """An answer from the analytic store."""
 
-    newer_writes: Annotated[int, Field(description="Writes that change figures and came after `as_of`.")]
+    newer_writes: Annotated[int, Field(description="Writes since `as_of`.")]
     answer: Annotated[Values, Field(description="The figures; counts are of packaging items (SKUs).")]
 
 
@@ -127,8 +127,8 @@ class PortfolioTools(ToolSet):
     def compliance_overview(self) -> Portfolio:
         """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
-        Also every jurisdiction in scope with its EPR system and verification date, the days from which obligations of
-        the Regulation begin, and for whom you act: company, plan, person, role.
+        Also every jurisdiction in scope with its EPR system and verification date, legal days to come, and for whom you
+        act: company, plan, person, role.
         """
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
