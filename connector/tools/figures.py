@@ -125,10 +125,10 @@ class PortfolioTools(ToolSet):
     )
 
     def compliance_overview(self) -> Portfolio:
-        """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
+        """Totals of the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
-        Also every jurisdiction in scope with its EPR system and verification date, legal days to come, and for whom you
-        act: company, plan, person, role.
+        Each jurisdiction in scope with its EPR system and verification date; legal days; for whom you act: company,
+        plan, person, role.
         """
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
