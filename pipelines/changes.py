@@ -117,8 +117,8 @@ class Sender:
                 status = await self._post(url, address, port, message, now)
         except Unreachable:
             return Outcome(None, "no_public_address")
-        except TimeoutError:
-            return Outcome(None, "no_answer")
+        except (TimeoutError, httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            return Outcome(None, "no_answer")  # it took the connection
         except (OSError, UnicodeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL):
             return Outcome(None, "no_connection")
         return Outcome(status, None if 200 <= status < 300 else "not_taken")

@@ -17,9 +17,10 @@ from compliance.ruleset import RuleSet
 from pipelines import catalogue
 from schemas.json_values import instant_text
 from warehouse import catalogue as catalogue_warehouse
+from warehouse.companies.queries import counters
 from warehouse.figures import snapshots, stored
 from warehouse.figures.snapshots import Published, Snapshot
-from warehouse.figures.source import COUNTED, PART_SKUS
+from warehouse.figures.source import PART_SKUS
 from warehouse.figures.stored import Basis, StoredFigures
 from warehouse.operate.sessions import Connection, Pool
 
@@ -202,14 +203,15 @@ _PARTS: Final = BLOCK_SKUS // PART_SKUS
 
 
 def up_to_date_snapshot(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
-    """Return the company's current snapshot; None where there is none, or where the company's last write is another.
+    """Return the company's current snapshot; None where there is none, or where figures have changed since.
 
-    The last write differs after a newer write, or when a backup was restored and its ledger is another.
+    None, too, when a backup was restored and the company's ledger is another.
     """
     snapshot = snapshots.current(data_dir, company_id)
+    if snapshot is None:
+        return None
     with pool.company(company_id) as conn:
-        number, link_hash, _ = conn.execute(COUNTED).fetchone() or (0, "", 0)
-    is_newest = snapshot is not None and (snapshot.number, snapshot.link_hash) == (number, link_hash)
+        is_newest = counters(conn).figure_writes == snapshot.writes and snapshots.is_of_ledger(conn, snapshot)
     return snapshot if is_newest else None
 
 

@@ -95,7 +95,7 @@ class ChangeListResponse(TypedDict):
 FAULTS: Final[dict[str, str]] = {
     "no_public_address": "An address of the host is not of the public internet; nothing was sent.",
     "no_connection": "The host is unknown, takes no connection, or has no valid certificate.",
-    "no_answer": "No answer within ten seconds.",
+    "no_answer": "No answer within ten seconds, or the connection ended before one.",
     "not_taken": "An answer other than 2xx; redirects are not followed.",
 }
 """Why an attempt failed."""

@@ -434,11 +434,13 @@ class BansOfYear(TypedDict):
 class HeadFigures(TypedDict):
     """Where a company stands: what it tells its board. Tonnes are of the calendar year `year`, over all markets.
 
-    `tonnes` are weight times units of the items that are held, `good_tonnes` those of them with grade A or B that no
-    missing fact could change, `covered_tonnes` those under a valid declaration of conformity. `in_scope_tonnes` and
-    `undecided_tonnes` are the figures', None where none are computed. `bans` counts each item once, by its surest flag;
-    `undecided` are items without a flag, of which a missing fact keeps a ban from being ruled out. `bans_by_year` has
-    the others by the year from which their flag applies, the earliest of the surest; `in_force` those of today.
+    `tonnes` are weight times units of the items that are held, `good_tonnes` those of them with grade A or B that
+    no missing fact could change. `union_tonnes` are those that are, or may be, sold in the Union, of which its law
+    asks; `covered_tonnes` those of them under a valid declaration of conformity, `union_grades` the grades of those
+    that Article 6 does not exempt. `in_scope_tonnes` and `undecided_tonnes` are the figures', None where none are
+    computed. `bans` counts each item once, by its surest flag; `undecided` are items without a flag, of which a
+    missing fact keeps a ban from being ruled out. `bans_by_year` has the others by the year from which their flag
+    applies, the earliest of the surest; `in_force` those of today.
     """
 
     year: int | None
@@ -450,8 +452,20 @@ class HeadFigures(TypedDict):
     in_scope_tonnes: float | None
     undecided_tonnes: float | None
     grades: dict[str, GradeTonnes]
+    union_skus: int
+    union_tonnes: float
+    union_grades: dict[str, GradeTonnes]
     bans: dict[str, Counted]
     bans_by_year: dict[str, BansOfYear]
+
+
+class LegalDayEntry(TypedDict):
+    """An obligation of Regulation (EU) 2025/40 and the day from which it begins, which an act may move."""
+
+    on: str
+    obligation: str
+    reference: str
+    may_move: bool
 
 
 class Overview(Head):

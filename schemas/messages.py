@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import orjson
 from babel import Locale
-from babel.dates import format_date, format_time
+from babel.dates import format_date, format_skeleton, format_time
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol, get_group_symbol
@@ -303,6 +303,11 @@ def day(value: date | str, lang: str) -> str:
     """Write a day, or the text `2026-11-01` of one, in words: `1 November 2026`, `1. November 2026`."""
     date_of_value = date.fromisoformat(value) if isinstance(value, str) else value
     return format_date(date_of_value, "long", _locale(lang))
+
+
+def day_of_year(value: date, lang: str) -> str:
+    """Write a day that stands under its year in words: `1 November`, `1. November`."""
+    return format_skeleton("MMMMd", value, locale=_locale(lang))
 
 
 def instant(value: datetime, lang: str) -> str:

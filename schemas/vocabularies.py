@@ -107,6 +107,10 @@ ACTORS: Final[dict[str, str]] = {
 """Every type of actor."""
 
 
+FIGURES_ARE_OF: Final = ("catalogue", "doc", "ruleset", "sku", "sku_volumes")
+"""The resource types that snapshots and figures are made from: an entry about any other changes no figure."""
+
+
 def actions_of(resource_type: str) -> tuple[str, ...]:
     """Return the actions of one resource type."""
     return tuple(action for action in ACTIONS if action.partition(".")[0] == resource_type)

@@ -255,7 +255,8 @@ def gone_rows(
 ) -> list[tuple[str, list[tuple[str, str]]]]:  # stored JSON
     """Return each part that an entry says something of and that is gone, in words, with what it says."""
     answers = {answer.get("component_id"): answer for answer in payload.get("components") or ()}
-    answers |= {str(change["id"]): change for change in payload.get("component_changes") or ()}
+    lines = (*(payload.get("component_changes") or ()), *(payload.get("changes", {}).get("components") or ()))
+    answers |= {str(change["id"]): change for change in lines if change.get("id")}
     found = []
     for part in parts:
         if part.is_gone and part.id in answers:

@@ -246,7 +246,7 @@ async def _page(
     request: Request, presented: Credential, table: Table, filters: Mapping[str, object], *, limit: int, offset: int
 ) -> Response:
     """Return a page of a table; an empty one where the company has no figures yet."""
-    (links,) = await read(request, presented, companies.LINKS, {})
+    (writes,) = await read(request, presented, companies.FIGURE_WRITES, {})
     service, company_id = service_of(request), request.state.company_id
 
     def page() -> Response:
@@ -262,7 +262,7 @@ async def _page(
             "snapshot": origin and origin.snapshot,
             "ruleset_version": origin and origin.ruleset_version,
             "catalogue_hash": origin and origin.catalogue_hash,
-            "newer_writes": origin and max(links - origin.number, 0),
+            "newer_writes": origin and max(writes - origin.writes, 0),
         }
         return json_of({**answer, "data": data, "pagination": pagination})
 

@@ -246,10 +246,12 @@ def _entry(conn: Connection, entry: Entry, *, whole: bool) -> JsonObject:
         said["to_complete"] = draft["missing"]
         if whole:
             said["points"] = {point["heading"]: [*point["lines"], *point["notes"]] for point in draft["points"]}
-    if (changes := said.get("component_changes")) and entry.sku_id and entry.state == "open":
+    graph = said.get("changes", {}).get("components")
+    if (changes := said.get("component_changes") or graph) and entry.sku_id and entry.state == "open":
         lines = store.of_id(conn, entry.sku_id) or archive.lines_of(conn, entry.sku_id)
         gone_ids = {part.id for part in asked_parts(conn, entry, lines) if part.is_gone}
-        said["component_changes"] = [{**line, **({"gone": True} if line["id"] in gone_ids else {})} for line in changes]
+        told = [{**line, **({"gone": True} if line.get("id") in gone_ids else {})} for line in changes]
+        said |= {"changes": {**said["changes"], "components": told}} if graph else {"component_changes": told}
     request = suppliers.find_request(conn, entry.request_id) if entry.request_id else None
     if request is not None:
         parts = remembered_parts(conn, request)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, cast  # Any: JSON of the REST
 
 from pydantic import Field
 
+from compliance.days import legal_days
 from compliance.rollup.categories import families_of
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.periods import HALF_YEARLY
@@ -109,7 +110,7 @@ _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute
 class Portfolio(Answer):
     """An answer from the analytic store."""
 
-    newer_writes: Annotated[int, Field(description="Write transactions that came after `as_of`.")]
+    newer_writes: Annotated[int, Field(description="Writes since `as_of`.")]
     answer: Annotated[Values, Field(description="The figures; counts are of packaging items (SKUs).")]
 
 
@@ -124,17 +125,17 @@ class PortfolioTools(ToolSet):
     )
 
     def compliance_overview(self) -> Portfolio:
-        """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
+        """Totals of the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
-        Also every jurisdiction in scope with its EPR system and verification date, and for whom you act: company, plan,
-        person, role.
+        Each jurisdiction in scope with its EPR system and verification date; legal days; for whom you act: company,
+        plan, person, role.
         """
         snapshot, now = newest_snapshot(self._service)
         stored = stored_figures.current(self._service.settings.data_dir, snapshot.company_id)
         answer = overview.overview(snapshot, now, stored)
         who = current_principal()
         with self._service.writes.company(who.company_id) as conn:
-            used = queries.used(conn, who.company_id)
+            used, rules = queries.used(conn, who.company_id), self._service.rulesets.active(conn)
         left = None if used.sku_limit is None else max(used.sku_limit - used.skus, 0)  # null is no limit
         plan = {"sku_limit": used.sku_limit, "skus_held": used.skus, "skus_left": left}
         you = {"company": used.name, "plan": used.plan, "person": who.user_name, "role": who.role}
@@ -142,7 +143,8 @@ class PortfolioTools(ToolSet):
             "Call check_market_readiness with the code of a market for what stands in the way there. Tonnes of "
             "head_figures are of the items held now; those by market count what was placed of archived items too."
         )
-        return _answer(now.head(snapshot), {"you": you, **answer, "plan": plan}, next_step)
+        days = [day.as_dict() for day in legal_days(rules, now.today)]
+        return _answer(now.head(snapshot), {"you": you, **answer, "legal_days": days, "plan": plan}, next_step)
 
     def check_market_readiness(
         self,

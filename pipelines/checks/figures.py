@@ -66,8 +66,8 @@ def _compared(stored: Stored, passes: Callable[[Snapshot, Counted], bool]) -> dg
     snapshot = current_snapshot(stored.folder, stored.company)
     with stored.pool.company(stored.company) as conn:
         now = counters(conn)
-    rows, number = snapshot.rows["skus"], snapshot.number
-    counted = {"rows": rows, "counter": now.skus, "number": number, "last_number": now.links}
+    rows, held = snapshot.rows["skus"], snapshot.writes
+    counted = {"rows": rows, "counter": now.skus, "writes": held, "last_write": now.figure_writes}
     return verdict(passes(snapshot, now), counted)
 
 
@@ -81,12 +81,12 @@ SNAPSHOT: Final = (
     Check(
         "holds_every_sku",
         "As many SKUs as the company's counter, which each write keeps; newer writes excuse another number.",
-        partial(_compared, passes=lambda made, now: made.number != now.links or made.rows["skus"] == now.skus),
+        partial(_compared, passes=lambda made, now: made.writes != now.figure_writes or made.rows["skus"] == now.skus),
     ),
     Check(
         "holds_every_write",
-        "The last link of the audit chain; a write that came meanwhile is published within a minute.",
-        partial(_compared, passes=lambda made, now: made.number == now.links),
+        "The last write that changes figures; a write that came meanwhile is published within a minute.",
+        partial(_compared, passes=lambda made, now: made.writes == now.figure_writes),
         warns=True,
     ),
     Check(

@@ -41,14 +41,14 @@ PUBLICATION_GROUP: Final = "publication"
             "postgres",
             partitions_def=company_partitions,
             description="A company's audit ledger: single writes, supplier answers and accepted reviews beside its "
-            "imports. Its data version is the number of the last entry.",
+            "imports. Its data version counts the writes that change what figures are made from.",
         )
     ]
 )
 def ledger(context: dg.AssetExecutionContext, postgres: Postgres) -> dg.ObserveResult:
     """Look at a company's last entry before the snapshot is made from it, so that Dagster knows which one it holds."""
     with postgres.company(company_of(postgres, context)) as conn:
-        return dg.ObserveResult(asset_key="ledger", data_version=dg.DataVersion(str(counters(conn).links)))
+        return dg.ObserveResult(asset_key="ledger", data_version=dg.DataVersion(str(counters(conn).figure_writes)))
 
 
 @asset(
@@ -171,7 +171,9 @@ def company_figures(
         catalogue, rules = figures.loaded_catalogue(conn), rule_sets.active(conn)
     with interruptible(context, shutdown) as proceed:
         figures_of_company = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
-    origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
+    origin = Basis(
+        snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash, snapshot.writes
+    )
     spent = {"seconds": round(time.perf_counter() - started, 3)}
     stored = Stored(postgres, portfolios, rule_sets, company_id, figures_of_company)
     verdicts = [*results_of("figures", checks.FIGURES, stored)]

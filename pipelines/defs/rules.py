@@ -59,10 +59,10 @@ def regraded_skus(
         rules.wait_once(postgres, company_id, proceed)
         rules.regrade_company(services, company_id, proceed)
     with postgres.company(company_id) as conn:
-        version, links = rule_sets.active(conn).version, counters(conn).links
+        version, writes = rule_sets.active(conn).version, counters(conn).figure_writes
     done = rules_warehouse.total(postgres, [company_id], version).regraded
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(str(links)),  # a regrade that changed nothing leaves the snapshot up to date
+        data_version=dg.DataVersion(str(writes)),  # a regrade that changed nothing leaves the snapshot up to date
         metadata={
             **about,
             "dagster/row_count": done.skus,

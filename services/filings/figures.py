@@ -140,10 +140,10 @@ def recycled_content(
     ids = {UUID(site) for site in counted.sums["site_id"].unique()}
     names, stays = library.names(conn, "site", ids), library.merged(conn) if ids else {}
     sites = {str(site): (stays.get(str(site), str(site)), names.get(str(site), "")) for site in ids}
-    links = counters(conn).links
+    writes = counters(conn).figure_writes
     return {
         "as_of": inputs.snapshot.as_of if inputs else None,
-        "newer_writes": max(links - inputs.snapshot.number, 0) if inputs else None,
+        "newer_writes": max(writes - inputs.snapshot.writes, 0) if inputs else None,
         "data": [recycled.unplaced_row(row, actor.lang) for row in counted.unplaced[offset:][:limit].to_dicts()],
         "pagination": {"limit": limit, "offset": offset, "total": counted.unplaced.height},
         "summary": {**recycled.summary(counted, years, rules, sites, actor.lang), "year": chosen},

@@ -107,7 +107,7 @@ def prepare(pool: Pool, actor: Actor, wanted: DeclarationInput, *, data_dir: Pat
         check_first(conn, wanted, market)
         if wanted.format == UNION_FORMAT:
             inputs = replace(inputs, reporter=files.reporter_of(conn, market))
-        return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
+        return Prepared(inputs, max(companies.counters(conn).figure_writes - snapshot.writes, 0))
 
     return pool.run(actor.company_id, read, repeatable=True)
 

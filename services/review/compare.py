@@ -77,17 +77,33 @@ def build_record(
             Message("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
         )
     if entry.kind == "sku_update":
-        changes: SkuPatch = entry.payload["changes"]
-        if of_lines := entry.payload.get("component_changes"):
-            held, known = {line["id"] for line in graph.lines}, entry.payload.get("asked") or {}
-            taken = [change for change in of_lines if change["id"] in held or change["id"] not in known]
-            if taken:
-                changes = {**changes, "components": change_lines(graph.lines, taken)}
-            elif not changes.keys() - {"sku_code"}:
-                raise conflict(_ALL_GONE)
-        return {**changes, "sku_code": graph.sku_code}
+        return {**_without_gone(entry, graph.lines), "sku_code": graph.sku_code}
     answers = [answer for answer in entry.payload["components"] or () if answer["component_id"] not in kept]
     return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, answers)}
+
+
+def _without_gone(entry: Entry, held_lines: Sequence[Component]) -> SkuPatch:
+    """Return the changes of a proposal without those of parts that are gone since it was filed.
+
+    They stand in the graph that it sends, or are changes of single lines. Raises `Refused` where nothing else is left.
+    """
+    changes: SkuPatch = entry.payload["changes"]
+    held, known = {line["id"] for line in held_lines}, entry.payload.get("asked") or {}
+
+    def taken(lines: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+        return [line for line in lines if line.get("id") in held or line.get("id") not in known]
+
+    of_lines, graph = entry.payload.get("component_changes"), changes.get("components")
+    if not (of_lines or graph):
+        return changes
+    left = taken(of_lines or cast(Sequence[Mapping[str, object]], graph))
+    if left:
+        lines = change_lines(held_lines, left) if of_lines else cast(list[Component], left)
+        return {**changes, "components": lines}
+    others = cast(SkuPatch, {name: value for name, value in changes.items() if name != "components"})
+    if not others.keys() - {"sku_code"}:
+        raise conflict(_ALL_GONE)
+    return others
 
 
 def lock_present(conn: Connection, sku_id: UUID) -> Locked:

@@ -47,7 +47,9 @@ def weigh(writes: Pool, rulesets: Rulesets, data_dir: Path, company: UUID) -> No
     with writes.company(company) as conn:
         catalogue, rules = figures.loaded_catalogue(conn), rulesets.active(conn)
     found = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
-    origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
+    origin = Basis(
+        snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash, snapshot.writes
+    )
     published = figures.publish_figures(data_dir, company, origin, found, figures.compute_obligations(found))
     with writes.company(company) as conn:
         keep_head_figures(conn, snapshot, published)

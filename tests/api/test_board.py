@@ -8,6 +8,8 @@ from uuid import uuid4
 import pypdfium2
 import pytest
 
+from compliance import ruleset
+from compliance.days import legal_days
 from schemas.messages import LANGUAGES
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent, service_behind, weighed
@@ -231,3 +233,58 @@ def test_bans_stand_under_the_year_from_which_they_apply(caller, pool):
     assert "may be banned, a fact decides 0 t, 1 item " in years["2030"]
     assert "Banned formats 0 t, 0 items " in years["2030"]
     assert "anned" not in years["2028"] + years["2038"]
+
+
+def test_what_is_sold_outside_the_union_alone_counts_under_none_of_its_law(caller, imported, pool):
+    """Declarations of conformity and grades are law of the Union (Article 4(1)); the pot of the file is of no mine."""
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 10}
+    opaque = {"packaging_format": "bottle", "packaging_level": "sales", "use_contexts": ["household"]}
+    opaque["components"] = [{**body, "colour": "carbon_black"}]
+    sold = {"OUT": ["US-CA"], "IN": ["FR"], "BOTH": ["FR", "US-CA"]}
+    made = {code: caller.made(sku_code=code, markets=markets, **opaque) for code, markets in sold.items()}
+    covered(caller, pool, made["OUT"]["id"], service_behind(caller).clock.today() + timedelta(days=40))
+    published(caller)
+    items = {item["sku_code"]: item["recyclability_grade"] for item in caller.get("/skus").json()["data"]}
+    assert items["OUT"] == items["IN"] == items["BOTH"] == "not_recyclable"
+    told = words(signed_in(caller, pool).get("/portfolio"))
+    assert "of 210 t; 1 of 6 items in the Union" in told
+    inside = [code for code, grade in items.items() if grade == "not_recyclable" and code != "OUT"]
+    assert re.search(rf"Below grade C: barred [\d.]+ t, {len(inside)} items", told), told
+    assert re.search(r"without a grade [\d.]+ t, \d+ items? ", told)
+
+
+def test_all_days_of_the_law_are_shown_each_once_in_both_forms(caller, imported, pool):
+    browser = signed_in(caller, pool)
+    told, (_, paper) = words(browser.get("/portfolio")), printed(browser)
+    days = legal_days(ruleset.load(), service_behind(caller).clock.today())
+    assert len(days) > 25
+
+    def letters(words):
+        return re.sub(r"\W", "", words)  # lines of the print break at hyphens
+
+    for legal in days:
+        sentence = legal.sentences["en"]
+        assert told.count(f"{sentence} {legal.reference}") == letters(paper).count(letters(sentence)) == 1, legal.key
+    assert "2027 12 February: Symbols of producer responsibility" in told
+    assert "12 August or later: Harmonised label of materials Art. 12(1)" in told
+
+
+def test_a_sign_in_changes_no_figure_and_has_none_published_anew(caller, imported, pool):
+    today = service_behind(caller).clock.today()
+
+    def behind():
+        with pool.system() as conn:
+            return [late for late in snapshots.stale(conn, today) if late.company_id == caller.company]
+
+    browser = signed_in(caller, pool)
+    assert browser.get("/portfolio").status_code == 200
+    assert caller.post("/brands", {"name": "Brand"}).status_code == 201
+    assert behind() == []
+    assert caller.get("/figures/tonnes").json()["newer_writes"] == 0
+    caller.made(sku_code="LATER", material="glass", weight_grams=1)
+    [late] = behind()
+    assert late.since == late.latest is not None
+    assert caller.get("/figures/tonnes").json()["newer_writes"] == 1
+    assert signed_in(caller, pool) is not None
+    [still] = behind()
+    assert (still.since, still.latest) == (late.since, late.latest), "the age of a write is not that of a sign-in"

@@ -2,10 +2,12 @@
 
 import os
 import random
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -402,6 +404,29 @@ def test_a_resolver_that_hangs_costs_one_attempt_and_its_time(
     finally:
         over.set()
     assert office.stored()["fault"] == "no_answer"
+
+
+def test_a_receiver_that_takes_the_connection_and_closes_it_did_not_answer(desk: Desk, tmp_path: Path) -> None:
+    """It was said that the host takes no connection; where nothing listens, it is said still."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def close_each() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    connection.recv(64)
+                    connection.close()
+
+        threading.Thread(target=close_each, daemon=True).start()
+        office = Office(desk, tmp_path, f"http://127.0.0.1:{port}/hook")
+        office.write("D")
+        changes_pipelines.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        assert office.stored()["fault"] == "no_answer"
+        listening.shutdown(socket.SHUT_RDWR)  # ends the wait for another connection
+    desk.clock.advance(TRIES_AFTER[0])
+    changes_pipelines.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+    assert office.stored()["fault"] == "no_connection"
 
 
 def test_a_certificate_must_be_the_hosts(desk: Desk, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import polars as pl
 import pytest
 
-from compliance import catalogue
+from compliance import catalogue, ruleset
 from compliance.readiness import findings
 from compliance.weights import weight_mismatch
 from schemas.normalise import Unfit
@@ -23,6 +23,7 @@ from warehouse.figures.reader import CONDITIONS, Now
 from warehouse.figures.snapshots import Snapshot
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 Write = Callable[..., None]
 Publish = Callable[[], Snapshot]
@@ -351,3 +352,21 @@ def test_a_stated_weight_that_is_not_that_of_the_parts_is_a_gap_where_a_write_wa
     }
     assert found == {code for code, grams in stated.items() if weight_mismatch(grams, part)}
     assert found == {"W0", "W3", "W4"}
+
+
+def test_a_text_is_read_by_the_rules_in_force_as_the_grade_is(
+    write: Write, published: Publish, now: Callable[[], Now], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Tritan` is known from 2026-11-26 on: with the rules before, the gaps said that it was understood."""
+    part = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "Tritan", "weight_g": 9}
+    write({"sku_code": "PART", "components": [part]}, {"sku_code": "OWN", "material_subtype": "Tritan"})
+    told = {}
+    for version in ("2026-11-22", "2026-11-26"):
+        rules = ruleset.load(version)
+        monkeypatch.setattr(Rulesets, "active", lambda _, __, rules=rules: rules)
+        answer = missing(published(), now())
+        gaps = {gap["code"]: gap["skus"] for gap in answer["gaps"]}
+        texts = {item["sku_code"]: [text["text"] for text in item["not_understood"]] for item in answer["items"]}
+        told[version] = gaps.get("text_not_understood", 0), texts
+    assert told["2026-11-22"] == (2, {"PART": ["Tritan"], "OWN": ["Tritan"]})
+    assert told["2026-11-26"] == (0, {"PART": [], "OWN": []})

@@ -18,6 +18,7 @@ from psycopg.rows import class_row, dict_row
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     Index,
     Integer,
@@ -33,7 +34,7 @@ from typing_extensions import TypedDict
 from uuid_utils import uuid7
 
 from schemas.actors import Actor, Origin
-from schemas.vocabularies import ACTIONS
+from schemas.vocabularies import ACTIONS, FIGURES_ARE_OF
 from warehouse.audit.chain import CURRENT
 from warehouse.base import company, identity, instant, metadata
 from warehouse.operate.sessions import Connection, become
@@ -46,6 +47,10 @@ _TYPES: Final = {"id": "uuid", "company_id": "uuid", "at": "timestamptz"}
 _GIVEN: Final = {name: f"%({name})s::{_TYPES.get(name, 'text')}" for name in _SIGNED}
 
 
+_FIGURE_KINDS: Final = ", ".join(f"'{kind}'" for kind in FIGURES_ARE_OF)
+_OF_FIGURES: Final = f"split_part(action, '.', 1) IN ({_FIGURE_KINDS})"
+
+
 def _linked() -> str:
     link = {
         **_GIVEN,
@@ -55,10 +60,13 @@ def _linked() -> str:
     }
     return f"""
 whole AS MATERIALIZED (
-    SELECT count(*) AS entries, string_agg(digest, ''::bytea ORDER BY place) AS digests FROM leaves
+    SELECT count(*) AS entries, string_agg(digest, ''::bytea ORDER BY place) AS digests,
+           coalesce(bool_or({_OF_FIGURES}), true) AS of_figures
+    FROM leaves
 ), counted AS (
     UPDATE company_counters
     SET skus = skus + %(created)s, links = links + 1, audit_entries = audit_entries + whole.entries,
+        unrelated_links = unrelated_links + (NOT whole.of_figures)::int,
         chain_hash = {CURRENT.of_link("company_counters.chain_hash", link, "whole.digests")}
     FROM whole WHERE company_id = %(company_id)s
     RETURNING links, audit_entries - whole.entries AS entries_before, chain_hash
@@ -67,9 +75,9 @@ whole AS MATERIALIZED (
     SELECT %(company_id)s, counted.entries_before + place, %(id)s, action, resource_id, version, before, after, digest
     FROM leaves, counted
 )
-INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash, of_figures)
 SELECT {", ".join(_GIVEN.values())}, counted.links, counted.entries_before + 1, whole.entries,
-       {CURRENT.version}, counted.chain_hash
+       {CURRENT.version}, counted.chain_hash, whole.of_figures
 FROM whole LEFT JOIN counted ON true"""
 
 
@@ -98,15 +106,16 @@ held AS MATERIALIZED (
     FROM chained JOIN leaves ON leaves.place = chained.place + 1 CROSS JOIN held
 ), counted AS (
     UPDATE company_counters
-    SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last
+    SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last,
+        unrelated_links = unrelated_links + (SELECT count(*) FROM leaves WHERE NOT {_OF_FIGURES})
     FROM (SELECT max(place) AS count, (array_agg(hash ORDER BY place DESC))[1] AS last FROM chained) AS every
     WHERE company_id = %(company_id)s
 ), entered AS (
     INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
     SELECT %(company_id)s, {first}, id, action, resource_id, version, before, after, digest FROM leaves CROSS JOIN held
 )
-INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
-SELECT {", ".join(own.values())}, held.links + leaves.place, {first}, 1, {CURRENT.version}, chained.hash
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash, of_figures)
+SELECT {", ".join(own.values())}, held.links + leaves.place, {first}, 1, {CURRENT.version}, chained.hash, {_OF_FIGURES}
 FROM leaves LEFT JOIN chained USING (place) LEFT JOIN held ON true"""
 
 
@@ -455,6 +464,7 @@ audit_transactions = Table(
     Column("entries", Integer, nullable=False, comment="how many they are"),
     Column("digest_version", Integer, nullable=False, comment="what the hash is made of (warehouse.audit.chain)"),
     Column("hash", LargeBinary, nullable=False, comment="over the hash of the link before and all of this one"),
+    Column("of_figures", Boolean, comment="whether it changed what figures are made from; null: not known"),
     instant("visible_at", nullable=True),
     UniqueConstraint("company_id", "number"),
     Index(None, "company_id", "at"),

@@ -28,17 +28,21 @@ from warehouse.operate.sessions import Connection, Pool
 
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at, sandbox_of) VALUES (%s, %s, %s, %s, %s)"
 _COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"
-_COUNTED: Final = "SELECT skus, links FROM company_counters"
-LINKS: Final = "SELECT links FROM company_counters"
-"""The links of the audit chain of the session's company, for a read of one statement."""
+_COUNTED: Final = "SELECT skus, links, links - unrelated_links FROM company_counters"
+FIGURE_WRITES: Final = "SELECT links - unrelated_links FROM company_counters"
+"""How many writes of the session's company changed what figures are made from, for a read of one statement."""
 _OF: Final = "SELECT name, plan FROM companies WHERE id = %s"
 
 
 class Counted(NamedTuple):
-    """A company's SKUs, and the links of its audit chain, one for each transaction that wrote."""
+    """A company's SKUs, and the links of its audit chain, one for each transaction that wrote.
+
+    `figure_writes` are those of them that changed what figures are made from (`FIGURES_ARE_OF`).
+    """
 
     skus: int
     links: int
+    figure_writes: int
 
 
 def plans(connection: Connection) -> list[str]:
@@ -68,7 +72,7 @@ def find_company(connection: Connection, company_id: UUID) -> tuple[str, str] | 
 
 def counters(connection: Connection) -> Counted:
     """Return the counters of the session's company; zeros where there is none."""
-    return Counted(*(connection.execute(_COUNTED).fetchone() or (0, 0)))
+    return Counted(*(connection.execute(_COUNTED).fetchone() or (0, 0, 0)))
 
 
 def set_plan(connection: Connection, company_id: UUID, plan: str) -> None:
@@ -280,6 +284,13 @@ company_counters = Table(
     Column("links", BigInteger, nullable=False, server_default="0", comment="of the audit chain"),
     Column("audit_entries", BigInteger, nullable=False, server_default="0"),
     Column("chain_hash", LargeBinary, comment="of the last link; null before the first"),
+    Column(
+        "unrelated_links",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="links that changed nothing that figures are made from",
+    ),
 )
 
 removed_companies = Table(

@@ -264,6 +264,6 @@ def missing_in_one(
     """
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
-        snapshot = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
+        snapshot = Snapshot(company_id, "item", at, 0, "", now.figure_writes, "", parts, 0, Path(folder))
         items: list[IncompleteSku] = _missing.__wrapped__(snapshot, now.today, None, 1, 0)["items"]  # asked once
     return items[0] if items else None

@@ -32,7 +32,7 @@ from schemas.figures import (
 from schemas.vocabularies import VOCABULARIES
 from warehouse.figures import snapshots
 from warehouse.figures.by_rule import RECYCLED_STATES, hold_against_minimum
-from warehouse.figures.reader import WEIGHED, Now, Row, period, reader
+from warehouse.figures.reader import MAY_BE_IN_UNION, WEIGHED, Now, Row, keep_markets_inside, period, reader
 from warehouse.figures.snapshots import KeptHead, Snapshot
 from warehouse.figures.source import ARCHIVED
 from warehouse.figures.stored import StoredFigures
@@ -106,6 +106,7 @@ def _counts(snapshot: Snapshot) -> list[Row]:
 _HEAD: Final = f"""
 WITH {WEIGHED}
 SELECT recyclability_grade AS grade, grade_provisional AS provisional, doc_status = 'valid' AS covered,
+       {MAY_BE_IN_UNION} AS in_union, coalesce(exempt, false) AS exempt,
        CASE WHEN len(list_filter(flags, lambda flag: flag.certainty = 'certain')) > 0 THEN 'certain'
             WHEN len(flags) > 0 THEN 'depends' WHEN len(annex_v_undecided) > 0 THEN 'undecided' END AS ban,
        list_min(list_transform(list_filter(flags, lambda flag: flag.certainty = ban),
@@ -122,12 +123,16 @@ GOOD: Final = ("A", "B")
 class _Group(TypedDict):
     """SKUs of one grade, cover and ban; `ban` is None where no flag points to one and none is undecided.
 
+    `in_union`: they are, or may be, sold there. `exempt`: Article 6 asks no grade of them, or may ask none.
+
     `ban_from` is the first day of their surest flags; None where `ban` is None or undecided.
     """
 
     grade: str
     provisional: bool
     covered: bool
+    in_union: bool
+    exempt: bool
     ban: str | None
     ban_from: date | None
     skus: int
@@ -137,7 +142,9 @@ class _Group(TypedDict):
 def head_figures(snapshot: Snapshot, figures: StoredFigures | None, today: date) -> HeadFigures:
     """Return what a company tells its board, of the latest year that has units and is not ahead on a UTC day."""
     year, groups = _weighed(snapshot, today)
-    every, covered = _sum(groups), _sum(group for group in groups if group["covered"])
+    inside = [group for group in groups if group["in_union"]]
+    every, union, covered = _sum(groups), _sum(inside), _sum(group for group in inside if group["covered"])
+    graded = [group for group in inside if not group["exempt"]]
     in_scope = None if figures is None or year is None else _scoped_tonnes(figures, year)
     return {
         "year": year,
@@ -149,6 +156,9 @@ def head_figures(snapshot: Snapshot, figures: StoredFigures | None, today: date)
         "in_scope_tonnes": in_scope and in_scope[0],
         "undecided_tonnes": in_scope and in_scope[1],
         "grades": {grade: _of_grade(groups, grade) for grade in VOCABULARIES["recyclability_grade"]},
+        "union_skus": union["skus"],
+        "union_tonnes": union["tonnes"],
+        "union_grades": {grade: _of_grade(graded, grade) for grade in VOCABULARIES["recyclability_grade"]},
         "bans": {ban: _sum(group for group in groups if group["ban"] == ban) for ban in BANS},
         "bans_by_year": _bans_by_year(groups, today),
     }
@@ -187,6 +197,7 @@ def _sum(groups: Iterable[_Group]) -> Counted:
 def _weighed(snapshot: Snapshot, today: date) -> tuple[int | None, tuple[_Group, ...]]:
     """Return the year whose tonnes count, and the SKUs with their tonnes by what head figures tell apart."""
     with reader(snapshot) as answers:
+        keep_markets_inside(answers)
         groups = answers.records(_Group, _HEAD, market=None, today=today)
         return period(answers, None, today), tuple(groups)
 

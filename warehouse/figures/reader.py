@@ -171,6 +171,12 @@ def condition(key: str) -> str:
     return f"(({CONDITIONS[key]}) AND may_be_in_union)" if key in _OF_THE_UNION else f"({CONDITIONS[key]})"
 
 
+MAY_BE_IN_UNION: Final = (
+    "(len(markets_in_effect) = 0 OR list_has_any(markets_in_effect, (SELECT list(text) FROM inside)))"
+)
+"""A market of the SKU is in the Union, or none is given; `inside` is made by `keep_markets_inside`."""
+
+
 FACTS: Final = f"""
 {PLACED},
 composed AS (
@@ -191,8 +197,7 @@ composed AS (
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
            coalesce(pfas_by_part, false) AS pfas_by_part, coalesce(heavy_metals_by_part, false) AS heavy_metals_by_part,
            units, coalesce(has_volumes, false) AS has_volumes, {_TONNES}, $today::DATE AS today,
-           len(markets_in_effect) = 0 OR list_has_any(markets_in_effect, (SELECT list(text) FROM inside))
-               AS may_be_in_union
+           {MAY_BE_IN_UNION} AS may_be_in_union
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
     WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0
 )"""
@@ -211,9 +216,14 @@ _MARKETS: Final = "SELECT DISTINCT unnest(markets_in_effect) FROM skus"
 def prepare(answers: Reader) -> None:
     """Make the tables that conditions use besides the snapshot's.
 
-    `unread` has the texts of no known material, `inside` the markets of the Union.
+    `unread` has the texts of no material that was known to the rules by which the snapshot was made.
     """
-    keep_texts(answers, "unread", lambda code: code is None)
+    answers.rows("CREATE TEMPORARY TABLE unread AS SELECT DISTINCT unnest(texts_unread) AS text FROM every_skus")
+    keep_markets_inside(answers)
+
+
+def keep_markets_inside(answers: Reader) -> None:
+    """Make the table `inside` of the markets of the Union that are one of some SKU."""
     keep(answers, "inside", [code for (code,) in answers.rows(_MARKETS) if is_in_union(code)])
 
 
@@ -251,18 +261,18 @@ def applicable_findings(listed: Sequence[Finding], *, in_union: bool, today: dat
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The UTC day, the last link of the company's audit chain, and the jurisdictions that the catalogue serves."""
+    """The UTC day, how many writes of the company changed figures, and the jurisdictions that the catalogue serves."""
 
     today: date
-    links: int
+    figure_writes: int
     jurisdictions: dict[str, Jurisdiction]
 
     @classmethod
     def read(cls, conn: Connection, clock: Clock) -> Self:
         """Read them in this transaction of the company; the release's catalogue is used until one is loaded."""
         served = catalogue.served(every(conn) or catalogue.pinned())
-        return cls(clock.today(), companies.counters(conn).links, {entry.code: entry for entry in served})
+        return cls(clock.today(), companies.counters(conn).figure_writes, {entry.code: entry for entry in served})
 
     def head(self, snapshot: Snapshot) -> Head:
         """Return the first members of every answer."""
-        return {"as_of": snapshot.as_of, "newer_writes": max(self.links - snapshot.number, 0)}
+        return {"as_of": snapshot.as_of, "newer_writes": max(self.figure_writes - snapshot.writes, 0)}

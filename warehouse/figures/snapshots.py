@@ -41,7 +41,7 @@ FOLDER: Final = "snapshots"
 """The folder's name in the data directory."""
 
 MANIFEST: Final = "manifest.json"
-FORM: Final = 11
+FORM: Final = 12
 """The version of files and manifest; it grows whenever a column or its meaning changes."""
 
 PartRows: TypeAlias = Mapping[str, int]
@@ -61,7 +61,8 @@ class SnapshotEntry(TypedDict):
 class Snapshot:
     """One company's portfolio as it was at `as_of`, with every write up to the audit chain's link `number`.
 
-    `link_hash` is that link's, as hexadecimal digits. `made_by` names release and rule-set that made it. `parts` counts
+    `link_hash` is that link's, as hexadecimal digits; `writes` counts those that changed what figures are made from.
+    `made_by` names release and rule-set that made it. `parts` counts
     the rows of each part, which has its SKUs with all their components and volumes. `size_bytes` is the size of all
     files.
     """
@@ -71,6 +72,7 @@ class Snapshot:
     as_of: datetime
     number: int
     link_hash: str
+    writes: int
     made_by: str
     parts: Sequence[PartRows] = field(hash=False)
     size_bytes: int
@@ -125,6 +127,7 @@ class Snapshot:
             "name": self.name,
             "number": self.number,
             "link_hash": self.link_hash,
+            "writes": self.writes,
             "made_by": self.made_by,
             "parts": self.parts,
             "size_bytes": self.size_bytes,
@@ -146,6 +149,7 @@ class Snapshot:
             datetime.fromisoformat(manifest["as_of"]),
             manifest["number"],
             manifest["link_hash"],
+            manifest["writes"],
             manifest["made_by"],
             manifest["parts"],
             manifest["size_bytes"],
@@ -294,7 +298,7 @@ _PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_publish
 
 
 class Stale(NamedTuple):
-    """A company with writes that no snapshot has; `since`: the oldest of them, None where only a day has passed.
+    """A company with writes to figures that no snapshot has; `since`: the oldest, None where only a day has passed.
 
     `position` is the last link of its chain, `importing` whether an import of it waits or is under way, `imported`
     whether one has ended since the oldest of those writes, `skus` how many SKUs it has, `latest` its last write.
@@ -352,6 +356,13 @@ LIMIT %(most)s
 _LAST_ENTRY: Final = """
 SELECT first_entry + entries - 1 FROM audit_transactions WHERE number = %s AND hash = decode(%s, 'hex')
 """
+
+
+def is_of_ledger(conn: Connection, snapshot: Snapshot) -> bool:
+    """Return whether a snapshot was made after the ledger of the session's company; another one was restored else."""
+    return conn.execute(_LAST_ENTRY, (snapshot.number, snapshot.link_hash)).fetchone() is not None
+
+
 _ACTIONS: Final = [*actions_of("sku"), *actions_of("sku_volumes"), *actions_of("doc")]
 
 
@@ -378,10 +389,11 @@ def changed_since(conn: Connection, before: Snapshot, today: date) -> Sequence[U
 
 _RELEASE: Final = version("packaging-compliance-data-service")
 _RECORD: Final = """
-INSERT INTO snapshots (company_id, name, number, as_of, holds_until)
-VALUES (%(company_id)s, %(name)s, %(number)s, %(as_of)s, %(holds_until)s)
+INSERT INTO snapshots (company_id, name, number, writes, as_of, holds_until)
+VALUES (%(company_id)s, %(name)s, %(number)s, %(writes)s, %(as_of)s, %(holds_until)s)
 ON CONFLICT (company_id) DO UPDATE
-SET name = excluded.name, number = excluded.number, as_of = excluded.as_of, holds_until = excluded.holds_until
+SET name = excluded.name, number = excluded.number, writes = excluded.writes, as_of = excluded.as_of,
+    holds_until = excluded.holds_until
 """
 
 
@@ -403,7 +415,7 @@ def publish(
     folder = folder_of(data_dir, company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_files.lock_folder(folder), _at_one_instant(pool, company_id) as conn:
-        number, link_hash, skus = conn.execute(COUNTED).fetchone() or (0, "", 0)
+        number, link_hash, skus, writes = conn.execute(COUNTED).fetchone() or (0, "", 0, 0)
         holds_until = conn.execute(HOLDS_UNTIL, {"today": now.date()}).fetchone()
         rules = rulesets.active(conn)
         made_by = f"{_RELEASE}/{rules.version}"
@@ -421,7 +433,7 @@ def publish(
                 (folder / name).mkdir(mode=0o700)
                 made = write(folder / name, read(), proceed)
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
-        snapshot = Snapshot(company_id, name, now, number, link_hash, made_by, made, size, folder / name)
+        snapshot = Snapshot(company_id, name, now, number, link_hash, writes, made_by, made, size, folder / name)
         (snapshot.folder / MANIFEST).write_bytes(snapshot.manifest())
         whole_files.point(folder, snapshot.folder)
         sweep_folder(folder)
@@ -432,6 +444,7 @@ def publish(
                 "company_id": company_id,
                 "name": name,
                 "number": number,
+                "writes": writes,
                 "as_of": now,
                 "holds_until": holds_until and holds_until[0],
             },
@@ -479,6 +492,7 @@ snapshots = Table(
     company(),
     Column("name", Text, nullable=False, comment="of its folder below the company's"),
     Column("number", BigInteger, nullable=False, comment="the last link of the audit chain that it holds"),
+    Column("writes", BigInteger, nullable=False, server_default="0", comment="of them that changed figures"),
     instant("as_of"),
     Column("holds_until", Date, comment="the first day on which a DoC's validity changes without a write"),
     PrimaryKeyConstraint("company_id"),
@@ -494,6 +508,7 @@ head_figures = Table(
     Column("covered_skus", Integer, nullable=False),
     *(Column(name, Numeric(20, 6), nullable=False) for name in ("tonnes", "good_tonnes", "covered_tonnes")),
     Column("in_scope_tonnes", Numeric(20, 6)),
+    Column("union_tonnes", Numeric(20, 6), comment="of what may be sold in the Union; null before it was kept"),
     instant("as_of"),
     PrimaryKeyConstraint("company_id", "day"),
     comment="what a company tells its board, as the last publication of each day found it",
@@ -511,6 +526,7 @@ class KeptHead(NamedTuple):
     good_tonnes: float
     covered_tonnes: float
     in_scope_tonnes: float | None
+    union_tonnes: float | None = None
 
 
 _OF_HEAD: Final = (*KeptHead._fields[1:], "as_of")
@@ -522,7 +538,8 @@ SET ({", ".join(_OF_HEAD)}) = ({", ".join(f"excluded.{name}" for name in _OF_HEA
 WHERE head_figures.as_of <= excluded.as_of
 """
 _HEADS: Final = """
-SELECT day, year, skus, covered_skus, tonnes::float, good_tonnes::float, covered_tonnes::float, in_scope_tonnes::float
+SELECT day, year, skus, covered_skus, tonnes::float, good_tonnes::float, covered_tonnes::float, in_scope_tonnes::float,
+       union_tonnes::float
 FROM head_figures WHERE day < %s AND day >= %s ORDER BY day
 """
 

@@ -18,6 +18,7 @@ from compliance.grading import GRADED_INPUTS, judged_rows
 from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from compliance.rule_rows import RuleSet
 from compliance.scopes import FIRST_YEAR_IN_EFFECT
+from compliance.words import resolve_material
 from schemas.skus.types import Component, Sku
 from schemas.vocabularies import SUBSTANCES
 from warehouse.operate.sessions import Connection
@@ -59,6 +60,7 @@ SKUS: Final = pl.Schema(
         "doc_status": pl.String(),
         "flags": pl.List(FLAG),
         "annex_v_undecided": pl.List(pl.String()),
+        "texts_unread": pl.List(pl.String()),
         **JUDGED,
         "import_id": pl.String(),
         "updated_at": pl.Datetime("us", "UTC"),
@@ -104,8 +106,12 @@ LEFT JOIN (
 NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
 """Those of them with the `ids`."""
 
-COUNTED: Final = "SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus FROM company_counters"
-"""The last link of the session's company's audit chain, its hash, and the number of SKUs; no row for no company."""
+COUNTED: Final = """
+SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus, links - unrelated_links FROM company_counters"""
+"""The last link of the session's company's audit chain, its hash, how many SKUs, and how many writes change figures.
+
+No row for no company.
+"""
 HOLDS_UNTIL: Final = """
 SELECT least(
     min(issued_on) FILTER (WHERE issued_on > %(today)s), min(expires_on + 1) FILTER (WHERE expires_on >= %(today)s)
@@ -282,7 +288,7 @@ _OF_SKU: Final = ("sku_code", "position", "archived")
 """The columns of a component that are not its own."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
-_MADE_HERE: Final = (*_OF_BANS, *JUDGED, "markets_in_effect")
+_MADE_HERE: Final = (*_OF_BANS, *JUDGED, "texts_unread", "markets_in_effect")
 """The columns that are made here and not read from Postgres: by the active rules, and by markets and volumes."""
 _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
@@ -312,7 +318,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
         components = components_of(rows)
         archived = rows.select("sku_code", "archived")
         volumes = volumes_of(rows).join(archived, on="sku_code", maintain_order="left").select(VOLUMES.names())
-        placed = _in_effect(rows, volumes)
+        placed = _with_unread(_in_effect(rows, volumes), components, rules)
         instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
         lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
         by_rules = (*flags(placed, components, rules), *_judged_rows(placed, rules))
@@ -333,6 +339,21 @@ def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
         rows.join(placed, on="sku_code", how="left", maintain_order="left")
         .with_columns(both.list.unique().list.sort().alias("markets_in_effect"))
         .drop("placed")
+    )
+
+
+def _with_unread(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the rows with `texts_unread`: material texts of the SKU and its parts that the rules do not know."""
+    texts = pl.concat(
+        [
+            components.select("sku_code", text="polymer_or_grade"),
+            rows.select("sku_code", text="material_subtype"),
+        ]
+    ).filter(pl.col("text") != "")
+    unread = [text for text in texts["text"].unique() if resolve_material(text, rules) is None]
+    by_sku = texts.filter(pl.col("text").is_in(unread)).group_by("sku_code").agg(pl.col("text").unique().sort())
+    return rows.join(by_sku, on="sku_code", how="left", maintain_order="left").with_columns(
+        pl.col("text").fill_null([]).alias("texts_unread")
     )
 
 

@@ -25,7 +25,7 @@ from warehouse.figures.snapshots import Snapshot
 from warehouse.operate import whole_files
 
 TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
-FORM: Final = 4
+FORM: Final = 5
 """The version of the files' form. Figures of another form come from another release and are computed anew."""
 FOLDER: Final = "figures"
 """The folder's name in the data directory."""
@@ -36,13 +36,14 @@ _MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The input of figures: a snapshot (`path`, `as_of`, its last chain link), a rule-set and a catalogue."""
+    """The input of figures: a snapshot (its path, instant, last link and `writes`), a rule-set and a catalogue."""
 
     snapshot: str
     as_of: datetime
     number: int
     ruleset_version: str
     catalogue_hash: str
+    writes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

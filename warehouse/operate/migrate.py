@@ -213,6 +213,7 @@ _SINCE_BASELINE: Final = {
     *(("supplier_enquiries", name) for name in ("opened_at", "valid_months", "asks_again", "reminder_days")),
     *(("review_files", name) for name in ("enquiry_id", "row_numbers")),
     *((None, "ix_review_files_enquiry_id"), ("imports", "preview")),
+    *(("company_counters", "unrelated_links"), ("snapshots", "writes"), ("audit_transactions", "of_figures")),
 }
 """What later revisions add or change: a table, a column of one, or an index."""
 

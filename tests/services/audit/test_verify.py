@@ -166,4 +166,5 @@ def test_the_digest_covers_every_column_that_is_stored():
         "digest_version",
         "hash",
         "visible_at",
+        "of_figures",  # follows from the actions of its entries, and starts a publication at most
     }

@@ -16,6 +16,7 @@ from services.review.entries import facts_of, find_misapplied
 from tests.services.review.conftest import PERSON, Queue
 from warehouse import review as entries
 from warehouse.operate.database import Database
+from warehouse.skus import store
 
 PE = {
     "component_type": "label",
@@ -167,6 +168,32 @@ def test_of_a_proposal_about_a_part_that_is_gone_the_rest_is_taken(queue: Queue)
     strange = {"changes": {}, "component_changes": [{"id": sku["id"], "colour": "dark"}]}
     unknown = queue.filed("sku_update", strange, sku_id=UUID(sku["id"]))
     with pytest.raises(Refused, match="not part of the SKU"):
+        queue.accepted(unknown)
+
+
+def test_of_a_whole_graph_with_a_part_that_is_gone_the_rest_is_taken(queue: Queue):
+    sku = queue.wrote(components=[PE, {**PE, "component_type": "cap"}])
+    pe, cap = sku["components"]
+    dark = [{**PE, "id": pe["id"], "colour": "dark"}, {**PE, "component_type": "cap", "id": cap["id"]}]
+    seal = {**PE, "component_type": "seal"}
+    whole, alone, named = (
+        queue.filed("sku_update", {"changes": changes}, sku_id=UUID(sku["id"]))
+        for changes in ({"components": [*dark, seal]}, {"components": dark[1:]}, {"name": "N", "components": dark[1:]})
+    )
+    queue.clock.advance(timedelta(minutes=1))
+    wrote(queue, {**PE, "id": pe["id"]})
+    compared = queue.compared(whole)
+    assert (compared.refused, compared.gone) == (None, [cap["id"]])
+    with pytest.raises(Refused, match="no longer part of the item"):
+        queue.accepted(alone)
+    assert queue.accepted(named).state == "accepted", "the graph stays as it is: nothing is left of the one sent"
+    assert queue.accepted(whole).state == "accepted"
+    with queue.pool.company(queue.company) as conn:
+        lines = store.of_id(conn, UUID(sku["id"]))
+    assert [(line["component_type"], line.get("colour")) for line in lines] == [("label", "dark"), ("seal", None)]
+    strange = {"changes": {"components": [{**PE, "id": sku["id"]}]}}
+    unknown = queue.filed("sku_update", strange, sku_id=UUID(sku["id"]))
+    with pytest.raises(Refused, match="refused"):
         queue.accepted(unknown)
 
 
