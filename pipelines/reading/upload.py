@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import polars as pl
 
+from pipelines.reading.books import Book
 from pipelines.reading.cells import MOST, readings_of
 from pipelines.reading.column_values import ROWS_SEARCHED
 from pipelines.reading.grid import (
@@ -42,6 +43,7 @@ from pipelines.reading.header import (
     mapped_headers,
     recognised_fields,
 )
+from pipelines.reading.items import form_of, with_items
 from pipelines.reading.judge import judge_columns, without_asked, without_doubtful
 from pipelines.reading.layouts import (
     lines_are_parts,
@@ -494,6 +496,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     of_mapping = mapped_headers(mapped)
     delimiter = detect_delimiter(text.text, lambda records, least: known_headers(records, of_mapping, least))
     grid = read_delimited(text.text, delimiter)
+    grid = with_items(grid, form_of(grid))
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
     with _completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
@@ -503,7 +506,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
     with _completed_by(about):
-        read = _read_tables(Workbook(data), mapped)
+        read = _read_tables(Book(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
