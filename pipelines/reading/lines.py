@@ -54,9 +54,13 @@ MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
 """Faults of cells that were meant as a value."""
-_ACCENTED = dict(
-    zip("aceinou ", ("[aàáâä]", "[cç]", "[eèéêë]", "[iìíîï]", "[nñ]", "[oòóôö]", "[uùúûü]", r"[\W_]+"), strict=True)
-)
+_ACCENTED = {
+    group[0]: f"[{group}]"
+    for group in (
+        "aàáâäăąāåã cçčć dđď eèéêëěęėēέ gğģ iìíîïıįī kķ lł nñňń oòóôöőõ rř sšśşș tťțţ uùúûüűůųū yý zžźż "
+        "αά εέ ηή ιί οό υύ ωώ ий"
+    ).split()
+} | {" ": r"[\W_]+"}
 
 _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
