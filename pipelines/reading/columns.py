@@ -66,6 +66,8 @@ _OWN_VOLUME: Final = re.compile(r"(?i:annual_volume_[a-z]{2}(?:_\w+)?)|(?=.*[a-z
 _CAPACITY: Final = re.compile(r"\b[mcd]l\b")  # of what a packaging holds: `Volume (ml)` is not of Mali
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
+SUM_OF_METALS: Final = "heavy_metals_sum_ppm"
+"""A field of the SKU that a part has under the same headers, as status and value (`part_substances.py`)."""
 _ABBREVIATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
@@ -189,13 +191,16 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
     listed, fields = headers(table), fields_of(table)
     for key, start, end in _runs(main):
-        if key not in listed and (table != "sku" or key not in _component_headers()):
+        is_metals = table == "component" and headers("sku").get(key) == SUM_OF_METALS
+        if key not in listed and not is_metals and (table != "sku" or key not in _component_headers()):
             continue
         rest = (*main[:start], *main[end:])
         if table == "sku" and (name := _component_headers().get(key)) is not None:
             yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
         elif (name := listed.get(key)) in fields:
             yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
+        elif is_metals:
+            yield Column("heavy_metals_value", fields_of("sku")[SUM_OF_METALS], table, 0, header), rest
         elif table == "sku" and name == VOLUME.name and (column := _volume(rest, notes, header)) is not None:
             yield column, ()
     if table != "sku":

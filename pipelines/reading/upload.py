@@ -55,6 +55,7 @@ from pipelines.reading.layouts import (
     without_open,
 )
 from pipelines.reading.mapping import QUANTITIES, CheckedMapping, SheetMapping, Words, check_mapping
+from pipelines.reading.part_substances import with_metals_declared
 from pipelines.reading.questions import NOTHING_READ, question, refused
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.text import decode, detect_delimiter, detect_format, read_delimited
@@ -554,7 +555,10 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     if parts is not None:
         parts, open_words = without_open(parts, main, separate=separate)
         questions = [*questions, *open_words]
-    main, parts = with_details(without_asked(main)).kept(), None if parts is None else with_details(parts).kept()
+    main, parts = (
+        with_details(without_asked(main)).kept(),
+        None if parts is None else with_details(with_metals_declared(parts)).kept(),
+    )
     readings = readings_of(before, main, *(() if separate or parts is None else (parts,)))
     if separate and before_parts is not None and parts is not None:
         readings = [*readings, *readings_of(before_parts, parts)][:MOST]
