@@ -1,4 +1,4 @@
-"""A workbook whose sheets are read as tables of items: lines of another form are brought together first (`items.py`)."""
+"""A workbook whose sheets are tables of items: lines of another form are brought together first (`items.py`)."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -66,8 +66,7 @@ _OWN_VOLUME: Final = re.compile(r"(?i:annual_volume_[a-z]{2}(?:_\w+)?)|(?=.*[a-z
 _CAPACITY: Final = re.compile(r"\b[mcd]l\b")  # of what a packaging holds: `Volume (ml)` is not of Mali
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
-SUM_OF_METALS: Final = "heavy_metals_sum_ppm"
-"""A field of the SKU that a part has under the same headers, as status and value (`part_substances.py`)."""
+SUM_OF_METALS: Final = "heavy_metals_sum_ppm"  # a part has it as status and value: `part_substances.py`
 _ABBREVIATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
@@ -191,12 +190,12 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
     listed, fields = headers(table), fields_of(table)
     for key, start, end in _runs(main):
-        is_metals = table == "component" and headers("sku").get(key) == SUM_OF_METALS
+        is_metals = table != "sku" and headers("sku").get(key) == SUM_OF_METALS
         if key not in listed and not is_metals and (table != "sku" or key not in _component_headers()):
             continue
         rest = (*main[:start], *main[end:])
         if table == "sku" and (name := _component_headers().get(key)) is not None:
-            yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
+            yield Column(name, fields_of("component")[name], "component", 0, header, exact=not (rest or notes)), rest
         elif (name := listed.get(key)) in fields:
             yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
         elif is_metals:
@@ -547,8 +546,7 @@ def _column_of_material(material: str, part: str, name: str, header: str) -> Col
     return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
 
 
-_LONGEST_CODE: Final = 4
-"""Letters of the longest code of a material: `PES` is no plural of `PE`."""
+_LONGEST_CODE: Final = 4  # letters of the longest code of a material: `PES` is no plural of `PE`
 
 
 @lru_cache(maxsize=MOST_KEPT)

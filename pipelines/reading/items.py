@@ -5,10 +5,10 @@ classes and of product information systems). Each attribute becomes a column beh
 word as the header; each item is the first of its lines. An attribute that an item has twice with other values is a
 fault of the later line, which rejects the item.
 
-*Levels of a bill of materials*: a column numbers the depth of each line, most often 0 for the item and 1 for its parts. Each part
-gets the code and the name of its item, and its own description becomes the name of the part. Parts of parts are parts
-of the item. What the item itself weighs there, most often with its contents, is kept apart from its parts, and so are
-the parts' own codes.
+*Levels of a bill of materials*: a column numbers the depth of each line, most often 0 for the item and 1 for its
+parts. Each part gets the code and the name of its item, and its own description becomes the name of the part. Parts of
+parts are parts of the item. What the item itself weighs there, most often with its contents, is kept apart from its
+parts, and so are the parts' own codes.
 
 Words for such columns are data (`words.csv`, vocabulary `line_form`). Everything else reads the result as any table.
 """
@@ -45,7 +45,8 @@ class Form:
     """How the lines of a table make its items: the row of its header, and the columns that say so, by position.
 
     `code` has the item's code. Attributes are in `attribute`, their values in `value`, whose unit may be in `unit`.
-    Depths are in `depth`, that of an item is `item`; the names of item and parts are in `name`. `width` is the number of columns of the header.
+    Depths are in `depth`, that of an item is `item`; the names of item and parts are in `name`. `width` is the number
+    of columns of the header.
     """
 
     kind: Literal["attributes", "levels"]
