@@ -68,6 +68,8 @@ from schemas.words import code_lists, code_of, fold, words
 
 _MATERIAL: Final = "material_family"
 _TYPE: Final = "component_type"
+_LONGEST_PART: Final = 4
+"""Words of the longest name of a part: more are a list of what may be filled in."""
 _OF_WHOLE: Final = ("material", "weight_grams")
 """Fields of a whole packaging that its body has as well."""
 
@@ -86,7 +88,7 @@ def part_column(header: str) -> Column | None:
             for part, term in ((tokens[:cut], tokens[cut:]), (tokens[cut:], tokens[:cut])):
                 name = part_headers().get(" ".join(term)) or FIELDS_OF_PART.get(composed_field(term) or "")
                 kind = part_type(" ".join(part)) if name not in (None, _TYPE) else None
-                if name is None or (kind is None and name != _MATERIAL):
+                if name is None or (kind is None and name != _MATERIAL) or len(part) > _LONGEST_PART:
                     continue
                 column = Column(name, fields_of("component")[name], "component", 0, header, group=" ".join(part))
                 if kind is None:
