@@ -7,9 +7,8 @@ the name, a refusal suggests the column that fits best. A form of one product (l
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
@@ -38,7 +37,7 @@ from schemas.fields import NAME, SKU_CODE
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_of, fold, headers, words
+from schemas.words import code_of, fold, words
 
 ROWS_SEARCHED: Final = 40
 """Rows of a grid among which the header is."""
@@ -318,32 +317,17 @@ def issues_of_missing(names: Sequence[str], header: Searched, columns: Sequence[
     likely: dict[str, int | None] = {}
     if "sku_code" in names:
         barcode = next((column.position for column in columns if column.name == "gtin"), None)
-        close = _close_to(SKU_CODE.name, header.free(taken))
-        close = _likely_code(header.free(taken), header) if close is None else close
-        code = likely["sku_code"] = close if barcode is None else barcode
+        code = likely["sku_code"] = _likely_code(header.free(taken), header) if barcode is None else barcode
         named = next((column.position for column in columns if column.name == "name"), None)
         if code is None and named is not None and header.under(named).is_unique().all():
             likely["sku_code"] = named  # a name that no other line has can be the code too
     if "name" in names:
-        free = header.free([*taken, code])
-        close = _close_to(NAME.name, free)
-        likely["name"] = _likely_name(free, code, header) if close is None else close
+        likely["name"] = _likely_name(header.free([*taken, code]), code, header)
     if "component_type" in names:
         free = header.free([*taken, *likely.values()])
         fitting = (at for at in free if 2 * sum(map(names_part, cells := header.under(at))) > len(cells))
         likely["component_type"] = next(fitting, None)
     return [_issue_of_missing(name, header, likely.get(name), columns) for name in names]
-
-
-_CLOSE: Final = 0.7
-"""How alike a header with a fault of typing and the field's own are at least: `Naem`."""
-
-
-def _close_to(name: str, free: Mapping[int, str]) -> int | None:
-    """Return the column whose header is nearly one of the field's, by its letters; None where there is none."""
-    listed = [header for header, field in headers("sku").items() if field == name]
-    close = (at for at, cell in free.items() if get_close_matches(fold(cell)[:_SHORT], listed, 1, _CLOSE))
-    return next(close, None)
 
 
 def _issue_of_missing(name: str, header: Searched, likely: int | None, columns: Sequence[Column]) -> Issue:

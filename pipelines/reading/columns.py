@@ -3,8 +3,8 @@
 A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `words.csv` for terms made of
 known words); `grammar.py` reads what is around them. A column counts only where every word was understood; where a word
 around a known term was not, the column is *open*, and asked about. Components side by side in one line have numbered
-groups of columns, or a weight column per material: `packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`;
-`Glas`, `Poids verre (g)`, `plastic_weight_g`. `header.py` chooses the header row, and which of the columns count.
+groups of columns, `Emballage 1 - Matière`, `Weight 2 (kg)`, or a weight column per material: `Glas`, `Poids verre (g)`.
+`header.py` chooses the header row, and which of the columns count.
 """
 
 import re
@@ -173,11 +173,12 @@ def words_of_terms(header: str) -> frozenset[str]:
     """Return the words of a text that some term has: most cells have none, and are no headers."""
     tokens = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
     bare = {token: token.rstrip("0123456789") for token in tokens}
-    return frozenset(bare[token] for token in tokens if bare[token] in _known_words() or roles_of_word(token))
+    return frozenset(bare[token] for token in tokens if bare[token] in known_words() or roles_of_word(token))
 
 
 @cache
-def _known_words() -> frozenset[str]:
+def known_words() -> frozenset[str]:
+    """Return the words of listed headers, materials and parts, and those that have a role in headers."""
     listed = [headers(name) for name in ("sku", "component", "part", "group", "spare", "placed")]
     of_vocabularies = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
     every_word = {
@@ -450,8 +451,7 @@ SHARE_OF_WEIGHT: Final = "weight_share_percent"
 ROUNDED_SHARE: Final = 0.5
 """Percent by which a share that is written without decimals may be off."""
 _UNIT_ROLES = ("unit", "unit_name")
-_NUMBER = re.compile(r"[1-9]\d?")
-_JOINED = re.compile(r"([a-z]+)(\d{1,2})")
+_NUMBER, _JOINED = re.compile(r"[1-9]\d?"), re.compile(r"([a-z]+)(\d{1,2})")
 
 
 def is_bare_material(column: Column) -> bool:
