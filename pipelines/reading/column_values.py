@@ -109,6 +109,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     another one, or the kind of packaging of each line, a part's description says no more. Counts are no names.
     """
     columns = [c for c in columns if not (is_count(c, c.position, header) or says_whose_waste(c, header))]
+    columns = _with_described_parts(columns, header)
     columns = _with_described_items(_with_levels([*columns, *_formats([*columns, *chosen], header)], header), header)
     parts = [column for column in columns if column.field.name == "component_type"]
     numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
@@ -144,6 +145,37 @@ def _with_levels(columns: list[Column], header: Searched) -> list[Column]:
     if len(named) != 1 or any(column.field == level for column in columns):
         return columns
     return [replace(c, name=level.name, field=level, exact=False) if c is named[0] else c for c in columns]
+
+
+def _with_described_parts(columns: list[Column], header: Searched) -> list[Column]:
+    """Return the columns with a bare description behind the numbers of parts as their names, not the item's.
+
+    `Parent description | Component | Description` over `Soap | PM-10 | Bottle`: the item has a name before them.
+    """
+    for at, (cell, title) in enumerate(pairwise(header.cells)):
+        column = None if title is None else recognise(title, at + 1, "sku") or substitute_column(title)
+        if cell is None or title is None or column is None or column.field.name not in ("name", "description"):
+            continue
+        named = any(_names_item(text) for text in header.cells[:at] if text is not None)
+        if named and _names_part(cell) and are_codes(header.under(at)):
+            field = fields_of("component")["component_type"]
+            part = Column(field.name, field, "component", at + 1, title)
+            return [*(c for c in columns if c.position not in (at, at + 1)), part]
+    return columns
+
+
+def _names_item(header: str) -> bool:
+    column = recognise(header, 0, "sku") or substitute_column(header)
+    return column is not None and column.field.name in ("name", "description")
+
+
+def _names_part(header: str) -> bool:
+    """Return whether a header is a word for parts, with another for a number or without."""
+    words_of = [
+        word for word in fold(header).split() if word_roles(word) - {"code", "thing", "count"} or not word_roles(word)
+    ]
+    column = recognise(" ".join(words_of), 0, "sku") if words_of else None
+    return column is not None and column.field.name == "component_type"
 
 
 def _with_described_items(columns: list[Column], header: Searched) -> list[Column]:

@@ -22,8 +22,8 @@ import polars as pl
 
 from pipelines.reading.column_values import ROWS_SEARCHED, are_codes
 from pipelines.reading.columns import recognise, substitute_column
-from pipelines.reading.grammar import is_unit, quantity_of, word_roles
-from pipelines.reading.grid import FIELDS_OF_PART, LONGEST_HEADER, TEXT, Cells, Grid, LineFault, repeated
+from pipelines.reading.grammar import quantity_of, word_roles
+from pipelines.reading.grid import FIELDS_OF_PART, LONGEST_HEADER, TEXT, Cells, Grid, LineFault, check_width, repeated
 from pipelines.reading.words import names_part
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -31,7 +31,7 @@ from schemas.words import code_of, fold
 
 _DEPTH: Final = r"^[\s.·\-–*>]*\d{1,2}$"
 """The depth of a line as bills write it: `1`, `.1`, `..2`."""
-_MOST_ATTRIBUTES: Final = 200
+_NUMBER: Final = r"^\s*[<≤]?\s*[\d.,]+\s*$"
 _LINES: Final = 200
 """Lines below the header that are examined."""
 _OF_PART: Final = (*FIELDS_OF_PART, "packaging_format", "weight_unit")
@@ -44,7 +44,8 @@ _PART: Final = "component_type"
 class Form:
     """How the lines of a table make its items: the row of its header, and the columns that say so, by position.
 
-    `code` has the item's code. Attributes are in `attribute`, their values in `value`, whose unit may be in `unit`.
+    `code` has the item's code. Attributes are in `attribute`, their values in `value`, whose unit may be in `unit`; of
+    which part of the item they are may be in `part`.
     Depths are in `depth`, that of an item is `item`; the names of item and parts are in `name`. `width` is the number
     of columns of the header.
     """
@@ -56,6 +57,7 @@ class Form:
     attribute: int = -1
     value: int = -1
     unit: int | None = None
+    part: int | None = None
     depth: int = -1
     name: int = -1
     item: int = 0
@@ -139,14 +141,17 @@ def _of_attributes(grid: Grid, row: int, cells: Cells, kinds: Mapping[int, str])
         return None
     known = {at: {text for text in grid.under(at, row, _LINES).unique() if _field(text) is not None} for at in named}
     attribute = max(named, key=lambda at: len(known[at]))
-    below = grid.cells[row + 1 :].select(code=pl.col(f"c{code}").forward_fill(), of=f"c{attribute}").drop_nulls()
+    part = next((at for at, name in fields.items() if name == _PART), None)
+    of_part = pl.lit("") if part is None else pl.col(f"c{part}").fill_null("")
+    below = grid.cells[row + 1 :].select(code=pl.col(f"c{code}").forward_fill(), of=f"c{attribute}", part=of_part)
+    below = below.drop_nulls()
     once = below.n_unique() == below.height and below["of"].n_unique() < below.height
     repeats, several = below["code"].n_unique() < below.height, below["of"].n_unique() > 1
     unit = next((at for at, name in fields.items() if name == "weight_unit"), None)
     if not (repeats and several and (known[attribute] or once)):
         return None
     width = grid.widths.get(int(grid.lines[row]), len(cells))
-    return Form("attributes", row, width, code, attribute, values[0], unit)
+    return Form("attributes", row, width, code, attribute, values[0], unit, part)
 
 
 def _of_levels(grid: Grid, row: int, cells: Cells, kinds: Mapping[int, str]) -> Form | None:
@@ -192,13 +197,16 @@ def _with_attributes(grid: Grid, form: Form) -> Grid:
     )
     carried = pl.col(code).is_null() & pl.col(attribute).is_not_null()
     body = body.with_columns(pl.when(carried).then(pl.col(code).forward_fill()).otherwise(pl.col(code)))
+    part = pl.lit("") if form.part is None else pl.col(f"c{form.part}").fill_null("")
+    body = body.with_columns(key=pl.concat_str(pl.col(code).str.strip_chars(), part, separator="\n"))
     lost = body.filter("lost").select("line", code, "value").rows()
     faults = [LineFault(line, "ragged_row", _LOST, value, of_item) for line, of_item, value in lost]
     pairs = body.filter(~pl.col("lost") & pl.col(code).is_not_null() & pl.col(attribute).is_not_null())
     pairs = pairs.with_columns(word=pairs[attribute].replace_strict(words := _attributes(pairs[attribute])))
     faults += _faults_of_repeats(pairs, code)
     placed = {word: f"c{form.width + at}" for at, word in enumerate(dict.fromkeys(words.values()))}
-    first = pl.col(code).is_first_distinct() | pl.col(code).is_null()
+    check_width(form.width + len(placed))
+    first = pl.col("key").is_first_distinct() | pl.col(code).is_null()
     rejected = [fault.sku_code for fault in faults if fault.sku_code is not None]
     lines = body.filter(~pl.col("lost") & first & ~pl.col(code).is_in(rejected).fill_null(value=False))
     constant = _constant(body, form)
@@ -208,14 +216,12 @@ def _with_attributes(grid: Grid, form: Form) -> Grid:
         pl.col(name) if name in constant else pl.lit(None, pl.String).alias(name) for name in top.columns
     )
     titles = [pl.Series(name, [*repeated(None, form.row, pl.String), word]) for word, name in placed.items()]
-    known = pairs.drop_nulls("value").unique(subset=[code, "word"], keep="first", maintain_order=True)
-    by_item = lines.select(code)
-    texts, kinds_of = kept, []
-    for word, name in placed.items():
-        own = known.filter(pl.col("word") == word).select(code, "value", "kind")
-        joined = by_item.join(own, on=code, how="left", maintain_order="left")
-        texts = texts.with_columns(joined["value"].alias(name))
-        kinds_of.append(joined["kind"].fill_null(TEXT).alias(name))
+    known = pairs.drop_nulls("value").unique(subset=["key", "word"], keep="first", maintain_order=True)
+    by_word = known.select("key", "word", "value", "kind").partition_by("word", as_dict=True)
+    given = [(name, by_word.get((word,), known.clear())) for word, name in placed.items()]
+    joined = [(name, lines.select("key").join(own, on="key", how="left", maintain_order="left")) for name, own in given]
+    texts = kept.with_columns(of["value"].alias(name) for name, of in joined)
+    kinds_of = [of["kind"].fill_null(TEXT).alias(name) for name, of in joined]
     whole = pl.concat([pl.DataFrame([*_titled(top, form).iter_columns(), *titles]), texts])
     return replace(
         grid,
@@ -242,26 +248,20 @@ def _values(body: pl.DataFrame, form: Form) -> pl.Series:
     if form.unit is None:
         return values
     units = body[f"c{form.unit}"]
-    known = {text: f" {text}" if is_unit(text) else "" for text in units.drop_nulls().unique()}
-    return values + units.replace_strict(known, default="", return_dtype=pl.String).fill_null("")
+    says = units.str.contains(r"[\p{L}%]") & values.str.contains(_NUMBER)
+    return values.zip_with(~says.fill_null(value=False), values + " " + units)
 
 
 def _attributes(texts: pl.Series) -> dict[str, str]:
-    """Return for each text of an attribute its first spelling; at most so many, so that no table becomes too wide."""
-    words: dict[str, str] = {}
+    """Return for each text of an attribute its first spelling."""
     spelled: dict[str, str] = {}
-    for text in texts.unique(maintain_order=True):
-        if len(spelled) < _MOST_ATTRIBUTES or fold(text) in spelled:
-            words[text] = spelled.setdefault(fold(text), text.strip())
-        else:
-            words[text] = next(iter(spelled.values()))
-    return words
+    return {text: spelled.setdefault(fold(text), text.strip()) for text in texts.unique(maintain_order=True)}
 
 
 def _faults_of_repeats(pairs: pl.DataFrame, code: str) -> list[LineFault]:
     """Return a fault for each line that gives an attribute of its item with another value than an earlier line."""
     given = pairs.drop_nulls("value").with_columns(
-        before=pl.col("value").first().over(code, "word"), first=pl.col("line").first().over(code, "word")
+        before=pl.col("value").first().over("key", "word"), first=pl.col("line").first().over("key", "word")
     )
     again = given.filter(pl.col("value") != pl.col("before")).select("line", "first", "word", "value", code)
     return [
@@ -287,7 +287,7 @@ def _constant(body: pl.DataFrame, form: Form) -> set[str]:
     names = [name for name in body.columns if name[0] == "c" and int(name[1:]) not in own]
     if not names:
         return set()
-    counted = body.select((pl.col(name).drop_nulls().n_unique().over(code) <= 1).all().alias(name) for name in names)
+    counted = body.select((pl.col(name).drop_nulls().n_unique().over("key") <= 1).all().alias(name) for name in names)
     return {name for name in names if counted[name][0]} | {code}
 
 
