@@ -328,9 +328,11 @@ def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Se
     name = cells.get_column("name", default=repeated(None, len(code), pl.String))
     if cells.width <= len(_KEYS):
         return skipped & False
-    same = cells.select(pl.all_horizontal(pl.all().is_null() | (pl.all() == code))).to_series() & code.is_not_null()
-    filled = same & (cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series() >= _SPREAD) & ~skipped
-    filled &= ~code.str.contains(r"\d").fill_null(value=True)
+    filled = skipped & False
+    if (repeats := (code == name) & ~skipped).any():
+        others = cells.select(pl.all_horizontal(pl.all().is_null() | (pl.all() == code))).to_series()
+        count = cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+        filled = (repeats & others & (count >= _SPREAD) & ~code.str.contains(r"\d")).fill_null(value=False)
     if not ((code.is_null() | name.is_null()) & ~skipped).any():
         return filled
     alone = (given() == 1) & ~skipped & (code.is_not_null() | name.is_not_null())
