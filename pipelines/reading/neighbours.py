@@ -108,6 +108,16 @@ def part_column(header: str) -> Column | None:
     return unknown
 
 
+_OF_PACKAGING: Final = frozenset({"cap", "closure", "label", "liner", "seal", "sleeve"})
+"""Parts that only packaging has: a product may have a handle."""
+
+
+def is_of_packaging_part(header: str) -> bool:
+    """Return whether a header is of a part that only packaging has: `Closure weight`."""
+    column = part_column(header)
+    return column is not None and dict(column.fixed).get(_TYPE) in _OF_PACKAGING
+
+
 def with_part_columns(columns: list[Column], header: Searched) -> list[Column]:
     """Return the columns with those of parts side by side as numbered groups, where all parts are understood."""
     found = _found(columns, header)
