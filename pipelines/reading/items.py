@@ -160,7 +160,8 @@ def _of_levels(grid: Grid, row: int, cells: Cells, kinds: Mapping[int, str]) -> 
         return None
     top = grid.cells[row + 1 :].head(_LINES).filter(pl.col(f"c{depths[0]}").is_not_null())
     depth = _depths(top[f"c{depths[0]}"])
-    if depth.null_count() or depth.n_unique() < 2 or depth[0] != depth.min():
+    steps = depth.diff().drop_nulls()
+    if depth.null_count() or depth.n_unique() < 2 or depth[0] != depth.min() or depth[0] > 1 or (steps > 1).any():
         return None
     fields = _fields(cells, depths)
     # Lists of levels of packaging have a material in each line, or another one than those of parts.
@@ -181,6 +182,7 @@ def _depths(texts: pl.Series) -> pl.Series:
     return texts.set(~fitting, None).str.extract(r"(\d{1,2})$").cast(pl.Int64)
 
 
+_WITHOUT_ITEM: Final = Message("{name} is missing; each line needs one.", name="sku_code")
 _LOST: Final = Message("The line has more cells than its header; put cells that hold the delimiter in quotation marks.")
 
 
@@ -195,23 +197,28 @@ def _with_attributes(grid: Grid, form: Form) -> Grid:
         value=_values(body, form),
         lost=pl.any_horizontal(pl.lit(value=False), pl.col(surplus).is_not_null()),
     )
-    carried = pl.col(code).is_null() & pl.col(attribute).is_not_null()
+    told = {form.attribute, form.value, form.unit, form.part}
+    others = [name for name in grid.cells.columns if int(name[1:]) not in told]
+    carried = pl.all_horizontal(pl.col(others).is_null()) & pl.col(attribute).is_not_null()
     body = body.with_columns(pl.when(carried).then(pl.col(code).forward_fill()).otherwise(pl.col(code)))
     part = pl.lit("") if form.part is None else pl.col(f"c{form.part}").fill_null("")
     body = body.with_columns(key=pl.concat_str(pl.col(code).str.strip_chars(), part, separator="\n"))
     lost = body.filter("lost").select("line", code, "value").rows()
     faults = [LineFault(line, "ragged_row", _LOST, value, of_item) for line, of_item, value in lost]
+    without = pl.col(code).is_null() & pl.col(attribute).is_not_null() & ~pl.col("lost")
+    orphans = body.filter(without).select("line", attribute).rows()
+    faults += [LineFault(line, "required", _WITHOUT_ITEM, text) for line, text in orphans]
     pairs = body.filter(~pl.col("lost") & pl.col(code).is_not_null() & pl.col(attribute).is_not_null())
     pairs = pairs.with_columns(word=pairs[attribute].replace_strict(words := _attributes(pairs[attribute])))
     faults += _faults_of_repeats(pairs, code)
     placed = {word: f"c{form.width + at}" for at, word in enumerate(dict.fromkeys(words.values()))}
     check_width(form.width + len(placed))
-    first = pl.col("key").is_first_distinct() | pl.col(code).is_null()
+    first = ~without & (pl.col("key").is_first_distinct() | pl.col(code).is_null())
     rejected = [fault.sku_code for fault in faults if fault.sku_code is not None]
     lines = body.filter(~pl.col("lost") & first & ~pl.col(code).is_in(rejected).fill_null(value=False))
     constant = _constant(body, form)
-    told = {f"c{at}" for at in (form.attribute, form.value, form.unit)}
-    top = top.select(name for name in top.columns if name not in told and int(name[1:]) < form.width)
+    left = [name for name in top.columns if int(name[1:]) not in told - {form.part} and int(name[1:]) < form.width]
+    top = top.select(left)
     kept = lines.select(
         pl.col(name) if name in constant else pl.lit(None, pl.String).alias(name) for name in top.columns
     )
@@ -320,11 +327,15 @@ def _with_parts(grid: Grid, form: Form) -> Grid:
     body = grid.cells[form.row + 1 :].with_columns(line=grid.lines[form.row + 1 :])
     body = body.with_columns(depth=_depths(body[depth]))
     faults = _faults_of_assemblies(body, form, header, fields)
-    is_item, is_part = body["depth"] == form.item, (body["depth"] > form.item).fill_null(value=False)
+    is_item = (body["depth"] == form.item).fill_null(value=False)
+    is_part = (body["depth"] > form.item).fill_null(value=False)
+    items = body.with_columns(item=is_item.cum_sum()).select(pl.col(code, name).first().over("item"))
+    nameless = body.filter(is_part & items[code].is_null()).select("line", name).rows()
+    faults += [LineFault(line, "required", _WITHOUT_ITEM, text) for line, text in nameless]
     is_whole = is_part & (body["depth"].shift(-1) <= body["depth"]).fill_null(value=True)
     of_item = [f"c{at}" for at, field in fields.items() if field in _OF_PART and f"c{at}" not in (code, name)]
     lines = body.with_columns(
-        *(body[key].zip_with(~is_part, body[key].set(~is_item, None).forward_fill()) for key in (code, name)),
+        *(body[key].zip_with(~is_part, items[key]) for key in (code, name)),
         *(body[at].set(is_item, None) for at in of_item),
     )
     apart = [

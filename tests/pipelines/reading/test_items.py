@@ -122,6 +122,28 @@ def test_the_weight_of_the_whole_item_is_none_of_its_parts() -> None:
     assert set(graphs(delimited(table))) == {"A-1", "A-2"}
 
 
+@pytest.mark.parametrize("name", ["Jam jar", ""])
+def test_parts_of_an_item_without_a_code_are_of_no_other_item(name: str) -> None:
+    table = [list(row) for row in BILL]
+    table[6][1:3] = ["", name]
+    data = delimited(table)
+    assert set(graphs(data)) == {"A-1"}
+    assert {line for line, _, code in faults(data) if code == "required"} >= {8}
+
+
+def test_a_line_of_an_attribute_without_its_code_is_of_no_other_item() -> None:
+    table = [*ATTRIBUTES, ["", "Tube", "Verpackungsgewicht", "9", "G"]]
+    data = delimited(table, ";")
+    assert [row["weight_grams"] for row in values(data)] == [12.4, 52.0]
+    assert [(line, code) for line, _, code in faults(data)] == [(6, "required")]
+
+
+def test_a_dimension_is_no_level() -> None:
+    table = [["SKU", "Name", "Level", "Packaging material"], ["A", "a", "1", ""], ["B", "b", "12", "Glass"]]
+    assert "layout" in read(delimited(table))[0].source
+    assert {field for _, field, _ in faults(delimited(table))} == {"packaging_level"}
+
+
 def test_levels_of_packaging_are_no_bill() -> None:
     table = [["SKU", "Name", "Level", "Material", "Weight (g)"], ["A", "Bottle", "0", "PET", "21"]]
     table += [["B", "Case", "1", "Board", "300"]]
