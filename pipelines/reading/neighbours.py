@@ -480,6 +480,8 @@ def misspelt_column(header: str, position: int, table: Table) -> Column | None:
 @lru_cache(maxsize=MOST_KEPT)
 def _misspelt(header: str, table: Table) -> Column | None:
     tokens = tokens_of(header)
+    if len(tokens) == 1 and header.isupper():  # the name of a program's field: `MTART`
+        return None
     unknown = [token for token in tokens if not _is_known(token)]
     if not 0 < len(unknown) <= _MOST_MISSPELT or len(tokens) > _LONGEST_WEIGHT:
         return None
