@@ -517,5 +517,5 @@ def _is_fault_of(token: str, word: str) -> bool:
     begin = next((at for at, (a, b) in enumerate(zip(token, word, strict=False)) if a != b), min(len(token), len(word)))
     a, b = token[begin:], word[begin:]
     if a[1:] == b or b[1:] == a:
-        return len(word) > _SHORTEST_MISSPELT
+        return min(len(token), len(word)) > _SHORTEST_MISSPELT
     return a[2:] == b[2:] and a[:2] == b[1::-1] if a[1:] != b[1:] else len(word) >= _LONG

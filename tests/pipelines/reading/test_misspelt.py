@@ -19,7 +19,7 @@ def test_a_fault_of_typing_is_asked_about(header: str, field: str) -> None:
     assert [about["could_be"] for about in source["asked"]] == [[field]]
 
 
-@pytest.mark.parametrize("header", ["Gericht", "Wrapper", "Colony", "Packer", "Nature", "Herkunft", "MTART"])
+@pytest.mark.parametrize("header", ["Gericht", "Wrapper", "Colony", "Packer", "Nature", "Herkunft", "MTART", "MArt"])
 def test_another_word_is_none(header: str) -> None:
     source = read(delimited([["SKU", "Name", header, "GTIN"], ["A", "a", "12", ""]]))[0].source
     assert (source["asked"], [entry["header"] for entry in source["ignored"]]) == ([], [header])
