@@ -23,10 +23,13 @@ from schemas.normalise import Unfit, quote
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.vocabularies import VOCABULARIES, table_rows
 
-_LIGATURES = WITHOUT_INVISIBLE | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
+_LIGATURES = WITHOUT_INVISIBLE | str.maketrans(
+    {"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "µ": "u", "μ": "u", "№": " "}
+)
 _LONGEST_WORD = 60
 """Characters of the words that are kept folded: those of headers are asked for again and again."""
-_NOT_A_WORD = re.compile(r"[^0-9a-z]+")
+_NOT_A_WORD = re.compile(r"[^0-9a-zα-ωа-яѐ-џ]+")
+"""What is between words, which have letters of the Latin, the Greek and the Cyrillic script."""
 
 
 class WordCollisionError(ValueError):
@@ -38,10 +41,28 @@ def fold(text: str) -> str:
 
     Invisible characters do not count: `Verpackung` with a soft hyphen is one word.
 
-    A text without a letter or digit of the Latin script (`✓`, `%`) is returned trimmed.
+    A text without a digit or a letter of the Latin, Greek or Cyrillic script (`✓`, `%`) is returned trimmed.
     """
     lower = text.casefold().translate(_LIGATURES)
     return _NOT_A_WORD.sub(" ", without_accents(lower)).strip() or text.strip()
+
+
+def is_kept(token: str) -> bool:
+    """Return whether folding keeps a folded word as it is beside others: it would drop letters of other scripts."""
+    return not token.isalpha() or _NOT_A_WORD.search(token) is None
+
+
+_GROUPS: Final = (
+    "aàáâäăąāåã cçčć dđď eèéêëěęėē gğģ iìíîïıįī kķ lłľ nñňń oòóôöőõø rř sšśşș tťţț uùúûüűůųū yý zžźż "
+    "αά εέ ηή ιί οό υύ ωώ ий"
+)
+"""Each letter of folded words with those that are folded to it."""
+_ACCENTED: Final = {group[0]: f"[{group}]" for group in _GROUPS.split()} | {" ": r"[\W_]+"}
+
+
+def pattern_of(word: str) -> str:
+    """Return a regular expression of a folded word, which also matches it with accents and with signs for spaces."""
+    return "".join(_ACCENTED.get(letter, letter) for letter in word)
 
 
 def without_accents(text: str) -> str:

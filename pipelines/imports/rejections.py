@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Final
 
 import polars as pl
@@ -20,6 +21,7 @@ from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.columns import recognise
 from pipelines.reading.grid import NUMBER, Column, Grid, letter, position, refuse
 from pipelines.reading.grid import Table as Kind
+from pipelines.reading.items import items_of_lines
 from pipelines.reading.text import decode, read_delimited
 from pipelines.reading.units import is_shared
 from pipelines.reading.values import as_codes, unescaped
@@ -42,7 +44,7 @@ Cell = str | Decimal | None
 Source = ImportSource | SourceSheet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sheet:
     """One sheet, or the text, that the service has read; `place` is the service's description of it.
 
@@ -72,8 +74,15 @@ class Sheet:
         """Return the lines down to the header that contain something."""
         return {line for line in self.grid.lines if line <= self.header_row}
 
+    @cached_property
+    def items(self) -> dict[int, str | None]:
+        """Return the sku_code of the item that each line is of, where several lines of another form make one."""
+        return items_of_lines(self.grid)
+
     def codes(self, *, carried: bool) -> dict[int, str | None]:
         """Return the sku_code of each line; with `carried` a line without one belongs to the SKU above it."""
+        if self.items:
+            return self.items
         column = next(column["column"] for column in self.place["columns"] if column["field"] == "sku_code")
         below = self.grid.below(self.header_row)
         codes = unescaped(below.cells[f"c{position(column)}"]).str.strip_chars()
@@ -295,6 +304,8 @@ class _Rejected:
         # A components sheet is long, and skips no line of a SKU.
         self._codes = sheet.codes(carried=source is None or _has_lines_of_skus(source))
         skipped = {skip["line"] for skip in source["skipped"]} if source else set[int]()
+        if sheet.items:  # such an item is rejected whole
+            codes = codes | {fault["sku_code"] for fault in report if fault["sku_code"]}
         siblings = {line for line, code in self._codes.items() if code in codes} - skipped
         self._rejected, self._whole = siblings | set(self._faults), whole
         self._lines = sorted(self._rejected | set(self._codes)) if whole else sorted(self._rejected)

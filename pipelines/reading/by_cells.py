@@ -32,6 +32,8 @@ from schemas.words import code_of, fold, words
 _STATUS: Final = {"pfas_intentional": "pfas_status", "svhc_declared": "svhc_status", "bpa_present": "bpa_status"}
 """Field of whether a substance is there -> field of its status."""
 SUM: Final = "heavy_metals_sum_ppm"
+OF_PART: Final = "heavy_metals_value"
+"""The same sum of a part, in the unit of the limit."""
 _FREE: Final = frozenset({"free", "free of", "frei", "libre", "libre de", "exempt", "exempt de", "vrij", "wolne od"})
 
 
@@ -121,7 +123,7 @@ _ZEROS: Final = "0{1,5}$"
 
 def summed_metals(columns: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns of the four metals, each as one of the sum; none where one is missing or a sum is read."""
-    if header.table != "sku" or any(column.field.name in (SUM, "component_type") for column in columns):
+    if header.table != "sku" or any(column.field.name == SUM for column in columns):
         return []
     found = _metals(header.free([column.position for column in columns]).items())
     units = {(column.factor, column.per) for of_metal in found.values() for column in of_metal}
@@ -151,8 +153,9 @@ def metals_asked(
     sheet: str | None,
 ) -> tuple[set[int], Asked] | None:
     """Return the ignored columns of single metals over figures, and the question about them; None without any."""
-    if any(column.field.name in (SUM, "component_type") for column in columns):
+    if any(column.field.name in (SUM, OF_PART) for column in columns):
         return None
+    name = SUM if any(column.table == "sku" for column in columns) else OF_PART
     measured = ((at, header) for at, header in ignored if any(map(str.isdigit, "".join(samples.get(at, ())))))
     found = [column for of_metal in _metals(measured).values() for column in of_metal]
     if not found:
@@ -164,9 +167,10 @@ def metals_asked(
         "{header} is the sum, say so: mapping={mapping}.",
         headers=headers,
         header=quote(found[0].header),
-        mapping={"columns": {SUM: letter(found[0].position)}},
+        mapping={"columns": {name: letter(found[0].position)}},
     )
-    about = question("column", message, could_be=[SUM], sheet=sheet, text=headers)
+    of_parts = name == OF_PART
+    about = question("column", message, could_be=[name], sheet=sheet, text=headers, of_components=of_parts)
     return {column.position for column in found}, about
 
 

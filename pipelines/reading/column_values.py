@@ -9,7 +9,7 @@ the name, a refusal suggests the column that fits best. A form of one product (l
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -28,6 +28,7 @@ from pipelines.reading.grid import (
     fields_of,
     letter,
     refuse,
+    repeated,
 )
 from pipelines.reading.questions import with_answer
 from pipelines.reading.values import read_values
@@ -47,6 +48,8 @@ _FIRST_LINES: Final = 40
 _MATERIALS: Final = ("material", "material_subtype")
 _SHORT: Final = 40
 """Characters of the longest code."""
+_MOST_CELLS: Final = 4_096
+"""Most cells that are searched for a word."""
 _MOST: Final = 0.8
 _LONGEST_UNIT: Final = 3
 """Characters of the longest abbreviation of a unit: a column of no longer texts is none of names."""
@@ -106,6 +109,7 @@ def without_article_numbers(columns: list[Column], chosen: Sequence[Column], hea
     another one, or the kind of packaging of each line, a part's description says no more. Counts are no names.
     """
     columns = [c for c in columns if not (is_count(c, c.position, header) or says_whose_waste(c, header))]
+    columns = _with_described_parts(columns, header)
     columns = _with_described_items(_with_levels([*columns, *_formats([*columns, *chosen], header)], header), header)
     parts = [column for column in columns if column.field.name == "component_type"]
     numbers = [column for column in parts if len(parts) > 1 and are_codes(header.under(column.position))]
@@ -141,6 +145,37 @@ def _with_levels(columns: list[Column], header: Searched) -> list[Column]:
     if len(named) != 1 or any(column.field == level for column in columns):
         return columns
     return [replace(c, name=level.name, field=level, exact=False) if c is named[0] else c for c in columns]
+
+
+def _with_described_parts(columns: list[Column], header: Searched) -> list[Column]:
+    """Return the columns with a bare description behind the numbers of parts as their names, not the item's.
+
+    `Parent description | Component | Description` over `Soap | PM-10 | Bottle`: the item has a name before them.
+    """
+    for at, (cell, title) in enumerate(pairwise(header.cells)):
+        column = None if title is None else recognise(title, at + 1, "sku") or substitute_column(title)
+        if cell is None or title is None or column is None or column.field.name not in ("name", "description"):
+            continue
+        named = any(_names_item(text) for text in header.cells[:at] if text is not None)
+        if named and _names_part(cell) and are_codes(header.under(at)):
+            field = fields_of("component")["component_type"]
+            part = Column(field.name, field, "component", at + 1, title)
+            return [*(c for c in columns if c.position not in (at, at + 1)), part]
+    return columns
+
+
+def _names_item(header: str) -> bool:
+    column = recognise(header, 0, "sku") or substitute_column(header)
+    return column is not None and column.field.name in ("name", "description")
+
+
+def _names_part(header: str) -> bool:
+    """Return whether a header is a word for parts, with another for a number or without."""
+    words_of = [
+        word for word in fold(header).split() if word_roles(word) - {"code", "thing", "count"} or not word_roles(word)
+    ]
+    column = recognise(" ".join(words_of), 0, "sku") if words_of else None
+    return column is not None and column.field.name == "component_type"
 
 
 def _with_described_items(columns: list[Column], header: Searched) -> list[Column]:
@@ -446,6 +481,12 @@ _LONGEST_TITLE: Final = 6
 """Words of the longest title of a block."""
 
 
+def names_lines(grid: Grid) -> bool:
+    """Return whether a cell of the first rows is a word by which several lines may make an item (`items.py`)."""
+    cells = islice((cell for row in grid.cells.head(ROWS_SEARCHED).iter_rows() for cell in row), _MOST_CELLS)
+    return any(cell is not None and len(cell) <= _SHORT and code_of(cell, "line_form") is not None for cell in cells)
+
+
 def form_refusal(grid: Grid) -> ReadingRefused | None:
     """Return why a form is not read, with the labels found; None for a grid that is no form.
 
@@ -532,3 +573,25 @@ def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
     if lines < _FEWEST_LINES or len(names) <= widest or not names & _KEYS_OF_FORM:
         return []
     return [f"{place} {quote(label)} ({name})" for place, label, name in labels]
+
+
+_LONGEST_LIST: Final = 200
+"""Characters of the longest list of codes."""
+_BETWEEN_CODES: Final = re.compile(
+    r"[;\n\r|]|,(?=\s)|(?<=\s)(?:[/+&,–—-]|bis|to|und|and|et|oder|or|ou|y|e|i|en|of)(?=\s)", re.IGNORECASE
+)
+
+
+def codes_in(cell: str | None) -> tuple[str, ...]:
+    """Return the codes of a list or a range of such with letters, digits and signs in one order, a digit in each."""
+    parts = tuple(map(str.strip, _BETWEEN_CODES.split((cell or "")[:_LONGEST_LIST])))
+    shapes = {re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", part)) for part in parts}
+    return parts if len(shapes) == 1 and "0" in shapes.pop() else ()
+
+
+def of_several(codes: pl.Series) -> pl.Series:
+    """Return the lines with several codes, `A-100 / A-101`; where most codes of a table are so, each is one."""
+    likely = codes.filter(codes.str.contains(r"[\s;|]").fill_null(value=False))
+    several = [text for text in likely.unique() if len(codes_in(text)) > 1]
+    lines = codes.is_in(several).fill_null(value=False) if several else repeated(value=False, height=len(codes))
+    return lines & (int(lines.sum()) <= max(1, len(codes) / 2))

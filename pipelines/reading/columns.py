@@ -3,8 +3,8 @@
 A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `words.csv` for terms made of
 known words); `grammar.py` reads what is around them. A column counts only where every word was understood; where a word
 around a known term was not, the column is *open*, and asked about. Components side by side in one line have numbered
-groups of columns, or a weight column per material: `packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`;
-`Glas`, `Poids verre (g)`, `plastic_weight_g`. `header.py` chooses the header row, and which of the columns count.
+groups of columns, `Emballage 1 - Matière`, `Weight 2 (kg)`, or a weight column per material: `Glas`, `Poids verre (g)`.
+`header.py` chooses the header row, and which of the columns count.
 """
 
 import re
@@ -66,6 +66,7 @@ _OWN_VOLUME: Final = re.compile(r"(?i:annual_volume_[a-z]{2}(?:_\w+)?)|(?=.*[a-z
 _CAPACITY: Final = re.compile(r"\b[mcd]l\b")  # of what a packaging holds: `Volume (ml)` is not of Mali
 _TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
 """Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
+SUM_OF_METALS: Final = "heavy_metals_sum_ppm"  # a part has it as status and value: `part_substances.py`
 _ABBREVIATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
@@ -172,11 +173,12 @@ def words_of_terms(header: str) -> frozenset[str]:
     """Return the words of a text that some term has: most cells have none, and are no headers."""
     tokens = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
     bare = {token: token.rstrip("0123456789") for token in tokens}
-    return frozenset(bare[token] for token in tokens if bare[token] in _known_words() or roles_of_word(token))
+    return frozenset(bare[token] for token in tokens if bare[token] in known_words() or roles_of_word(token))
 
 
 @cache
-def _known_words() -> frozenset[str]:
+def known_words() -> frozenset[str]:
+    """Return the words of listed headers, materials and parts, and those that have a role in headers."""
     listed = [headers(name) for name in ("sku", "component", "part", "group", "spare", "placed")]
     of_vocabularies = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
     every_word = {
@@ -189,13 +191,16 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
     listed, fields = headers(table), fields_of(table)
     for key, start, end in _runs(main):
-        if key not in listed and (table != "sku" or key not in _component_headers()):
+        is_metals = table != "sku" and headers("sku").get(key) == SUM_OF_METALS
+        if key not in listed and not is_metals and (table != "sku" or key not in _component_headers()):
             continue
         rest = (*main[:start], *main[end:])
         if table == "sku" and (name := _component_headers().get(key)) is not None:
-            yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
+            yield Column(name, fields_of("component")[name], "component", 0, header, exact=not (rest or notes)), rest
         elif (name := listed.get(key)) in fields:
             yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
+        elif is_metals:
+            yield Column("heavy_metals_value", fields_of("sku")[SUM_OF_METALS], table, 0, header), rest
         elif table == "sku" and name == VOLUME.name and (column := _volume(rest, notes, header)) is not None:
             yield column, ()
     if table != "sku":
@@ -446,8 +451,7 @@ SHARE_OF_WEIGHT: Final = "weight_share_percent"
 ROUNDED_SHARE: Final = 0.5
 """Percent by which a share that is written without decimals may be off."""
 _UNIT_ROLES = ("unit", "unit_name")
-_NUMBER = re.compile(r"[1-9]\d?")
-_JOINED = re.compile(r"([a-z]+)(\d{1,2})")
+_NUMBER, _JOINED = re.compile(r"[1-9]\d?"), re.compile(r"([a-z]+)(\d{1,2})")
 
 
 def is_bare_material(column: Column) -> bool:
@@ -542,8 +546,7 @@ def _column_of_material(material: str, part: str, name: str, header: str) -> Col
     return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
 
 
-_LONGEST_CODE: Final = 4
-"""Letters of the longest code of a material: `PES` is no plural of `PE`."""
+_LONGEST_CODE: Final = 4  # letters of the longest code of a material: `PES` is no plural of `PE`
 
 
 @lru_cache(maxsize=MOST_KEPT)

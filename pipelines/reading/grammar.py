@@ -17,7 +17,7 @@ from compliance.words import resolve_format, resolve_material
 from pipelines.reading.words import SALES, first_words_of_units, is_uncertain, level_at, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
-from schemas.words import code_of, fold, words
+from schemas.words import code_of, fold, is_kept, words
 
 UNITS_OF_FIELDS: Final = ("g", "percent", "um", "g/cm3", "mg/kg")
 """Units of fields whose columns may be in another unit."""
@@ -412,8 +412,7 @@ def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
     if at >= len(tokens) or not _may_be_unit(tokens[at]):
         return None
     for end in range(min(len(tokens), at + 3), at, -1):
-        others = any(token.isalpha() and not token.isascii() for token in tokens[at:end])
-        if tokens[end - 1] == "/" or others:  # folding would drop letters that are not Latin
+        if tokens[end - 1] == "/" or not all(map(is_kept, tokens[at:end])):
             continue
         unit = _unit_of_phrase(" ".join(tokens[at:end]))
         if unit is not None:

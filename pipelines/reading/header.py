@@ -245,14 +245,21 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
         cells, row, line = _join_titles(cells, parts), row + 1, line + 1
     elif (titles := at_line(row - 1, line - 1)) is not None:
         cells = _with_titles(cells, titles)
-    units = at_line(row + 1, line + 1)
-    if units is not None and _contains_units(cells, units, keys):
-        with_unit = [
-            f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and says_unit(unit) else cell
-            for cell, unit in zip(cells, units, strict=True)
-        ]
-        return with_unit, line + 1
+    for below in range(1, _LINES_OF_HELP + 1):
+        units = at_line(row + below, line + below)
+        if units is not None and _contains_units(cells, units, keys):
+            with_unit = [
+                f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and says_unit(unit) else cell
+                for cell, unit in zip(cells, units, strict=True)
+            ]
+            return with_unit, line + below
+        if units is None or not all(cell is None or code_of(cell, "line") == "help" for cell in units):
+            break
     return cells, line
+
+
+_LINES_OF_HELP: Final = 3
+"""Lines below the header among which its units are: lines of help may be above them."""
 
 
 def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:

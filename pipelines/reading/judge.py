@@ -29,7 +29,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
-from pipelines.reading.neighbours import is_of_lines, names_total
+from pipelines.reading.neighbours import is_of_lines, is_of_packaging_part, names_total
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
@@ -49,7 +49,7 @@ from pipelines.reading.words import family_of_detail, level_of, market_parts, na
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, code_of, fold
+from schemas.words import code_lists, code_of, fold, words
 
 _PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
 _OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
@@ -218,6 +218,8 @@ def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
     if weight is None:
         return sheet
     quantities = [column for column in sheet.watched if quantity_of(column.header) is not None]
+    of_items = [c for c in quantities if of_parts and fold(c.header) in words("base_quantity")]
+    quantities = [column for column in quantities if column not in of_items] or quantities
     for column in quantities:
         if (told := choice_for(column, sheet.mapped.quantity)) is not None:
             return sheet if told == "ignore" else _applied(sheet, column, weight, told)
@@ -251,6 +253,8 @@ def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
 def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *, of_parts: bool) -> Sheet:
     """Return the sheet with one quantity applied, asked about, or left out as none of the weight."""
     grams = _numbers(sheet.table[weight.name], weight, sheet)
+    if not of_parts and fold(column.header) in words("base_quantity"):  # the weight is of so many
+        return _open(sheet, column, weight, pl.repeat(value=True, n=len(grams), eager=True), "divide")
     single = grams / numbers
     repeated = _repeated(sheet, weight)
     totals = _differ(sheet, repeated)
@@ -591,4 +595,4 @@ def _signs_of_packaging(sheet: Sheet) -> Iterator[bool]:
         elif column.name == "weight_grams" and _names_its_packaging(column):
             yield True
     for _, header in sheet.ignored:
-        yield mentions(header, "packaging")
+        yield mentions(header, "packaging") or is_of_packaging_part(header)

@@ -17,7 +17,8 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
+from pipelines.reading.by_cells import OF_PART, SUM
+from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT, recognise
 from pipelines.reading.grid import (
     CLEARED,
     FIELDS_OF_PART,
@@ -143,6 +144,8 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         fields = {old: new for old, new in fields.items() if _differs_within_skus(sheet, by_name[old])}
     # A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
     moved = {old: _as_part(by_name[old], new) for old, new in fields.items()}
+    if (metals := by_name.get(SUM)) is not None and OF_PART not in of_parts and _differs_within_skus(sheet, metals):
+        moved[SUM] = replace(metals, name=OF_PART, table="component")
     parts = [*parts, *moved.values()]
     of_lines = sheet.with_copies(moved.items())
     telling = [column.name for column in parts if column.constant is None] or [column.name for column in parts]
@@ -206,7 +209,7 @@ def _with_type_asked(sheet: Sheet, repeated: pl.Series) -> Sheet:
     Without it each part would be the body: its graph waits for the answer.
     """
     for at, header in sheet.ignored:
-        if not any(part_type(text) not in (None, "body") for text in sheet.samples.get(at, ())):
+        if not _may_name_parts(header, at, sheet.samples.get(at, ())):
             continue
         message = Message(
             "{header} may say which part of the packaging each line is; without it the components of its items are "
@@ -222,6 +225,15 @@ def _with_type_asked(sheet: Sheet, repeated: pl.Series) -> Sheet:
             ignored=tuple(entry for entry in sheet.ignored if entry[0] != at),
         )
     return sheet
+
+
+def _may_name_parts(header: str, at: int, texts: Sequence[str]) -> bool:
+    """Return whether a column names the parts of its lines: by a word for one, or by its header over unknown words."""
+    if any(part_type(text) not in (None, "body") for text in texts):
+        return True
+    column = recognise(header, at, "sku")
+    of_parts = column is not None and column.field.name == _TYPE
+    return of_parts and bool(texts) and not any(char.isdigit() for text in texts for char in text)
 
 
 _OF_UNITS: Final = ("markets", VOLUME_YEAR.name, VOLUME_HALF.name)

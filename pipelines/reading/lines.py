@@ -24,6 +24,7 @@ from typing import Final
 
 import polars as pl
 
+from pipelines.reading.column_values import codes_in, of_several
 from pipelines.reading.columns import recognise
 from pipelines.reading.grammar import word_roles
 from pipelines.reading.grid import (
@@ -44,7 +45,7 @@ from pipelines.reading.questions import question
 from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message, message_of
-from schemas.words import code_of, fold, headers, words
+from schemas.words import code_of, fold, headers, pattern_of, words
 
 HELP_ROWS = 5
 """Lines below the header that are searched for help: flags, formats and field ids rarely fill more than three."""
@@ -54,9 +55,6 @@ MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
 """Faults of cells that were meant as a value."""
-_ACCENTED = dict(
-    zip("aceinou ", ("[aàáâä]", "[cç]", "[eèéêë]", "[iìíîï]", "[nñ]", "[oòóôö]", "[uùúûü]", r"[\W_]+"), strict=True)
-)
 
 _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
@@ -266,7 +264,7 @@ def _pattern(kind: str) -> str:
     """Return the pattern of a kind with its words, which are folded: they also match with accents."""
     code = {"signature": "note", "total_of": "total"}.get(kind, kind)
     listed = sorted((word for word, of in words("line").items() if of == code), key=len, reverse=True)
-    return _PATTERNS[kind].replace("WORD", "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in listed))
+    return _PATTERNS[kind].replace("WORD", "|".join(map(pattern_of, listed)))
 
 
 BY_MAPPING: Final = Message("left out by the mapping")
@@ -311,51 +309,45 @@ def with_answered_lines(
     questions = [_question(body, rows, _LEGEND, sheets, table) for rows in legends]
     struck = {line for line, at in body.struck_cells if any(column.position == at for column in columns)}
     faults: dict[int, LineFault] = {}
-    for lines, why in ((body.lines.is_in(list(struck)), _STRUCK_CELLS), (_of_several(cells["sku_code"]), _CODES)):
+    for lines, why in ((body.lines.is_in(list(struck)), _STRUCK_CELLS), (of_several(cells["sku_code"]), _CODES)):
         if rows := (lines & ~out & ~answered).arg_true().to_list():
             questions.append(_question(body, rows, why, sheets, table))
             for row, code in zip(rows, cells["sku_code"].gather(rows).str.strip_chars(), strict=True):
                 about = message_of(questions[-1]["message"])
-                faults[row] = LineFault(int(body.lines[row]), "invalid_format", about, code, code, _codes_in(code))
+                faults[row] = LineFault(int(body.lines[row]), "invalid_format", about, code, code, codes_in(code))
     return reasons, questions, faults
 
 
 def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Series]) -> pl.Series:
     """Return the lines above others that have one text alone: a name, or a code that has no digit, or a space.
 
-    Such a line says of which group those below are, whose codes are not so. `given` counts cells.
+    Such a line says of which group those below are, whose codes are not so, or which all have a name. A text that fills
+    three cells or more is such a heading, too. `given` counts cells.
     """
     code = cells["sku_code"]
     name = cells.get_column("name", default=repeated(None, len(code), pl.String))
-    if cells.width <= len(_KEYS) or not ((code.is_null() | name.is_null()) & ~skipped).any():
+    if cells.width <= len(_KEYS):
         return skipped & False
+    filled = skipped & False
+    if (repeats := (code == name) & ~skipped).any():
+        others = cells.select(pl.all_horizontal(pl.all().is_null() | (pl.all() == code))).to_series()
+        count = cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+        filled = (repeats & others & (count >= _SPREAD) & ~code.str.contains(r"\d")).fill_null(value=False)
+    if not ((code.is_null() | name.is_null()) & ~skipped).any():
+        return filled
     alone = (given() == 1) & ~skipped & (code.is_not_null() | name.is_not_null())
     has_digit, has_space = code.str.contains(r"\d"), code.str.strip_chars().str.contains(r"\s")
-    others = code.is_not_null() & ~alone & ~skipped
-    unlike = (~has_digit & has_digit.filter(others).all()) | (has_space & (not has_space.filter(others).any()))
+    others = code.is_not_null() & ~alone & ~filled & ~skipped
+    wordy = ~has_digit & (has_digit.filter(others).all() or not name.filter(others).null_count())
+    unlike = wordy | (has_space & (not has_space.filter(others).any()))
     above = (~alone & ~skipped).reverse().cum_sum().reverse() > 0
-    few = 2 * int(alone.sum()) <= len(alone)
-    return alone & above & few & (name.is_not_null() | unlike.fill_null(value=False))
+    few = 2 * int((alone & above).sum()) <= len(alone) or bool(others.any() and has_digit.filter(others).all())
+    return filled | (alone & above & few & others.any() & (name.is_not_null() | unlike.fill_null(value=False)))
 
 
-_BETWEEN_CODES: Final = re.compile(
-    r"[;\n\r|]|,(?=\s)|(?<=\s)(?:[/+&,–—-]|bis|to|und|and|et|oder|or|ou|y|e|i|en|of)(?=\s)", re.IGNORECASE
-)
-
-
-def _codes_in(cell: str | None) -> tuple[str, ...]:
-    """Return the codes of a list or a range of such with letters, digits and signs in one order, a digit in each."""
-    parts = tuple(map(str.strip, _BETWEEN_CODES.split((cell or "")[:_LONGEST_TEXT])))
-    shapes = {re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", part)) for part in parts}
-    return parts if len(shapes) == 1 and "0" in shapes.pop() else ()
-
-
-def _of_several(codes: pl.Series) -> pl.Series:
-    """Return the lines with several codes, `A-100 / A-101`; where most codes of a table are so, each is one."""
-    likely = codes.filter(codes.str.contains(r"[\s;|]").fill_null(value=False))
-    several = [text for text in likely.unique() if len(_codes_in(text)) > 1]
-    lines = codes.is_in(several).fill_null(value=False) if several else repeated(value=False, height=len(codes))
-    return lines & (int(lines.sum()) <= max(1, len(codes) / 2))
+_SPACE: Final = r"\S\s+\S"
+_SPREAD: Final = 3
+"""Fewest cells that one text fills as a heading: fewer may be a code that is its name."""
 
 
 def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Series) -> Iterator[tuple[int, int]]:
@@ -370,7 +362,11 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Se
     codes = cells["sku_code"].set(~bare, None)
     words = {code for code in codes.drop_nulls().unique() if NO_CODE.search(code) or code_of(code, "no_answer")}
     bounds = [0, *_starts(body), len(bare)]
-    odd = codes.is_in(list(words)).fill_null(value=False) | _wordy_end(cells["sku_code"], bare, skipped)
+    others = cells["sku_code"].set(bare | skipped, None)
+    above = others.is_not_null().reverse().cum_sum().reverse() > 0
+    spaced = codes.str.contains(_SPACE) & above & (2 * bare.sum() < len(bare)) & (not others.str.contains(_SPACE).any())
+    odd = codes.is_in(list(words)) | spaced | _wordy_end(cells["sku_code"], bare, skipped)
+    odd = odd.fill_null(value=False)
     rows = list(zip(bare.to_list(), skipped.to_list(), answered.to_list(), odd.to_list(), strict=True))
     alone = [
         start > 0

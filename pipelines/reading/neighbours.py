@@ -20,13 +20,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 import polars as pl
 
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
-from pipelines.reading.columns import is_bare_material, part_headers, recognise, with_sense
+from pipelines.reading.columns import (
+    is_bare_material,
+    known_words,
+    part_headers,
+    recognise,
+    substitute_column,
+    with_sense,
+)
 from pipelines.reading.grammar import (
     MOST_KEPT,
     PIECES,
@@ -52,6 +61,7 @@ from pipelines.reading.grid import (
     WEIGHT_HELPERS,
     WEIGHTS,
     Column,
+    Table,
     fields_of,
     invalid_mapping,
     letter,
@@ -68,6 +78,8 @@ from schemas.words import code_lists, code_of, fold, words
 
 _MATERIAL: Final = "material_family"
 _TYPE: Final = "component_type"
+_LONGEST_PART: Final = 4
+"""Words of the longest name of a part: more are a list of what may be filled in."""
 _OF_WHOLE: Final = ("material", "weight_grams")
 """Fields of a whole packaging that its body has as well."""
 
@@ -86,7 +98,7 @@ def part_column(header: str) -> Column | None:
             for part, term in ((tokens[:cut], tokens[cut:]), (tokens[cut:], tokens[:cut])):
                 name = part_headers().get(" ".join(term)) or FIELDS_OF_PART.get(composed_field(term) or "")
                 kind = part_type(" ".join(part)) if name not in (None, _TYPE) else None
-                if name is None or (kind is None and name != _MATERIAL):
+                if name is None or (kind is None and name != _MATERIAL) or len(part) > _LONGEST_PART:
                     continue
                 column = Column(name, fields_of("component")[name], "component", 0, header, group=" ".join(part))
                 if kind is None:
@@ -94,6 +106,16 @@ def part_column(header: str) -> Column | None:
                 elif (whole := with_sense(column, rest, notes, loose=False)) is not None and whole.open is None:
                     return replace(whole, fixed=((_TYPE, kind),))
     return unknown
+
+
+_OF_PACKAGING: Final = frozenset({"cap", "closure", "label", "liner", "seal", "sleeve"})
+"""Parts that only packaging has: a product may have a handle."""
+
+
+def is_of_packaging_part(header: str) -> bool:
+    """Return whether a header is of a part that only packaging has: `Closure weight`."""
+    column = part_column(header)
+    return column is not None and dict(column.fixed).get(_TYPE) in _OF_PACKAGING
 
 
 def with_part_columns(columns: list[Column], header: Searched) -> list[Column]:
@@ -441,3 +463,59 @@ def _masses(text: str) -> Iterator[tuple[Measure, Sequence[str]]]:
             if measure.unit in ("g", "") and not is_of_word and not is_figure:
                 yield measure, tokens[at:end]
         at = end
+
+
+_SHORTEST_MISSPELT: Final = 4
+_LONG: Final = 8
+"""Letters of a word of which another letter leaves no other word: `Gericht` is no `Gewicht`."""
+_MOST_MISSPELT: Final = 2
+
+
+def misspelt_column(header: str, position: int, table: Table) -> Column | None:
+    """Return the column that a header would be but for a fault of typing, open by the words that have it: `Naem`."""
+    column = _misspelt(header, table) if len(header) < LONGEST_HEADER else None
+    return None if column is None else replace(column, position=position)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _misspelt(header: str, table: Table) -> Column | None:
+    tokens = tokens_of(header)
+    if len(tokens) == 1 and header.isupper():  # the name of a program's field: `MTART`
+        return None
+    unknown = [token for token in tokens if not _is_known(token)]
+    if not 0 < len(unknown) <= _MOST_MISSPELT or len(tokens) > _LONGEST_WEIGHT:
+        return None
+    meant = {token: next((word for word in _words_like(token) if _is_fault_of(token, word)), None) for token in unknown}
+    if None in meant.values():
+        return None
+    text = " ".join(meant.get(token) or token for token in tokens)
+    column = recognise(text, 0, table) or (substitute_column(text) if table == "sku" else None)
+    if column is None or column.group is not None:
+        return None
+    return replace(column, header=header, exact=False, open=" ".join(unknown))
+
+
+def _is_known(token: str) -> bool:
+    short = len(token) < _SHORTEST_MISSPELT or not token.isalpha()
+    return short or token in known_words() or roles_of_word(token) is not None
+
+
+def _words_like(token: str) -> tuple[str, ...]:
+    return _words_by_beginning().get(token[0], ())
+
+
+@cache
+def _words_by_beginning() -> dict[str, tuple[str, ...]]:
+    """Return the words of headers by their first letter, which is seldom misspelt."""
+    return {letter: tuple(of_letter) for letter, of_letter in groupby(sorted(known_words()), itemgetter(0))}
+
+
+def _is_fault_of(token: str, word: str) -> bool:
+    """Return whether a word is written with a letter too many or too few, two in the other order, or a wrong one."""
+    if abs(len(token) - len(word)) > 1 or len(word) < _SHORTEST_MISSPELT:
+        return False
+    begin = next((at for at, (a, b) in enumerate(zip(token, word, strict=False)) if a != b), min(len(token), len(word)))
+    a, b = token[begin:], word[begin:]
+    if a[1:] == b or b[1:] == a:
+        return min(len(token), len(word)) > _SHORTEST_MISSPELT
+    return a[2:] == b[2:] and a[:2] == b[1::-1] if a[1:] != b[1:] else len(word) >= _LONG

@@ -8,6 +8,7 @@ it under other headers. So a short line is accepted where it has the keys and ea
 it is a fault. No cell is ever moved.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -63,6 +64,7 @@ from pipelines.reading.mapping import (
 from pipelines.reading.questions import question
 from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
+from schemas.fields import COMPONENT_FIELDS
 from schemas.imports.types import Asked, SourceSheet
 from schemas.issues import QuestionKind
 from schemas.messages import Message
@@ -539,3 +541,24 @@ def _fitting_short_lines(
             wrong = read_values(texts.set(~short, None), column, ".", None).faults["at"]
             whole = whole.scatter(wrong, values=False)
     return whole
+
+
+ID_HEADER: Final = "id"
+_ID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_OF_SNAPSHOT: Final = {"sku_code", "import_id", "markets_in_effect"}
+"""Headers of the SKUs of a snapshot's export."""
+_OF_EXPORT: Final = {"sku_code", "id", "position", "component_type"}
+"""Headers of the components of every export, where each has an id of ours; a table made by hand has none."""
+
+
+def check_export(sheet: Sheet) -> None:
+    """Refuse a table that the service exported and that lacks fields: an import would clear those of the parts."""
+    headers = {*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)}
+    ids = [text for at, header in sheet.ignored if header == ID_HEADER for text in sheet.samples.get(at, ())]
+    lacking = [field.name for field in COMPONENT_FIELDS if field.kind != "substances" and field.name not in headers]
+    if headers >= _OF_SNAPSHOT or (headers >= _OF_EXPORT and lacking and any(map(_ID.fullmatch, ids))):
+        message = Message(
+            "This is an export that lacks fields of the records, as one of a snapshot does: importing it would clear "
+            "what it does not have. Export the records (source: records), and import that file with all its columns."
+        )
+        raise refuse("missing_column", message)

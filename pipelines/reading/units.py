@@ -38,7 +38,7 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.neighbours import OF_UK_REPORT
+from pipelines.reading.neighbours import OF_UK_REPORT, misspelt_column
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question
 from pipelines.reading.side_by_side import about_other_units, is_of_other_units
@@ -75,7 +75,9 @@ def open_columns(header: Searched, columns: Sequence[Column], table: Table) -> l
     """
     names, taken = {column.name for column in columns}, {column.position for column in columns}
     free = [(at, cell) for at, cell in enumerate(header.cells) if cell is not None and at not in taken]
-    told = ((at, cell, open_column(cell, at, table, loose=True)) for at, cell in free)
+    told = (
+        (at, cell, open_column(cell, at, table, loose=True) or misspelt_column(cell, at, table)) for at, cell in free
+    )
     asked = (
         (cell, of_single_use(of_substance(column, at, cell, header), at, cell, header)) for at, cell, column in told
     )

@@ -101,17 +101,24 @@ def _weights_unread(sheet: Sheet) -> list[Column]:
         return []
     of_parts = any(column.name == "component_type" for column in sheet.columns)
     field = field_column("component_weight_g" if of_parts else "weight_grams", "component" if of_parts else "sku")
+    own = of_parts or _are_packagings(sheet)
     return [
         replace(field, name=f"component_{field.name}" if of_parts else field.name, position=at, header=header)
         for at, header in sheet.ignored
-        if field is not None and _may_weigh(header, of_parts=of_parts)
+        if field is not None and _may_weigh(header, of_packagings=own)
         if any(map(str.isdigit, "".join(sheet.samples.get(at, ()))))
     ]
 
 
-def _may_weigh(header: str, *, of_parts: bool) -> bool:
-    roles = word_roles(header)
-    named = "weight" in roles and (of_parts or roles & {"packaging", "material"}) and not roles & _NO_WEIGHTS
+def _are_packagings(sheet: Sheet) -> bool:
+    """Return whether a column that is not read says that all articles are packagings, as SAP's `VERP` does."""
+    texts = (sheet.samples.get(at, ()) for at, _ in sheet.ignored)
+    return any(of_column and all(fold(text) in words("packagings_kind") for text in of_column) for of_column in texts)
+
+
+def _may_weigh(header: str, *, of_packagings: bool) -> bool:
+    roles = word_roles(header) | ({"weight"} if fold(header) in words("article_weight") else set())
+    named = "weight" in roles and (of_packagings or roles & {"packaging", "material"}) and not roles & _NO_WEIGHTS
     is_of_sold = level_of(header) in (None, "sales") and not names_bundle(header)
     return bool(named) and is_of_sold and all(measure.state != "other" for measure in measures_in(header))
 

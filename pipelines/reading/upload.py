@@ -5,7 +5,6 @@ Typing does not belong here: see `rows.py`.
 
 import io
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +14,9 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import polars as pl
 
+from pipelines.reading.books import Book
 from pipelines.reading.cells import MOST, readings_of
-from pipelines.reading.column_values import ROWS_SEARCHED
+from pipelines.reading.column_values import ROWS_SEARCHED, names_lines
 from pipelines.reading.grid import (
     LINES_OF_SHEET,
     NUMBERS,
@@ -42,6 +42,7 @@ from pipelines.reading.header import (
     mapped_headers,
     recognised_fields,
 )
+from pipelines.reading.items import form_of, with_items
 from pipelines.reading.judge import judge_columns, without_asked, without_doubtful
 from pipelines.reading.layouts import (
     lines_are_parts,
@@ -53,14 +54,15 @@ from pipelines.reading.layouts import (
     without_open,
 )
 from pipelines.reading.mapping import QUANTITIES, CheckedMapping, SheetMapping, Words, check_mapping
+from pipelines.reading.part_substances import with_metals_declared
 from pipelines.reading.questions import NOTHING_READ, question, refused
-from pipelines.reading.sheet import Sheet, read_sheet, with_levels
+from pipelines.reading.sheet import ID_HEADER, Sheet, check_export, read_sheet, with_levels
 from pipelines.reading.text import decode, detect_delimiter, detect_format, read_delimited
 from pipelines.reading.units import choice_for
 from pipelines.reading.unread import about_components
 from pipelines.reading.workbook.book import SheetPart
 from pipelines.reading.workbook.cells import Workbook
-from schemas.fields import COMPONENT_FIELDS, SKU_CODE
+from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
 from schemas.json_values import JsonObject
 from schemas.messages import Message, from_json, to_json
@@ -155,7 +157,7 @@ def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: Check
     grids: list[Grid] = []
     merged = _MergedCells(header.columns, mapped.of_table(table).quantity, table)
     for part, own in chosen:
-        ids = (Column(_ID_HEADER, SKU_CODE, table, at, text) for at, text in header.ignored if text == _ID_HEADER)
+        ids = (Column(ID_HEADER, SKU_CODE, table, at, text) for at, text in header.ignored if text == ID_HEADER)
         body = merged.read(book, part, book.body(part, (*header.needed, *ids)), own.last_line)
         grids.append(body.below(own.last_line) if grids else body)
     sheets = tuple(ReadSheet(part.name, own.line) for part, own in chosen) if len(chosen) > 1 else ()
@@ -494,6 +496,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     of_mapping = mapped_headers(mapped)
     delimiter = detect_delimiter(text.text, lambda records, least: known_headers(records, of_mapping, least))
     grid = read_delimited(text.text, delimiter)
+    grid = with_items(grid, form_of(grid)) if names_lines(grid) else grid
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
     with _completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
@@ -503,7 +506,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
     with _completed_by(about):
-        read = _read_tables(Workbook(data), mapped)
+        read = _read_tables(Book(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
@@ -512,32 +515,11 @@ def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     return upload
 
 
-_ID_HEADER: Final = "id"
-_ID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_OF_SNAPSHOT: Final = {"sku_code", "import_id", "markets_in_effect"}
-"""Headers of the SKUs of a snapshot's export."""
-_OF_EXPORT: Final = {"sku_code", "id", "position", "component_type"}
-"""Headers of the components of every export, where each has an id of ours; a table made by hand has none."""
-
-
-def _check_export(sheet: Sheet) -> None:
-    """Refuse a table that the service exported and that lacks fields: an import would clear those of the parts."""
-    headers = {*(column.header for column in sheet.columns), *(header for _, header in sheet.ignored)}
-    ids = [text for at, header in sheet.ignored if header == _ID_HEADER for text in sheet.samples.get(at, ())]
-    lacking = [field.name for field in COMPONENT_FIELDS if field.kind != "substances" and field.name not in headers]
-    if headers >= _OF_SNAPSHOT or (headers >= _OF_EXPORT and lacking and any(map(_ID.fullmatch, ids))):
-        message = Message(
-            "This is an export that lacks fields of the records, as one of a snapshot does: importing it would clear "
-            "what it does not have. Export the records (source: records), and import that file with all its columns."
-        )
-        raise refuse("missing_column", message)
-
-
 def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: CheckedMapping, today: date) -> Upload:
     """Return the upload of the tables found. Raises `no_rows` where there is no data line."""
     for sheet in (main, parts):
         if sheet is not None:
-            _check_export(sheet)
+            check_export(sheet)
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
@@ -551,7 +533,10 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     if parts is not None:
         parts, open_words = without_open(parts, main, separate=separate)
         questions = [*questions, *open_words]
-    main, parts = with_details(without_asked(main)).kept(), None if parts is None else with_details(parts).kept()
+    main, parts = (
+        with_details(without_asked(main)).kept(),
+        None if parts is None else with_details(with_metals_declared(parts)).kept(),
+    )
     readings = readings_of(before, main, *(() if separate or parts is None else (parts,)))
     if separate and before_parts is not None and parts is not None:
         readings = [*readings, *readings_of(before_parts, parts)][:MOST]

@@ -111,7 +111,7 @@ def test_what_is_understood_is_read(header: str, name: str, factor: str) -> None
         "Packaging weight (per case)",
         "Packaging weight (kg / Gebinde)",
         "Packaging weight (kg per Zxqv)",
-        "Packaging weight (кг)",
+        "Packaging weight (公斤)",
         "Verpackungsgewicht (g, Einheit siehe Spalte F)",
         "Packaging weight (g or kg)",
         "Jahresmenge DE + AT",
@@ -294,7 +294,7 @@ LANGUAGES = {
     "sv": ("Förpackningsvikt", "per", "styck", "kartong", "med", "år", "kvartal", "se blad", "Årsvolym", "tusen"),
 }  # fmt: skip
 UNITS = {"": Decimal(1), "g": Decimal(1), "kg": Decimal(1000), "mg": Decimal("0.001")}
-UNKNOWN = ("zxqv", "кг", "Gebindeart", "‰", "€", "CO2")
+UNKNOWN = ("zxqv", "公斤", "Gebindeart", "‰", "€", "CO2")
 languages = st.sampled_from(sorted(LANGUAGES))
 
 
