@@ -53,7 +53,7 @@ def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeyp
     def broken(*_):
         raise RuntimeError("a secret inner thing")
 
-    monkeypatch.setattr(routes, "read_page", broken)
+    monkeypatch.setattr(routes, "answer_page", broken)
     answer = caller.get("/skus", headers={"X-Correlation-Id": "find-me"})
     assert (answer.status_code, answer.json()["error"]) == (500, "internal_error")
     assert "secret" not in answer.text
