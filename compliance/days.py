@@ -13,7 +13,6 @@ from typing import Final
 
 from compliance.rule_rows import RuleSet
 from compliance.tables import RULES, Row, TableError, rows
-from schemas.figures import LegalDayEntry
 from schemas.messages import LANGUAGES, ORIGINAL
 
 _FILE: Final = RULES / "days" / "days.csv"
@@ -32,14 +31,10 @@ class LegalDay:
     reference: str
     sentences: Mapping[str, str]
 
-    def as_dict(self) -> LegalDayEntry:
-        """Return the day as answers publish it."""
-        return {
-            "on": self.on.isoformat(),
-            "obligation": self.sentences[ORIGINAL],
-            "reference": self.reference,
-            "may_move": self.may_move,
-        }
+    def as_text(self) -> str:
+        """Return the day, the obligation and its article in one English line, as an assistant is told them."""
+        later = " or later" if self.may_move else ""
+        return f"{self.on.isoformat()}{later}: {self.sentences[ORIGINAL]} ({self.reference})"
 
 
 @cache

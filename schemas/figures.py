@@ -459,15 +459,6 @@ class HeadFigures(TypedDict):
     bans_by_year: dict[str, BansOfYear]
 
 
-class LegalDayEntry(TypedDict):
-    """An obligation of Regulation (EU) 2025/40 and the day from which it begins, which an act may move."""
-
-    on: str
-    obligation: str
-    reference: str
-    may_move: bool
-
-
 class Overview(Head):
     """The portfolio at a glance. Every code of a vocabulary is named, also where no SKU has it."""
 

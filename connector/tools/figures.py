@@ -143,7 +143,7 @@ class PortfolioTools(ToolSet):
             "Call check_market_readiness with the code of a market for what stands in the way there. Tonnes of "
             "head_figures are of the items held now; those by market count what was placed of archived items too."
         )
-        days = [day.as_dict() for day in legal_days(rules, now.today)]
+        days = [day.as_text() for day in legal_days(rules, now.today)]
         return _answer(now.head(snapshot), {"you": you, **answer, "legal_days": days, "plan": plan}, next_step)
 
     def check_market_readiness(

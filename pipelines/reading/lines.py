@@ -364,7 +364,8 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Se
     bounds = [0, *_starts(body), len(bare)]
     others = cells["sku_code"].set(bare | skipped, None)
     above = others.is_not_null().reverse().cum_sum().reverse() > 0
-    spaced = codes.str.contains(_SPACE) & above & (2 * bare.sum() < len(bare)) & (not others.str.contains(_SPACE).any())
+    spaced = codes.str.contains(_SPACE) & codes.str.contains(r"\d") & above & (2 * bare.sum() < len(bare))
+    spaced &= not others.str.contains(_SPACE).any()
     odd = codes.is_in(list(words)) | spaced | _wordy_end(cells["sku_code"], bare, skipped)
     odd = odd.fill_null(value=False)
     rows = list(zip(bare.to_list(), skipped.to_list(), answered.to_list(), odd.to_list(), strict=True))
