@@ -345,7 +345,9 @@ def _headings(cells: pl.DataFrame, skipped: pl.Series, given: Callable[[], pl.Se
     return filled | (alone & above & few & others.any() & (name.is_not_null() | unlike.fill_null(value=False)))
 
 
-_SPACE: Final = r"\S\s+\S"
+_GROUP_NUMBER: Final = r"^\s*\p{L}+\s+\d+\s*$"
+"""The number of a group of lines, `WG 10`, above codes that begin with no letter."""
+_LETTER_FIRST: Final = r"^\s*\p{L}"
 _SPREAD: Final = 3
 """Fewest cells that one text fills as a heading: fewer may be a code that is its name."""
 
@@ -364,9 +366,9 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, answered: pl.Se
     bounds = [0, *_starts(body), len(bare)]
     others = cells["sku_code"].set(bare | skipped, None)
     above = others.is_not_null().reverse().cum_sum().reverse() > 0
-    spaced = codes.str.contains(_SPACE) & codes.str.contains(r"\d") & above & (2 * bare.sum() < len(bare))
-    spaced &= not others.str.contains(_SPACE).any()
-    odd = codes.is_in(list(words)) | spaced | _wordy_end(cells["sku_code"], bare, skipped)
+    numbered = codes.str.contains(_GROUP_NUMBER) & above & (2 * bare.sum() < len(bare))
+    numbered &= not others.str.contains(_LETTER_FIRST).any()
+    odd = codes.is_in(list(words)) | numbered | _wordy_end(cells["sku_code"], bare, skipped)
     odd = odd.fill_null(value=False)
     rows = list(zip(bare.to_list(), skipped.to_list(), answered.to_list(), odd.to_list(), strict=True))
     alone = [

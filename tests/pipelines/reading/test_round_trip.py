@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import ean
 
+from pipelines.reading.column_values import codes_in
 from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.lines import NO_CODE
 from schemas import words
@@ -77,8 +78,8 @@ class Case:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text is no mark of a footnote and no number of zeros alone, which says that there is no code: meaning/."""
-    return NO_CODE.search(text) is None and re.fullmatch(r"\s*0{6,}\s*", text) is None
+    """Whether a text is one code: no footnote's mark, no list of codes, no zeros alone, which stand for none."""
+    return NO_CODE.search(text) is None and len(codes_in(text)) < 2 and not re.fullmatch(r"\s*0{6,}\s*", text)
 
 
 @st.composite
