@@ -6,6 +6,7 @@ They are openapi-typescript, @hey-api/openapi-ts and openapi-python-client; none
 the machine's npm and Python registries, pinned and hashed in `tools/api_clients/`, and are cached in `.lint_cache/`.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -102,22 +103,15 @@ def environment() -> Path:
     """Return the Python of an environment with only the generator, cached under the hash of its lock."""
     home = node_packages.CACHE / f"api_clients-python-{hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:16]}"
     python = home / "bin" / "python"
-    if not (home / "complete").exists():
-        shutil.rmtree(home, ignore_errors=True)
-        venv.create(home, with_pip=True)
-        run(
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--require-hashes",
-            "-r",
-            _LOCK,
-            cwd=CLIENTS,
-        )
-        (home / "complete").touch()
+    node_packages.CACHE.mkdir(exist_ok=True)
+    with home.with_suffix(".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process waits until this one has made it
+        if not (home / "complete").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            venv.create(home, with_pip=True)
+            install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", _LOCK]
+            run(python, "-m", "pip", *install, cwd=CLIENTS)
+            (home / "complete").touch()
     return python
 
 
