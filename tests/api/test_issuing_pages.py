@@ -83,7 +83,14 @@ def test_what_is_issued_is_the_declaration_and_its_bytes_are_kept(stopped, brows
     assert browser.get(f"{path}/draft.pdf").content == pdf.content
     declared = unescape(browser.get(f"{path}/draft").text)
     assert not [said for said in ("Entwurf", "zu ergänzen", "Zu ergänzen") if said in declared]
-    for said in ("Lyon", "EN 13430:2004", *added.values(), "Marken GmbH", f"Köln, {today}", "Ada Marsh, Leiterin Qualität"):
+    for said in (
+        "Lyon",
+        "EN 13430:2004",
+        *added.values(),
+        "Marken GmbH",
+        f"Köln, {today}",
+        "Ada Marsh, Leiterin Qualität",
+    ):
         assert said in declared, said
     assert "<script" not in browser.get(f"{path}/draft").text
     [doc] = stopped.get("/docs").json()["data"]
