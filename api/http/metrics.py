@@ -70,7 +70,7 @@ def _append(descriptor: int, size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-values.MmapedDict = _Reserved  # type: ignore[misc]
+vars(values)["MmapedDict"] = _Reserved
 
 _own: Final = CollectorRegistry()
 _requests: Final = Counter(
