@@ -20,7 +20,7 @@ from schemas.files import day
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer, Pagination
 from schemas.skus.inputs import Strict, validator
 
 POINT: Final = "point."
@@ -224,11 +224,8 @@ class DocOfItem(DocListItem):
     sku_name: str | None
 
 
-class DocListResponse(Answer):
+class DocListResponse(ListAnswer[DocListItem]):
     """A page of DoCs, newest first."""
-
-    data: list[DocListItem]
-    pagination: Pagination
 
 
 class DocPoint(TypedDict):
