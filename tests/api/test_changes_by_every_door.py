@@ -8,6 +8,7 @@ import csv
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -80,6 +81,7 @@ class Writers:
     def fields(self) -> dict[str, Any]:
         """Some fields of a SKU, so that a change leaves others as they are."""
         drawn = {
+            "weight_grams": self.drawn.choice((None, 5.5, 20)),
             "markets": self.markets(),
             "components": self.parts(),
             "food_contact": self.drawn.random() < 0.5,
@@ -120,10 +122,11 @@ class Writers:
     def csv(self) -> None:
         """Names, markets and units of a few codes."""
         columns = [f"annual_volume_{market}_{year}" for market, year in PLACED_BY_FILE]
-        table = [["sku_code", "name", "markets", "packaging_format", *columns]]
+        table = [["sku_code", "name", "markets", "weight_grams", "packaging_format", *columns]]
         for code in self.drawn.sample(CODES, 4):
             units = [str(self.drawn.choice(("", *UNITS))) for _ in columns]
-            table.append([code, "By CSV", ";".join(self.markets() or ()), self.drawn.choice(("cup", "")), *units])
+            weight, form = self.drawn.choice(("", "null", "7.25")), self.drawn.choice(("cup", ""))
+            table.append([code, "By CSV", ";".join(self.markets() or ()), weight, form, *units])
         self._imported(delimited(table), "portfolio.csv")
 
     def xlsx(self) -> None:
@@ -254,11 +257,9 @@ def check_exports(company: Company, doors: Doors, cells: dict[str, dict[str, str
         assert of_volumes == sorted(
             (code, row["market"], row["units_placed"]) for code, sku in company.listed.items() for row in sku["volumes"]
         ), (form, source)
-        weights = sorted((row["sku_code"], row["weight_g"] and float(row["weight_g"])) for row in tables["components"])
-        assert weights == sorted(
-            (code, "" if part["weight_g"] is None else part["weight_g"])
-            for code, sku in company.listed.items()
-            for part in sku["components"]
+        weights = Counter((row["sku_code"], row["weight_g"]) for row in tables["components"])
+        assert weights == Counter(
+            (code, cell(part["weight_g"])) for code, sku in company.listed.items() for part in sku["components"]
         ), (form, source)
 
 
