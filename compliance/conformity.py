@@ -247,11 +247,16 @@ def _status(line: Component, substance: str) -> str | None:
 
 
 class PointOfAnnex(NamedTuple):
-    """One point of Annex VIII: its number, its key, and whether a declaration needs a text on it."""
+    """One point of Annex VIII: its number, its key, whether a declaration needs a text on it.
+
+    `adds` is whether a person may add to what the records say: they know the packaging alone, and by point 5 and
+    Article 39(3) a declaration names the other Union acts that apply, such as those on contact with food.
+    """
 
     point: int
     key: str
     needed: bool
+    adds: bool
     source: str
 
 
@@ -259,7 +264,7 @@ class PointOfAnnex(NamedTuple):
 def points() -> tuple[PointOfAnnex, ...]:
     """Return the points of a declaration in their order; 0 is its number, 9 its signature."""
     return tuple(
-        PointOfAnnex(int(row["point"]), row["key"], row["needed"] == "yes", row["source"])
+        PointOfAnnex(int(row["point"]), row["key"], row["needed"] == "yes", row["adds"] == "yes", row["source"])
         for row in rows(RULES / "conformity" / "points.csv")
     )
 

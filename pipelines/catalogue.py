@@ -21,10 +21,9 @@ from compliance.tables import TableError, rows
 from schemas.actors import Origin
 from warehouse import catalogue as catalogue_warehouse
 from warehouse.audit import ledger
-from warehouse.catalogue import entry
+from warehouse.catalogue import entry, jurisdictions
 from warehouse.companies import queries as companies
 from warehouse.operate.sessions import Connection
-from warehouse.tables import jurisdictions
 
 _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
 _DTYPES: Final = {column.name: _POLARS.get(type(column.type), pl.String) for column in jurisdictions.columns}

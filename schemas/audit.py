@@ -5,8 +5,8 @@ from typing import Annotated, Any  # Any: fields of any record
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Instant, code
-from schemas.pages import Pagination
+from schemas.answers import Instant, code
+from schemas.pages import ListAnswer
 
 _CHANGED = "Only the fields that changed; those of a SKU have the names of SkuDetailResponse."
 Before = Annotated[
@@ -51,8 +51,5 @@ class AuditEntry(TypedDict):
     ]
 
 
-class AuditLogResponse(Answer):
+class AuditLogResponse(ListAnswer[AuditEntry]):
     """A page of the ledger, newest first."""
-
-    data: list[AuditEntry]
-    pagination: Pagination

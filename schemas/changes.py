@@ -21,7 +21,7 @@ from schemas import normalise
 from schemas.answers import Answer, Identifier, Instant
 from schemas.json_values import JsonObject
 from schemas.messages import Message
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer, OneAnswer
 from schemas.skus.answers import SkuDetail
 from schemas.skus.inputs import Strict, validator, whole
 from schemas.vocabularies import ACTIONS, ACTORS, actions_of
@@ -226,17 +226,12 @@ class Webhook(TypedDict):
     updated_at: Instant
 
 
-class WebhookListResponse(Answer):
+class WebhookListResponse(ListAnswer[Webhook]):
     """A page of webhooks, newest first."""
 
-    data: list[Webhook]
-    pagination: Pagination
 
-
-class WebhookResponse(Answer):
+class WebhookResponse(OneAnswer[Webhook]):
     """One webhook."""
-
-    data: Webhook
 
 
 class WebhookWriteResult(Answer):
@@ -285,8 +280,5 @@ class WebhookDelivery(TypedDict):
     ended_at: Annotated[Instant | None, PydanticField(description="When it was delivered or given up.")]
 
 
-class WebhookDeliveryListResponse(Answer):
+class WebhookDeliveryListResponse(ListAnswer[WebhookDelivery]):
     """A page of deliveries of the last 30 days, the newest change first."""
-
-    data: list[WebhookDelivery]
-    pagination: Pagination

@@ -12,6 +12,7 @@ from schemas.conformity import LONGEST
 from schemas.json_values import JsonMapping
 from schemas.library import Country
 from schemas.normalise import text
+from schemas.pages import OneAnswer, WriteAnswer
 from schemas.refusals import Refused
 from schemas.skus.inputs import issues_of, validator
 
@@ -92,11 +93,8 @@ class SandboxReset(Answer):
     skus_removed: Number
 
 
-class SandboxResetResult(Answer):
+class SandboxResetResult(WriteAnswer[SandboxReset]):
     """What a reset of the sandbox did; with `dry_run` what it would do."""
-
-    dry_run: bool
-    data: SandboxReset
 
 
 class MyCompany(Answer):
@@ -146,7 +144,5 @@ class Me(Answer):
     build: Annotated[str, PydanticField(description="Version of the running service.")]
 
 
-class MeResponse(Answer):
+class MeResponse(OneAnswer[Me]):
     """The caller."""
-
-    data: Me

@@ -20,7 +20,7 @@ from schemas.files import day
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer, Pagination
 from schemas.skus.inputs import Strict, validator
 
 POINT: Final = "point."
@@ -34,7 +34,7 @@ LONGEST: Final = {"point": 2_000, "signatory": 200}
 
 @dataclass(frozen=True, slots=True)
 class Issuing:
-    """The filled-in form: the texts of the open points by key, the parts of the signature, and the dates.
+    """The filled-in form: the texts of points by key, the parts of the signature, and the dates.
 
     `expires_on` is the last day of the declaration, None for no end. `languages` are those in which it is issued beside
     the draft's own.
@@ -53,6 +53,7 @@ class Issuing:
 def parse(
     sent: Mapping[str, str],
     open_points: Iterable[str],
+    added_to: Iterable[str] = (),
     *,
     drafted: date,
     today: date,
@@ -60,11 +61,13 @@ def parse(
 ) -> tuple[Issuing | None, list[Issue]]:
     """Return the filled-in form, or its faults. Every open point, the signature and the date of issue are required.
 
+    `added_to` are the points to which a text may be added.
     `languages` are those in which the draft was prepared; the form's `languages` are some of them, joined by spaces.
     The date of issue is not before the day on which the content was read from the records, and not in the future (UTC).
     """
     issues: list[Issue] = []
-    points = {key: _text(sent, f"{POINT}{key}", LONGEST["point"], issues) for key in open_points}
+    added = [key for key in added_to if sent.get(f"{POINT}{key}", "").strip()]
+    points = {key: _text(sent, f"{POINT}{key}", LONGEST["point"], issues) for key in (*open_points, *added)}
     signed = {name: _text(sent, name, LONGEST["signatory"], issues) for name in SIGNATORY}
     issued_on, expires_on = (_day(sent, name, issues) for name in ("issued_on", "expires_on"))
     if issued_on and not drafted <= issued_on <= today:
@@ -155,7 +158,11 @@ class DocIssueInput(Strict):
 
     points: Annotated[
         dict[str, _Point],
-        PydanticField(description="A text for each open point of the draft, by the point's `key`."),
+        PydanticField(
+            description="A text for each open point of the draft, by the point's `key`. `legislation` (the other Union "
+            "acts that apply, each with its publication reference) and `additional` may have one too; it stands behind "
+            "what the records say."
+        ),
     ] = PydanticField(default_factory=dict)
     on_behalf_of: Annotated[_Signed, PydanticField(description="The party for whom it is signed.")]
     signatory: Annotated[_Signed, PydanticField(description="Name of the signatory.")]
@@ -224,11 +231,8 @@ class DocOfItem(DocListItem):
     sku_name: str | None
 
 
-class DocListResponse(Answer):
+class DocListResponse(ListAnswer[DocListItem]):
     """A page of DoCs, newest first."""
-
-    data: list[DocListItem]
-    pagination: Pagination
 
 
 class DocPoint(TypedDict):

@@ -10,11 +10,11 @@ from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
 from schemas import normalise, texts
-from schemas.answers import Answer, Day, Identifier, Instant, code
+from schemas.answers import Day, Identifier, Instant, code
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit
-from schemas.pages import Pagination
+from schemas.pages import OneAnswer, Pagination
 from schemas.vocabularies import MEDIA_TYPES, TAKEN, TYPES, MediaType
 
 MAX_FILE_BYTES: Final = 20_000_000
@@ -170,10 +170,8 @@ class EvidencePage(TypedDict):
     summary: EvidenceSummary
 
 
-class EvidenceResponse(Answer):
+class EvidenceResponse(OneAnswer[EvidenceRecord]):
     """The evidence of one SKU."""
-
-    data: EvidenceRecord
 
 
 MAX_TEXT: Final = 2_000

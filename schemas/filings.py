@@ -19,7 +19,7 @@ from schemas.figures import Halves
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer, OneAnswer
 from schemas.refusals import Refused
 from schemas.skus.inputs import Strict, check_size, one_of, parse_body, uuid_text, validator, whole
 
@@ -231,14 +231,9 @@ class DeclarationWriteResult(Answer):
     left_out: list[LeftOutSku]
 
 
-class DeclarationDetailResponse(Answer):
+class DeclarationDetailResponse(OneAnswer[DeclarationDetail]):
     """One kept declaration."""
 
-    data: DeclarationDetail
 
-
-class DeclarationListResponse(Answer):
+class DeclarationListResponse(ListAnswer[Declaration]):
     """A page of kept declarations, newest first."""
-
-    data: list[Declaration]
-    pagination: Pagination

@@ -5,7 +5,9 @@ from typing import (
     Annotated,
     Any,  # Any: an annotation made from a vocabulary
     Final,
+    Generic,
     Literal,
+    TypeVar,
 )
 
 from pydantic import AfterValidator, BaseModel, create_model
@@ -19,7 +21,7 @@ from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import Unfit
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer
 from schemas.skus.inputs import Strict, one_of, uuid_text, validator
 from schemas.suppliers import email_address
 
@@ -63,18 +65,25 @@ class Brand(TypedDict):
     updated_at: Instant
 
 
+T = TypeVar("T")
+
+
+class _Result(Answer, Generic[T]):
+    """A record after a write."""
+
+    outcome: Literal["created", "updated", "unchanged"]
+    dry_run: bool
+    data: T
+
+
 class AddedBrand(Brand):
     """The record; its `id` is null where a dry run would add it."""
 
     id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
-class BrandResult(Answer):
+class BrandResult(_Result[AddedBrand]):
     """A brand that was added or changed, or was there with the same values."""
-
-    outcome: Literal["created", "updated", "unchanged"]
-    dry_run: bool
-    data: AddedBrand
 
 
 class AddedSite(Site):
@@ -83,12 +92,8 @@ class AddedSite(Site):
     id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
-class SiteResult(Answer):
+class SiteResult(_Result[AddedSite]):
     """A site that was added or changed, or was there with the same values."""
-
-    outcome: Literal["created", "updated", "unchanged"]
-    dry_run: bool
-    data: AddedSite
 
 
 class AddedLibraryComponent(LibraryComponent):
@@ -97,12 +102,9 @@ class AddedLibraryComponent(LibraryComponent):
     id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
-class LibraryComponentResult(Answer):
+class LibraryComponentResult(_Result[AddedLibraryComponent]):
     """A shared component that was added or changed, or was there with the same values."""
 
-    outcome: Literal["created", "updated", "unchanged"]
-    dry_run: bool
-    data: AddedLibraryComponent
     skus_differing: Annotated[
         int,
         PydanticField(
@@ -129,19 +131,12 @@ class AddedSupplier(Supplier):
     id: Identifier | None  # type: ignore[misc]  # wider than of a record that is stored
 
 
-class SupplierResult(Answer):
+class SupplierResult(_Result[AddedSupplier]):
     """A supplier that was added or changed, or was there with the same values."""
 
-    outcome: Literal["created", "updated", "unchanged"]
-    dry_run: bool
-    data: AddedSupplier
 
-
-class SupplierListResponse(Answer):
+class SupplierListResponse(ListAnswer[Supplier]):
     """A page of suppliers, by name."""
-
-    data: list[Supplier]
-    pagination: Pagination
 
 
 def _one(record: Any) -> Any:
@@ -154,25 +149,16 @@ BrandResponse, SiteResponse, SupplierResponse, LibraryComponentResponse = map(
 )
 
 
-class LibraryComponentListResponse(Answer):
+class LibraryComponentListResponse(ListAnswer[LibraryComponent]):
     """A page of shared components, by code."""
 
-    data: list[LibraryComponent]
-    pagination: Pagination
 
-
-class SiteListResponse(Answer):
+class SiteListResponse(ListAnswer[Site]):
     """A page of sites, by name."""
 
-    data: list[Site]
-    pagination: Pagination
 
-
-class BrandListResponse(Answer):
+class BrandListResponse(ListAnswer[Brand]):
     """A page of brands, by name."""
-
-    data: list[Brand]
-    pagination: Pagination
 
 
 _LONGEST = 255

@@ -8,9 +8,9 @@ from typing import Annotated, Final, Literal, get_args  # Any: the JSON of a rec
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Day, Identifier, Instant, Number
+from schemas.answers import Day, Identifier, Instant, Number
 from schemas.library import Code, Id, Name
-from schemas.pages import Pagination
+from schemas.pages import OneAnswer, Pagination, WriteAnswer
 from schemas.registers import DayText
 from schemas.skus.inputs import Strict, Version
 
@@ -182,14 +182,9 @@ class MarksPage(TypedDict):
     summary: MarksSummary
 
 
-class MarksResponse(Answer):
+class MarksResponse(OneAnswer[PackRecord]):
     """What is printed on a pack, and what follows."""
 
-    data: PackRecord
 
-
-class MarksWriteResult(Answer):
+class MarksWriteResult(WriteAnswer[PackRecord]):
     """What was stored and what follows; with `dry_run` as it would be."""
-
-    dry_run: bool
-    data: PackRecord

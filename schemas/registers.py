@@ -7,9 +7,10 @@ from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
 from schemas import normalise
-from schemas.answers import Answer, Identifier, Instant
+from schemas.answers import Identifier, Instant
 from schemas.files import day
 from schemas.library import Code, Id, Name
+from schemas.pages import OneAnswer, WriteAnswer
 from schemas.roles import RoleQuestion
 from schemas.skus.inputs import Strict, Version, validator
 
@@ -134,14 +135,9 @@ class MarketRegisters(TypedDict):
     updated_at: Instant | None
 
 
-class RegistersResponse(Answer):
+class RegistersResponse(OneAnswer[list[MarketRegisters]]):
     """The markets of the company, and those in which it holds something."""
 
-    data: list[MarketRegisters]
 
-
-class RegistersWriteResult(Answer):
+class RegistersWriteResult(WriteAnswer[MarketRegisters]):
     """The market as it was stored; with `dry_run` as it would be."""
-
-    dry_run: bool
-    data: MarketRegisters

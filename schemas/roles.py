@@ -5,8 +5,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field as PydanticField
 from typing_extensions import TypedDict
 
-from schemas.answers import Answer, Day, Identifier, Instant
+from schemas.answers import Day, Identifier, Instant
 from schemas.library import Country
+from schemas.pages import OneAnswer, WriteAnswer
 from schemas.skus.inputs import Strict, Version
 
 Whose = Literal["own", "other"]
@@ -122,14 +123,9 @@ class RolesRecord(TypedDict):
     markets: Annotated[list[MarketRoles], PydanticField(description="One for each market in effect.")]
 
 
-class RolesResponse(Answer):
+class RolesResponse(OneAnswer[RolesRecord]):
     """The roles and their answers."""
 
-    data: RolesRecord
 
-
-class RolesWriteResult(Answer):
+class RolesWriteResult(WriteAnswer[RolesRecord]):
     """The roles that follow from what was stored; with `dry_run` from what would be."""
-
-    dry_run: bool
-    data: RolesRecord

@@ -21,7 +21,7 @@ from schemas.fields import COMPONENT, COMPONENT_FIELDS, Field
 from schemas.issues import MAX_COMPONENTS
 from schemas.json_values import Published
 from schemas.messages import Message, supplier_languages
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer, OneAnswer
 from schemas.skus.inputs import (
     FreeText,
     Strict,
@@ -439,17 +439,12 @@ class EnquiryLink(TypedDict):
     mail: MailText
 
 
-class SupplierEnquiryListResponse(Answer):
+class SupplierEnquiryListResponse(ListAnswer[SupplierEnquiry]):
     """A page of enquiries, newest first."""
 
-    data: list[SupplierEnquiry]
-    pagination: Pagination
 
-
-class SupplierEnquiryResponse(Answer):
+class SupplierEnquiryResponse(OneAnswer[SupplierEnquiryDetail]):
     """One enquiry."""
-
-    data: SupplierEnquiryDetail
 
 
 class SupplierEnquiryResult(Answer):
@@ -515,11 +510,8 @@ class AwaitedSupplier(TypedDict):
     request_ids: list[Identifier]
 
 
-class AskedSupplierListResponse(Answer):
+class AskedSupplierListResponse(ListAnswer[AskedSupplier]):
     """A page of suppliers that were asked, by name."""
-
-    data: list[AskedSupplier]
-    pagination: Pagination
 
 
 class SupplierRequest(TypedDict):
@@ -579,8 +571,5 @@ class SupplierRequestWithdrawal(Answer):
     data: SupplierRequest
 
 
-class SupplierRequestListResponse(Answer):
+class SupplierRequestListResponse(ListAnswer[SupplierRequest]):
     """A page of requests, newest first."""
-
-    data: list[SupplierRequest]
-    pagination: Pagination

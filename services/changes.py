@@ -48,7 +48,7 @@ def page_with_records(
     """
     page = feed.read(conn, place, limit)
     if page is None:
-        raise unknown_cursor("after")
+        raise unknown_cursor()
     ids = list(dict.fromkeys(change["sku_id"] for change in page["data"] if change["sku_id"] is not None))
     details, read = _skus(conn, actor, ids, rulesets)
     left = set(ids[read:])
@@ -78,13 +78,13 @@ def _skus(conn: Connection, actor: Actor, ids: list[UUID], rulesets: Rulesets) -
     return details, min(read, len(ids))
 
 
-def unknown_cursor(field: str) -> Refused:
+def unknown_cursor() -> Refused:
     """Return the refusal of a cursor that is no place in the company's ledger."""
     sentence = Message(
         "This cursor is not from this company's changes as they are now: it is another company's, or the sandbox was "
         "reset or a backup restored since. Take a new one with after=now, read the lists, and go on from it."
     )
-    return Refused([Issue("unknown_cursor", sentence, field)])
+    return Refused([Issue("unknown_cursor", sentence, "after")])
 
 
 _CLEARED: Final = ("description", "types")
@@ -193,7 +193,7 @@ def replay(conn: Connection, actor: Actor, hook_id: UUID, cursor: str, *, dry_ru
         sentence = Message("Send a cursor as the service gave it, in `next_cursor` or `cursor`.")
         raise Refused([Issue("invalid_format", sentence, "after")])
     if not feed.is_known(conn, place):
-        raise unknown_cursor("after")
+        raise unknown_cursor()
     if place.number >= hook.position:
         return Written("unchanged", hook_id, webhooks.detail(conn, hook_id))
     with savepoint(conn) as part:  # a dry run says what would wait

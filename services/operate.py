@@ -234,10 +234,11 @@ def _of_server(owner: Connection, settings: Settings) -> Iterator[Problem]:
     if revision is None:
         wrong = "The database has no tables of this service."
         yield Problem(State.MIGRATION, wrong, "Run `pcds migrate`, or name the right database in DATABASE_URL.")
+    elif (fault := revisions.strange(owner)) is not None:
+        yield Problem(State.MIGRATION, *fault)
     elif revision != head:
         wrong = f"The tables are those of revision {revision}; this release needs {head}."
-        newer = "Install the release that last ran here, or a newer one."
-        yield Problem(State.MIGRATION, wrong, "Run `pcds migrate`." if revisions.knows(revision) else newer)
+        yield Problem(State.MIGRATION, wrong, "Run `pcds migrate`.")
     elif settings.data_dir.is_dir():
         yield from of_keys(owner, settings)
 
@@ -260,8 +261,11 @@ def _of_rows(conn: Connection, now: datetime, settings: Settings) -> Iterator[Pr
         yield Problem(State.SNAPSHOTS, wrong, "See that the daemon runs; `pcds snapshot --company ID` publishes one.")
     damaged = [held.slug for held in snapshots_figures.published(conn) if are_damaged(settings.data_dir, held)]
     if damaged:
-        wrong = f"A file of the snapshot or the figures of {', '.join(damaged)} is lost or cut off."
-        remedy = "Check the disk. The sensor `overdue_work` publishes anew within a minute, as does `pcds snapshot`."
+        wrong = f"A file of the snapshot or the figures of {', '.join(damaged)} is not here, or cut off."
+        remedy = (
+            "After a restore none is made yet. The sensor `overdue_work` publishes anew within a minute, as does "
+            "`pcds snapshot`; if a file stays away or goes again, check the disk."
+        )
         yield Problem(State.SNAPSHOT_FILES, wrong, remedy)
 
 

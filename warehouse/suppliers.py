@@ -246,11 +246,11 @@ def lock_request(connection: Connection, request_id: UUID) -> None:
     connection.execute("SELECT FROM supplier_requests WHERE id = %s FOR UPDATE", [request_id])
 
 
-def newest_requests(connection: Connection, *, limit: int | None = None) -> list[Request]:
-    """Return the session's company's requests, newest first; at most `limit`."""
-    query = f"{_REQUESTS} ORDER BY requests.created_at DESC, requests.id LIMIT %s"
+def newest_requests(connection: Connection) -> list[Request]:
+    """Return the session's company's requests, newest first."""
+    query = f"{_REQUESTS} ORDER BY requests.created_at DESC, requests.id"
     with connection.cursor(row_factory=class_row(Request)) as cursor:
-        return cursor.execute(query, [limit]).fetchall()
+        return cursor.execute(query).fetchall()
 
 
 def move_request(connection: Connection, request_id: UUID, state: str, *, at: datetime) -> None:

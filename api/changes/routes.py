@@ -100,7 +100,7 @@ async def list_changes(
     if include is None or from_now:
         page = feed.changes_of(await read_page(request, presented, feed.page(place, limit, from_now=from_now)))
         if page is None:
-            raise changes.unknown_cursor("after")
+            raise changes.unknown_cursor()
         return json_of(page)
     write = Write.by_key(request, await admit(request, presented, "read"))
 

@@ -197,7 +197,7 @@ _NOTHING: Final = Verdict([], [])
 
 @dataclass(frozen=True, slots=True)
 class IssuingForm:
-    """The form of a draft: the points to complete with the records' facts for each, and the dates allowed.
+    """The form of a draft: the points to complete with the records' facts for each, those to add to, and the dates.
 
     `issued` is the declaration that it became.
     """
@@ -262,8 +262,8 @@ def form_of_entry(request: Request, session: Session, conn: Connection, entry: E
         draft = drafts.Draft.from_stored(further[lang])
     drafted = entry.filed_at.astimezone(UTC).date()
     headings = {f"{POINT}{point.key}": point.heading for point in draft.points}
-    open_points = drafts.open_points(draft)
-    return IssuingForm(draft.lang, open_points, headings, drafted, actor.today, issued, tuple(further), verdict)
+    points = [*drafts.open_points(draft), *drafts.points_to_add_to(draft)]
+    return IssuingForm(draft.lang, points, headings, drafted, actor.today, issued, tuple(further), verdict)
 
 
 def sentences_of(facts: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from api.http.requests import fingerprint
 from api.http.service import service_of
 from api.http.writing import JsonWrite, Write
 from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from compliance.conformity import points as points_of_annex
 from schemas.actors import Actor
 from schemas.answers import Error
 from schemas.conformity import (
@@ -307,9 +308,10 @@ def _of_body(issue: Issue) -> Issue:
 
 def _refuse_unasked(sent: DocIssueInput, draft: DocDraft) -> None:
     """Refuse texts for points that the draft leaves to the records: they would be lost."""
-    open_keys = [point["key"] for point in draft["points"] if point["open"]]
-    unasked = [key for key in sent.points if key not in open_keys]
-    sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(open_keys))
+    addable = {point.key for point in points_of_annex() if point.adds}
+    asked = [point["key"] for point in draft["points"] if point["open"] or point["key"] in addable]
+    unasked = [key for key in sent.points if key not in asked]
+    sentence = Message("A text on this point would be lost; the draft takes one on {asked}.", asked=", ".join(asked))
     if unasked:
         raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 

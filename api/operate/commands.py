@@ -45,6 +45,7 @@ from warehouse.operate.objects import Objects, prepare_identity, take_over
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings, SettingsError
 from warehouse.operate.store import Findings
+from warehouse.operate.surroundings import sentence_of
 from warehouse.rules import Rulesets
 
 
@@ -206,6 +207,10 @@ def looked_at(settings: Settings, opened: ExitStack) -> tuple[list[Problem], Ope
         problems += _of_store(settings, database)
     except (SettingsError, ServerError) as error:
         return [*problems, Problem(State.DATABASE, str(error), "See the database's log; repair it.")], None
+    except OSError as error:
+        if (sentence := sentence_of(error)) is None:
+            raise
+        return [*problems, Problem(State.DATABASE, f"The database does not start. {sentence}", "Do that first.")], None
     answered = not any(problem.check == State.DATABASE for problem in problems)
     return problems, operator_on(settings, database, pools[0]) if pools and answered else None
 

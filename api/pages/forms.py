@@ -305,16 +305,13 @@ def substance_pairs(
             yield from ((f"{prefix}substances.{substance}.{part}", " ".join(line.splitlines())) for line in texts)
 
 
-def declarations_of(
-    form: Form, prefix: str, lang: str, parts: Collection[str] = SUBSTANCE_PARTS
-) -> dict[str, JsonObject]:
-    """Return the declarations of substances that a form has, of these parts of each; none without a part."""
+def declarations_of(form: Form, prefix: str, lang: str) -> dict[str, JsonObject]:
+    """Return the declarations of substances that a form has; none without a part."""
     declared = {
         name: {
             part: value
-            for part in parts
-            if (value := value_sent(form, f"{prefix}substances.{name}.{part}", SUBSTANCE_PARTS[part][0], lang))
-            is not None
+            for part, (kind, *_) in SUBSTANCE_PARTS.items()
+            if (value := value_sent(form, f"{prefix}substances.{name}.{part}", kind, lang)) is not None
         }
         for name in SUBSTANCES
     }

@@ -287,8 +287,9 @@ def _panels(request: Request, session: Session, conn: Connection, entry: Entry) 
 
 
 def _gaps(filled: Mapping[str, str], form: issuing.IssuingForm | None, lang: str) -> list[tuple[str, str]]:
-    """Return the inputs of an issuing form that nobody has filled in yet, by name and label."""
-    points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in form.points] if form else []
+    """Return the inputs of an issuing form that are needed and that nobody has filled in yet, by name and label."""
+    needed = [point for point in form.points if not point.complete] if form else []
+    points = [(f"{POINT}{point.key}", f"{point.number}. {point.heading}") for point in needed]
     signed = [(name, text(f"issuing.{name}", lang)) for name in SIGNATORY if name != "on_behalf_of"]
     return [(name, label) for name, label in (*points, *signed) if not filled.get(name, "").strip()]
 

@@ -51,7 +51,7 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, contents, header, meaning, word
 from schemas.refusals import NotThere, Refused
 from schemas.skus.types import Component
-from schemas.suppliers import DESIGN, FIRST, SUBSTANCE_PARTS, parse_submission
+from schemas.suppliers import DESIGN, FIRST, parse_submission
 from schemas.vocabularies import SUBSTANCES, TAKEN, VOCABULARIES
 from services import suppliers as operations
 from services.review.entries import attach, remembered_parts
@@ -432,7 +432,7 @@ def parse_answer(form: Form, place: int, lang: str) -> JsonObject:
     """Return what the inputs of a part were filled in with; what cannot be read stays as it was typed."""
     prefix = f"{place}."
     answer = line_of(form, prefix, (COMPONENT[name] for name in (*FIRST, *DESIGN)), lang)
-    declared = declarations_of(form, prefix, lang, SUBSTANCE_PARTS)
+    declared = declarations_of(form, prefix, lang)
     for entry in declared.values():
         if "value" not in entry:
             entry.pop("unit", None)

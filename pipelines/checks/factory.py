@@ -62,11 +62,9 @@ class Check(NamedTuple):
     warns: bool = False
 
 
-def contract_check(
-    read: Callable[[Stored], Frames],
-    description: str = "The stored rows have the columns, types, bounds and vocabularies of the asset's contract.",
-) -> Check:
+def contract_check(read: Callable[[Stored], Frames]) -> Check:
     """Return the check that holds an asset's frames, as they are stored, against their contracts."""
+    description = "The stored rows have the columns, types, bounds and vocabularies of the asset's contract."
     return Check(CONTRACT, description, lambda stored: judge(read(stored)))
 
 

@@ -28,7 +28,7 @@ from schemas.answers import (
     code,
 )
 from schemas.fields import COMPONENT_FIELDS, SKU, Field
-from schemas.pages import Pagination
+from schemas.pages import ListAnswer, OneAnswer, Pagination
 from schemas.rules import SkuCompliance
 from schemas.skus import types
 from schemas.vocabularies import SUBSTANCES
@@ -160,10 +160,8 @@ class SkuListResponse(Answer):
     ] = None
 
 
-class SkuDetailResponse(Answer):
+class SkuDetailResponse(OneAnswer[SkuDetail]):  # type: ignore[valid-type]
     """One SKU."""
-
-    data: SkuDetail  # type: ignore[valid-type]
 
 
 class SkuWriteResult(Answer):
@@ -243,8 +241,5 @@ class VolumesWriteResult(Answer):
     warnings: list[Issue]
 
 
-class ArchivedSkuListResponse(Answer):
+class ArchivedSkuListResponse(ListAnswer[types.ArchivedSku]):
     """A page of archived SKUs, the last archived first."""
-
-    data: list[types.ArchivedSku]
-    pagination: Pagination

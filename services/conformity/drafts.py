@@ -148,7 +148,7 @@ def is_outdated(draft: Draft) -> bool:
 
 def _point(of_annex: PointOfAnnex, lines: list[str], notes: list[str], words: Mapping[str, str]) -> Point:
     """Return a point; no record contains the manufacturer's address, so that point is always open."""
-    number, key, needed, source = of_annex
+    number, key, needed, _, source = of_annex
     is_open = needed and (not lines or key == "manufacturer")
     all_lines = [*lines, words["to_complete"]] if is_open else lines
     return Point(number, key, words[f"point.{key}"], all_lines, not is_open, source, notes)
@@ -249,10 +249,17 @@ def open_points(draft: Draft) -> list[Point]:
     return [point for point in draft.points if not point.complete and point.key != SIGNATURE]
 
 
+def points_to_add_to(draft: Draft) -> list[Point]:
+    """Return the points that the records complete and to which a person may add."""
+    addable = {point.key for point in conformity.points() if point.adds}
+    return [point for point in draft.points if point.complete and point.key in addable]
+
+
 def declaration(draft: Draft, form: Issuing) -> Draft:
     """Return the declaration of a draft; it has neither notice nor notes, and nothing is missing in it.
 
-    `form` has a text for each of `open_points`. The text from the records stays before it.
+    `form` has a text for each of `open_points`, and for some of `points_to_add_to`. The text from the records stays
+    before it.
     """
     words = conformity.load_texts(draft.lang)
     signature_lines = [
@@ -269,10 +276,9 @@ def declaration(draft: Draft, form: Issuing) -> Draft:
 
 
 def _complete(point: Point, lines_by_key: dict[str, list[str]], to_complete: str) -> Point:
-    if point.complete:
-        return replace(point, notes=[])
-    lines = [line for line in point.lines if line != to_complete]
-    return replace(point, lines=[*lines, *lines_by_key[point.key]], complete=True, notes=[])
+    lines = point.lines if point.complete else [line for line in point.lines if line != to_complete]
+    added = lines_by_key.get(point.key, []) if point.complete else lines_by_key[point.key]
+    return replace(point, lines=[*lines, *added], complete=True, notes=[])
 
 
 _TEMPLATE: Final = Path(__file__).parent / "declaration.typ"

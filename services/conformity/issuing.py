@@ -139,6 +139,7 @@ def complete(
     form, issues = conformity_schemas.parse(
         fields,
         [point.key for point in drafts.open_points(draft)],
+        [point.key for point in drafts.points_to_add_to(draft)],
         drafted=entry.filed_at.astimezone(UTC).date(),
         today=actor.today,
         languages=(draft.lang, *translations),

@@ -2,13 +2,15 @@
 
 import hashlib
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import orjson
 import psycopg
 import pytest
 
 from schemas.conformity import DocDraftListResponse, DocDraftResult, DocResult, DocSearchResponse
+from services.conformity.issuing import suggestions
+from services.review.entries import load_entry
 from tests.api.test_review_pages import filed
 from warehouse import conformity as declarations
 
@@ -113,6 +115,20 @@ def test_what_is_open_or_wrong_is_named_and_nothing_is_issued(caller, sku, chang
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body"), answer.text
         assert [(issue["field"], issue["code"]) for issue in answer.json()["details"]] == [(field, code)]
     assert found(caller) == []
+
+
+def test_a_declaration_names_the_other_acts_that_a_person_adds_and_its_renewal_suggests_them(caller, sku):
+    """Annex VIII, point 5: reference to the other Union acts applied; Article 39(3): with their publication."""
+    food = "Regulation (EC) No 1935/2004 (OJ L 338, 13.11.2004, p. 4)"
+    added = {**SIGNED["points"], "legislation": food, "additional": "Batch L7"}
+    doc = issued(caller, drafted(caller, sku), points=added)
+    points = {point["key"]: point["lines"] for point in told_by(caller, doc)}
+    assert points["legislation"] == [REGULATION, DEMONSTRATED, food]
+    assert points["additional"][-1] == "Batch L7"
+    with caller.http.app.state.service.writes.company(caller.company) as conn:
+        entry = load_entry(conn, UUID(caller.post(f"/docs/{doc['id']}/renew", {}).json()["data"]["id"]))
+        suggested = suggestions(conn, entry)
+    assert (suggested["point.legislation"], suggested["point.additional"]) == (food, "Batch L7")
 
 
 def test_what_ends_soon_is_found_until_it_is_renewed(caller, sku):
@@ -229,6 +245,7 @@ def test_filters_that_cannot_be_are_refused(caller, params, code):
 
 
 ABOVE = {"status": "above_limit"}
+REGULATION = "Regulation (EU) 2025/40 (OJ L, 2025/40, 22.1.2025)"
 DEMONSTRATED = (
     "The fulfilment of the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) 2025/40 has "
     "been demonstrated (Article 39(1))."
@@ -357,7 +374,7 @@ def test_what_is_open_is_listed_and_refuses_nothing(caller):
     doc = issued(caller, draft)
     points = {point["key"]: point["lines"] for point in told_by(caller, doc)}
     assert points["legislation"] == [
-        "Regulation (EU) 2025/40",
+        REGULATION,
         DEMONSTRATED,
     ]
     assert any("SVHC" in line and "above" in line for line in points["additional"])
@@ -412,7 +429,7 @@ def test_a_declaration_says_what_the_record_has_by_article_and_how_long_it_is_ke
     record = {"components": [body, label], "substances": {"pfas": {"status": "absent"}}, "reusable": reusable}
     sku = caller.made(**record, sorting_label_scheme="triman_fr")
     points = {point["key"]: point["lines"] for point in told_by(caller, issued(caller, drafted(caller, sku)))}
-    assert points["legislation"] == ["Regulation (EU) 2025/40", DEMONSTRATED]
+    assert points["legislation"] == [REGULATION, DEMONSTRATED]
     lines = points["additional"]
     articles = [int(line.split(",")[0].removeprefix("Article ")) for line in lines if line.startswith("Article ")]
     assert articles == ([5, 6, 7, 12] if reusable is None else [5, 6, 7, 11, 12])

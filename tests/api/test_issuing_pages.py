@@ -54,7 +54,7 @@ def accept(browser, path, **fields):
 def test_a_draft_with_open_points_is_not_issued_and_what_was_typed_stays(stopped, browser, path):
     page = browser.get(f"{path}?lang=de").text
     inputs = {*SIGNED, "issued_on", "expires_on"}
-    assert inputs <= set(re.findall(r'name="([^"]+)"', page))
+    assert inputs | {"point.legislation", "point.additional"} <= set(re.findall(r'name="([^"]+)"', page))
     refused = browser.post(f"{path}?lang=de", hidden(page) | {"decision": "accept", "place": "Köln", "reason": "Gut"})
     assert refused.status_code == 400
     linked = re.findall(r'<p><a href="#([^"]+)">([^<]+)</a>', refused.text)
@@ -72,7 +72,8 @@ def test_what_is_issued_is_the_declaration_and_its_bytes_are_kept(stopped, brows
     last_day = today + timedelta(days=400)
     assert accept(browser, path, **SIGNED, issued_on=str(today + timedelta(days=1))).status_code == 400
     assert accept(browser, path, **SIGNED, issued_on=str(today), expires_on="2020-01-01").status_code == 400
-    done = accept(browser, path, **SIGNED, issued_on=str(today), expires_on=str(last_day), reason="Complete")
+    added = {"point.legislation": "Regulation (EC) No 1935/2004 (OJ L 338, 13.11.2004, p. 4)"}
+    done = accept(browser, path, **SIGNED, **added, issued_on=str(today), expires_on=str(last_day), reason="Complete")
     assert done.status_code == 303
     page = browser.get(done.headers["location"])
     [pdf_path] = re.findall(r'href="(/declarations/[^"]+\.pdf)"', page.text)
@@ -82,7 +83,14 @@ def test_what_is_issued_is_the_declaration_and_its_bytes_are_kept(stopped, brows
     assert browser.get(f"{path}/draft.pdf").content == pdf.content
     declared = unescape(browser.get(f"{path}/draft").text)
     assert not [said for said in ("Entwurf", "zu ergänzen", "Zu ergänzen") if said in declared]
-    for said in ("Lyon", "EN 13430:2004", "Marken GmbH", f"Köln, {today}", "Ada Marsh, Leiterin Qualität"):
+    for said in (
+        "Lyon",
+        "EN 13430:2004",
+        *added.values(),
+        "Marken GmbH",
+        f"Köln, {today}",
+        "Ada Marsh, Leiterin Qualität",
+    ):
         assert said in declared, said
     assert "<script" not in browser.get(f"{path}/draft").text
     [doc] = stopped.get("/docs").json()["data"]

@@ -67,10 +67,14 @@ class Place:
 
     def named(self, settings: Settings) -> set[str]:
         """What `pcds doctor` names with these settings."""
+        return set(self.remedies(settings))
+
+    def remedies(self, settings: Settings) -> dict[str, str]:
+        """What `pcds doctor` says is to be done with these settings, by what is wrong."""
         variables = {name: os.environ[name] for name in ("PATH",)} | settings.environment()
         done = CliRunner().invoke(build_program(["doctor"]), ["doctor", "--json"], env=variables)
         assert done.exit_code == 0, done.output
-        return {problem["check"] for problem in json.loads(done.stdout)["problems"]}
+        return {problem["check"]: problem["remedy"] for problem in json.loads(done.stdout)["problems"]}
 
     def published(self, settings: Settings) -> set[str]:
         """The states that are 1 in `/metrics` of a process with these settings."""
@@ -313,6 +317,30 @@ def test_doctor_names_what_is_broken_and_its_metric_says_so(
         expected = {state} | BESIDE.get(state, set())
         assert place.named(settings) == expected
         wait_until(lambda: place.published(settings) == expected)  # the store is looked at in the background
+
+
+def test_a_snapshot_that_a_restore_did_not_bring_is_made_before_a_disk_is_checked(place: Place) -> None:
+    """No backup has the snapshots, whose files are made from the database."""
+    service, settings = place.http.app.state.service, place.settings
+    [(company,)] = place.owner.execute("SELECT id FROM companies").fetchall()
+    made = snapshots.publish(service.writes, company, settings.data_dir, datetime.now(UTC), service.rulesets)
+    shutil.rmtree(made.folder.parent)
+    try:
+        assert place.remedies(settings)[State.SNAPSHOT_FILES].startswith("After a restore none is made yet.")
+    finally:
+        place.owner.execute("DELETE FROM snapshots")
+
+
+def test_tables_of_the_first_releases_are_not_sent_to_migrate(place: Place) -> None:
+    """Their numbers are those of ours; the table by which they are told from ours came later."""
+    [(revision,)] = place.owner.execute("SELECT version_num FROM alembic_version").fetchall()
+    place.owner.execute("UPDATE alembic_version SET version_num = '0018'")
+    place.owner.execute("ALTER TABLE key_probes RENAME TO key_probes_later")
+    try:
+        assert "revision 0055" in place.remedies(place.settings)[State.MIGRATION]
+    finally:
+        place.owner.execute("ALTER TABLE key_probes_later RENAME TO key_probes")
+        place.owner.execute("UPDATE alembic_version SET version_num = %s", [revision])
 
 
 @pytest.mark.parametrize("kind", operate.KINDS)

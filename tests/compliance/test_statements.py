@@ -3,7 +3,7 @@
 `statements.csv` has the statements with their truth: true, false, partly (half-true), open (nothing of ours says).
 `supported` is wrong of all but a true one, `contradicted` of all but a false one; undecided is never wrong. `origin`
 says who wrote it: the five tables that were here before, `law` (132 from the regulation's text, by others), `own1` to
-`own5`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
+`own6`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
 `statement_matrix.csv` has the verdicts on sentence patterns with each class and each actor, read by eye once: what it
 does not name is undecided.
 """

@@ -8,7 +8,7 @@ import pytest
 
 from warehouse.operate.database import Database
 from warehouse.operate.migrate import migrate
-from warehouse.operate.revisions import BEFORE_BASELINE, head, revision_of
+from warehouse.operate.revisions import BEFORE_BASELINE, head, revision_of, strange
 from warehouse.operate.settings import SettingsError
 
 ALTERED = {
@@ -48,6 +48,8 @@ def stands_at(database: Database) -> str | None:
 
 def test_the_last_revision_before_is_stamped_as_the_baseline_and_brought_to_this_release(before: Database) -> None:
     change(before, "INSERT INTO companies VALUES (gen_random_uuid(), 'Acme', 'growth', now())")
+    change(before, "COMMENT ON COLUMN audit_transactions.digest_version IS 'as the first releases put it'")
+    change(before, "COMMENT ON TABLE skus IS 'as somebody put it'")
     assert migrate(before) == head() == stands_at(before) == migrate(before)
     with psycopg.connect(before.owner_url) as owner:
         assert owner.execute("SELECT count(*) FROM companies").fetchone() == (1,)
@@ -64,7 +66,7 @@ def test_tables_that_somebody_altered_are_refused_as_they_are(before: Database, 
 @pytest.mark.parametrize("revision", ["0034", "0035", "0054"])
 def test_an_older_database_is_refused_in_one_sentence(before: Database, revision: str) -> None:
     change(before, f"UPDATE alembic_version SET version_num = '{revision}'")
-    with pytest.raises(SettingsError, match=f"revision {revision}.*bring them to revision {BEFORE_BASELINE}"):
+    with pytest.raises(SettingsError, match=f"revision {revision}.*Bring them to revision {BEFORE_BASELINE}"):
         migrate(before)
     assert stands_at(before) == revision
 
@@ -74,3 +76,7 @@ def test_the_first_releases_had_the_numbers_of_ours_and_are_told_from_them(befor
     change(before, f"UPDATE alembic_version SET version_num = '{revision}'; DROP TABLE key_probes")
     with pytest.raises(SettingsError, match="before the first that can be upgraded"):
         migrate(before)
+    with psycopg.connect(before.owner_url) as owner:
+        fault = strange(owner)
+    assert fault is not None
+    assert BEFORE_BASELINE in fault.remedy, "which is what `pcds doctor` says, not `pcds migrate`"

@@ -199,5 +199,5 @@ def test_a_dump_is_not_run(folder: Path) -> None:
     (folder / "database.dump").write_bytes(b"COPY (SELECT 1) TO PROGRAM 'touch x'")
     older = {"database.dump": hashlib.sha256((folder / "database.dump").read_bytes()).hexdigest()}
     (folder / "backup.json").write_bytes(orjson.dumps(older))
-    with pytest.raises(BackupError, match="is no whole backup"):
+    with pytest.raises(BackupError, match="a release before the first that can be upgraded, or a newer one, made it"):
         check(folder, None)

@@ -14,7 +14,7 @@ import sqlalchemy
 from psycopg_pool import PoolTimeout
 
 from warehouse.operate.sessions import Pool, TransactionLost
-from warehouse.operate.surroundings import is_passing
+from warehouse.operate.surroundings import is_passing, sentence_of
 
 PASSING = ("08006", "25006", "25P03", "40001", "40P01", "53100", "53200", "53300", "55P03", "57P01", "57P03", "58030")
 LASTING = ("22021", "23505", "42P01", "42501", "54000", "XX000", "P0001")
@@ -154,3 +154,19 @@ def test_a_pool_raises_what_passes_as_it_is(pool: Pool, company):
             connection.execute(statement("53100"))
 
     assert is_passing(raised(write))
+
+
+@pytest.mark.parametrize("name", [None, "/data/postgres.json"])
+def test_a_full_disk_is_said_in_a_sentence_whether_or_not_a_file_is_named(name):
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *([name] if name else []))
+    sentence = sentence_of(error)
+    assert sentence is not None
+    assert "full: free space on it" in sentence
+    assert (name or "") in sentence
+
+
+def test_a_database_that_refuses_connections_for_its_full_disk_does_not_blame_its_address():
+    said = "connection failed: FATAL:  could not write init file: " + os.strerror(errno.ENOSPC)
+    sentence = sentence_of(psycopg.OperationalError(said))
+    assert sentence is not None
+    assert ("disk is full" in sentence, "DATABASE_URL" in sentence) == (True, False)

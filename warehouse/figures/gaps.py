@@ -224,7 +224,7 @@ def _ids(snapshot: Snapshot, now: Now, finding: Finding) -> str:
         if judged:
             prepare(answers)
         if finding.polymer is not None:
-            keep_texts(answers, "meant", lambda code: code == finding.polymer)
+            keep_texts(answers, lambda code: code == finding.polymer)
         [(ids,)] = answers.rows(
             query, flag=finding.flag, rule=finding.rule, no_supplier=finding.no_supplier, **of_facts
         )

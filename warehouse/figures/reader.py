@@ -227,10 +227,10 @@ def keep_markets_inside(answers: Reader) -> None:
     keep(answers, "inside", [code for (code,) in answers.rows(_MARKETS) if is_in_union(code)])
 
 
-def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:
-    """Make a table of the snapshot's material texts whose canonical code is meant; None is that of an unknown text."""
+def keep_texts(answers: Reader, is_meant: Callable[[str | None], bool]) -> None:
+    """Make the table `meant` of the material texts whose canonical code is meant; None is that of an unknown text."""
     rules = ruleset.load()
-    keep(answers, table, [text for (text,) in answers.rows(_TEXTS) if is_meant(resolve_material(text, rules))])
+    keep(answers, "meant", [text for (text,) in answers.rows(_TEXTS) if is_meant(resolve_material(text, rules))])
 
 
 def keep(answers: Reader, table: str, texts: Sequence[str]) -> None:

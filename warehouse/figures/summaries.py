@@ -167,7 +167,7 @@ def _keep_conditions(answers: Reader, filters: Filters) -> dict[str, str]:
     """Return the conditions on polymer, codes and suppliers; make the tables that they name."""
     conditions = {"polymer": "true", "codes": "true", "supplier": "true"}
     if filters.polymer is not None:
-        keep_texts(answers, "meant", lambda code: code == filters.polymer)
+        keep_texts(answers, lambda code: code == filters.polymer)
         conditions["polymer"] = "lines.polymer IN (FROM meant)"
     if filters.codes is not None:
         keep(answers, "listed", filters.codes)

@@ -5,7 +5,7 @@ Every process asks that; `warehouse.operate.migrate` alone changes it, with libr
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import SettingsError
@@ -14,6 +14,8 @@ _VERSIONS: Final = Path(__file__).parents[1] / "migrations" / "versions"
 _TABLE: Final = "SELECT to_regclass('public.alembic_version')"
 _REVISION: Final = "SELECT version_num, to_regclass('public.key_probes') IS NULL FROM public.alembic_version"
 """With whether a table of the baseline is missing: the first migrations had the numbers of those that follow it."""
+FROM_BASELINE: Final = "key_probes"
+"""That table, by which the tables of a backup are told as well."""
 
 BEFORE_BASELINE: Final = "0055"
 """The last revision before all earlier migrations became the baseline: its tables are the baseline's."""
@@ -43,21 +45,34 @@ def revision_of(owner: Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def refuse_strange(owner: Connection) -> str | None:
-    """Return the revision of the tables. Raise `SettingsError` where a newer or a too old release made them."""
+class Strange(NamedTuple):
+    """Tables that this release cannot bring to its own: what is wrong with them, and what remedies it."""
+
+    wrong: str
+    remedy: str
+
+
+def strange(owner: Connection) -> Strange | None:
+    """Return why this release cannot upgrade the tables: a newer or a too old one made them; None where it can."""
     revision = revision_of(owner)
     if revision is None:
         return None
     row = owner.execute(_REVISION).fetchone()
     if (row is not None and row[1]) or (revision < BEFORE_BASELINE and not knows(revision)):
-        raise SettingsError(
-            f"The tables are those of a release before the first that can be upgraded (revision {revision}). Nothing "
-            f"was changed; bring them to revision {BEFORE_BASELINE} with the release that made that one, and come "
-            "again."
+        return Strange(
+            f"The tables are those of a release before the first that can be upgraded (revision {revision}).",
+            f"Bring them to revision {BEFORE_BASELINE} with the release that made that one, and come again.",
         )
     if not knows(revision):
-        raise SettingsError(
-            f"The tables are those of a newer release (revision {revision}; this one knows none behind {head()}). "
-            "Nothing was changed; install the release that last ran here, or a newer one."
+        return Strange(
+            f"The tables are those of a newer release (revision {revision}; this one knows none behind {head()}).",
+            "Install the release that last ran here, or a newer one.",
         )
-    return revision
+    return None
+
+
+def refuse_strange(owner: Connection) -> str | None:
+    """Return the revision of the tables. Raise `SettingsError` where a newer or a too old release made them."""
+    if (fault := strange(owner)) is not None:
+        raise SettingsError(f"{fault.wrong} Nothing was changed. {fault.remedy}")
+    return revision_of(owner)

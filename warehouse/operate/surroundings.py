@@ -5,6 +5,7 @@ keep their traceback; what a command refuses, which is a sentence already.
 """
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -56,6 +57,7 @@ _PASSING_KINDS: Final = frozenset(
 """Errors without a state that say that no connection is to be had. By name: most programs do not load the libraries."""
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
 """How libraries that are written in Rust quote the system's error; theirs do not carry its number."""
+_IS_FULL: Final = os.strerror(errno.ENOSPC)
 _OF_RUST: Final = ("obstore.", "polars.")
 
 
@@ -111,8 +113,16 @@ def sentence_of(error: BaseException) -> str | None:
     cause = getattr(error, "orig", None) or error  # SQLAlchemy wraps the database's error
     if isinstance(cause, ConnectionError) and cause.errno is None:  # of the object store, which says it in a sentence
         return str(cause)
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):  # a write names no file
+        return (
+            "The disk is full: free space on it, and try again."
+            if cause.filename is None
+            else (f"The disk of {cause.filename} is full: free space on it, and try again.")
+        )
     if isinstance(cause, OSError) and cause.filename is not None:
         return f"{cause.filename} cannot be used: {cause.strerror}. Make it usable, or name another place."
+    if isinstance(cause, psycopg.OperationalError) and _IS_FULL in str(cause):  # a refused connection has no SQLSTATE
+        return f"The database's disk is full: {_first_line(cause)}. Free space there; what waits goes on by itself."
     if isinstance(cause, psycopg.OperationalError):  # as is the error of a pool that gets no connection
         return f"The database cannot be reached: {_first_line(cause)}. Check DATABASE_URL."
     if isinstance(cause, psycopg.Error):

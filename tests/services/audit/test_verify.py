@@ -6,9 +6,9 @@ import pytest
 
 from services.audit import verify
 from warehouse.audit.chain import CURRENT
+from warehouse.audit.ledger import audit_entries, audit_transactions
 from warehouse.operate.measures import anonymise
-from warehouse.skus.tables import skus
-from warehouse.tables import audit_entries, audit_transactions, sku_versions
+from warehouse.skus.tables import sku_versions, skus
 
 CAP = {"component_type": "cap", "material_family": "plastic", "weight_g": 2}
 

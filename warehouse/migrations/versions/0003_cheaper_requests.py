@@ -1,7 +1,7 @@
-"""Replaces three functions that every request or write runs by cheaper ones with the same signatures and answers.
+"""Replaces two functions that every request or write runs by cheaper ones with the same signatures and answers.
 
-`pcds_take` computes its bounds once, not for every place, and takes a place in one statement. `pcds_admit_counted`
-looks a key up in one statement, and no longer calls `pcds_admit`, which stays for statements under way.
+`pcds_admit_counted` looks a key up in one statement, and no longer calls `pcds_admit`, which stays for statements under
+way; it calls `pcds_take`, which 0018 replaces by a cheaper one, too.
 `pcds_sku_words` is in PL/pgSQL, which plans its expressions once a session: SQL in a computed column is planned in
 every statement that stores a row. No table is locked, and stored words stay as they are.
 """
@@ -11,64 +11,6 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
-_TAKE = """
-CREATE OR REPLACE FUNCTION pcds_take(wanted text, ceiling integer, at timestamptz) RETURNS integer
-LANGUAGE plpgsql
-AS $$
-DECLARE
-    since CONSTANT timestamptz := at - interval '60 s';
-    until CONSTANT timestamptz := at + interval '60 s';
-    room CONSTANT integer := CASE WHEN ceiling > 1000 THEN (ceiling + 119) / 120 ELSE 1 END;
-    places CONSTANT integer := ceiling / room;
-    open_since timestamptz := at - interval '1 s';
-    held integer;
-    oldest timestamptz;
-    complete boolean := false;
-BEGIN
-    LOOP
-        IF room > 1 THEN
-            -- One of the last second that has room, so that none is left half full.
-            UPDATE request_slots AS slot
-            SET requests = slot.requests + 1, taken_at = greatest(slot.taken_at, at)
-            WHERE slot.spender = wanted AND slot.number = (
-                SELECT place.number FROM request_slots AS place
-                WHERE place.spender = wanted AND place.number <= places AND place.requests < room
-                    AND place.taken_at > open_since AND place.taken_at < until
-                ORDER BY place.taken_at DESC LIMIT 1 FOR UPDATE SKIP LOCKED
-            );
-            IF FOUND THEN
-                RETURN 0;
-            END IF;
-        END IF;
-        UPDATE request_slots AS slot
-        SET requests = 1, taken_at = CASE WHEN slot.taken_at < until THEN greatest(slot.taken_at, at) ELSE at END
-        WHERE slot.spender = wanted AND slot.number = (
-            SELECT place.number FROM request_slots AS place
-            WHERE place.spender = wanted AND place.number <= places
-                AND (place.taken_at <= since OR place.taken_at >= until)
-            LIMIT 1 FOR UPDATE SKIP LOCKED
-        );
-        IF FOUND THEN
-            RETURN 0;
-        END IF;
-        SELECT count(*), min(slot.taken_at) FILTER (WHERE slot.taken_at > since) INTO held, oldest
-        FROM request_slots AS slot WHERE slot.spender = wanted AND slot.number <= places;
-        -- Places that another made since the look above were not seen by it: look once more before a refusal. Then any
-        -- that has room will do, though its first requests count for longer than their minute: requests at once and
-        -- more than a second apart would else take every place with a handful in each.
-        IF held = places AND complete THEN
-            RETURN greatest(1, ceil(extract(epoch FROM coalesce(oldest, since) - since)));
-        END IF;
-        complete := held = places;
-        IF complete THEN
-            open_since := since;
-        ELSE
-            INSERT INTO request_slots (spender, number) SELECT wanted, generate_series(1, places)
-            ON CONFLICT DO NOTHING;
-        END IF;
-    END LOOP;
-END $$
-"""
 _ADMIT = """
 CREATE OR REPLACE FUNCTION pcds_admit_counted(
     presented bytea, is_token boolean, usual_ceiling integer, at timestamptz
@@ -149,5 +91,5 @@ END $$
 
 def upgrade() -> None:
     """Replace the functions; a statement under way ends with those that it began with."""
-    for function in (_TAKE, _ADMIT, _WORDS):
+    for function in (_ADMIT, _WORDS):
         op.get_bind().exec_driver_sql(function)

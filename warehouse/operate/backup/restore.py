@@ -35,7 +35,7 @@ from warehouse.operate.dagster_home import make_tables
 from warehouse.operate.database import Database
 from warehouse.operate.migrate import migrate
 from warehouse.operate.objects import IDENTITY, prepare_identity
-from warehouse.operate.revisions import BEFORE_BASELINE, every, knows
+from warehouse.operate.revisions import BEFORE_BASELINE, FROM_BASELINE, every, knows
 from warehouse.operate.sessions import Connection
 from warehouse.operate.settings import Settings
 
@@ -254,8 +254,9 @@ def restore(
 def _from_rows(
     settings: Settings, database: Database, folder: Path, listed: Held, at: datetime, *, keep_keys: bool
 ) -> Restored:
-    if not knows(listed.revision):
-        older = listed.revision < BEFORE_BASELINE
+    is_old = FROM_BASELINE not in listed.tables
+    if is_old or not knows(listed.revision):
+        older = is_old or listed.revision < BEFORE_BASELINE
         raise BackupError(
             f"The backup is of {'an older release' if older else 'a newer release'}: its tables have the revision "
             f"{listed.revision}. Nothing was changed; restore it with that release"

@@ -167,8 +167,9 @@ class Held(BaseModel):
             listed = cls.model_validate_json(data)
         except ValidationError:
             raise BackupError(
-                f"{folder} is no whole backup: {LIST} is not as it was backed up. Nothing was changed; take another "
-                "one."
+                f"{folder} is no backup that this release reads: a release before the first that can be upgraded, or "
+                f"a newer one, made it, or {LIST} is not as it was backed up. Nothing was changed. Restore it with "
+                "the release that made it; where that is this one, take another."
             ) from None
         places = {place_of(schema, table) for schema in PLACES for table in listed.columns(schema)}
         for place in listed.files:
