@@ -109,8 +109,8 @@ def environment() -> Path:
         if not (home / "complete").exists():
             shutil.rmtree(home, ignore_errors=True)
             venv.create(home, with_pip=True)
-            install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", _LOCK]
-            run(python, "-m", "pip", *install, cwd=CLIENTS)
+            install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+            run(python, *install, "-r", _LOCK, cwd=CLIENTS)
             (home / "complete").touch()
     return python
 
