@@ -81,7 +81,6 @@ class Writers:
     def fields(self) -> dict[str, Any]:
         """Some fields of a SKU, so that a change leaves others as they are."""
         drawn = {
-            "weight_grams": self.drawn.choice((None, 5.5, 20)),
             "markets": self.markets(),
             "components": self.parts(),
             "food_contact": self.drawn.random() < 0.5,
@@ -122,11 +121,10 @@ class Writers:
     def csv(self) -> None:
         """Names, markets and units of a few codes."""
         columns = [f"annual_volume_{market}_{year}" for market, year in PLACED_BY_FILE]
-        table = [["sku_code", "name", "markets", "weight_grams", "packaging_format", *columns]]
+        table = [["sku_code", "name", "markets", "packaging_format", *columns]]
         for code in self.drawn.sample(CODES, 4):
             units = [str(self.drawn.choice(("", *UNITS))) for _ in columns]
-            weight, form = self.drawn.choice(("", "null", "7.25")), self.drawn.choice(("cup", ""))
-            table.append([code, "By CSV", ";".join(self.markets() or ()), weight, form, *units])
+            table.append([code, "By CSV", ";".join(self.markets() or ()), self.drawn.choice(("cup", "")), *units])
         self._imported(delimited(table), "portfolio.csv")
 
     def xlsx(self) -> None:
