@@ -152,7 +152,7 @@ def regrade_many(
 
 
 def _have_few_graphs(rows: Sequence[Inputs]) -> bool:
-    """Return whether the kernel grades the rows sooner: it remembers those without a graph, which arrays leave to it."""
+    """Return whether the kernel grades the rows sooner: it remembers rows without a graph, which arrays leave to it."""
     return sum(row[-1] not in _NO_GRAPHS for row in rows) < FEW
 
 
