@@ -120,17 +120,17 @@ Inputs: TypeAlias = tuple[
 Answer: TypeAlias = tuple[str, float | None, bool]
 
 FEW: Final = 25
-"""Fewer rows than this are graded sooner by the kernel: a block costs some milliseconds whatever its size."""
+"""Fewer graphs than this are graded sooner by the kernel: a block costs some milliseconds whatever its size."""
 BLOCK: Final = 5_000
 """Rows that are graded together: larger arrays fall out of the processor's caches, smaller ones cost more calls."""
 
 _IDS: Final = re.compile(r'"id": ?"[^"]*",?')
-_EMPTY_GRAPH: Final = "[]"
+_NO_GRAPHS: Final = (None, "[]")
 
 
 def grade_many(rows: Sequence[Inputs], rules: RuleSet) -> list[Answer]:
     """Return grade, score and provisional of each row of `GRADED_INPUTS`, as `grade_rows` does."""
-    if len(rows) < FEW:
+    if _have_few_graphs(rows):
         return grade_rows(rows, rules)
     from compliance.grading.many.regrade import grade_block  # noqa: PLC0415  (a process that grades few loads no arrays)
 
@@ -142,13 +142,18 @@ def regrade_many(
     rows: Sequence[Inputs], stored: Sequence[Answer], graded_by: Sequence[RuleSet | None], rules: RuleSet
 ) -> list[Answer | None]:
     """Return each row's new answer where it or its trace differs from the stored one, as `regrade_rows` does."""
-    if len(rows) < FEW:
+    if _have_few_graphs(rows):
         return regrade_rows(rows, stored, graded_by, rules)
     from compliance.grading.many.regrade import regrade_block  # noqa: PLC0415  (see above)
 
     blocks = [slice(start, start + BLOCK) for start in range(0, len(rows), BLOCK)]
     answers = (regrade_block(rows[block], stored[block], graded_by[block], rules) for block in blocks)
     return [answer for block in answers for answer in block]
+
+
+def _have_few_graphs(rows: Sequence[Inputs]) -> bool:
+    """Return whether the kernel grades the rows sooner: it remembers rows without a graph, which arrays leave to it."""
+    return sum(row[-1] not in _NO_GRAPHS for row in rows) < FEW
 
 
 def grade_rows(rows: Iterable[Inputs], rules: RuleSet) -> list[Answer]:
@@ -176,7 +181,7 @@ def regrade_rows(
 def deciding(row: Inputs) -> Inputs:
     """Return what decides of a row: with a graph its weights count, without one only whether the body has weight."""
     material, subtype, form, level, weight, contexts, svhc, graph = row
-    if graph is None or graph == _EMPTY_GRAPH:
+    if graph in _NO_GRAPHS:
         has_weight = weight if weight is None else float(weight > 0)
         return material, subtype, form, level, has_weight, contexts, svhc, None
     return material, subtype, form, level, None, contexts, svhc, _IDS.sub("", graph)

@@ -105,9 +105,9 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
         unread |= codes_of_faults(units.sheet.faults)
         unread |= set(units.values["sku_code"].gather(units.faults["at"].unique()).drop_nulls())
         volumes = pl.Series([of_skus.get(of_row) for of_row in code], dtype=pl.String)
-    bad = _is_at(main.faults["at"], len(code))
-    if others := graphs.faulty | unread:
-        bad |= code.is_in(list(others)).fill_null(value=False)
+    others = graphs.faulty | unread
+    of_others = code.is_in(list(others)).fill_null(value=False)
+    bad = _is_at(main.faults["at"], len(code)) | of_others
     columns = [column for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[column.name].alias(column.name) for column in columns])
     presence = pl.DataFrame([main.presence[column.name].alias(column.name) for column in columns])
@@ -123,9 +123,9 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     if upload.parts is not None:
         values, presence = _with_graphs(values, presence, code, graphs, upload.parts)
     values = values.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).select(*_PLACE, pl.exclude(_PLACE))
-    codes = set(code.drop_nulls())
-    without_row = sum(fault.sku_code not in unread & codes for fault in main.sheet.faults)
-    rejected = int(bad.sum()) + without_row + len(graphs.faulty - codes) + graphs.nameless
+    with_row = set(code.filter(of_others))
+    without_row = sum(fault.sku_code not in unread & with_row for fault in main.sheet.faults)
+    rejected = int(bad.sum()) + without_row + len(graphs.faulty - with_row) + graphs.nameless
     errors = pl.concat([_error_rows(typed) for typed in (main, units, graphs.typed) if typed is not None])
     if units is not None or (upload.parts is not None and upload.parts.name == upload.main.name):
         errors = errors.sort("line", maintain_order=True)

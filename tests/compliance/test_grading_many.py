@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from compliance.grading import grade_many, grade_rows
+from compliance.grading import grade_many, grade_rows, regrade_many
 from compliance.grading.many import steps, tables
 from compliance.grading.many.parts import frames_of
 from compliance.grading.many.regrade import grade_block
@@ -111,6 +111,15 @@ def test_rows_without_components_are_left_to_the_kernels_memory(monkeypatch):
     monkeypatch.setattr(steps, "grade_rows", lambda left, rules: asked.append(len(left)) or grade_rows(left, rules))
     agree(rows, load())
     assert asked == [20]
+
+
+def test_rows_without_components_make_no_arrays(monkeypatch):
+    bare = [("glass", "GL70", "jar", "sales", float(number), None, None, None) for number in range(40)]
+    expected = grade_rows(bare, load())
+    monkeypatch.delattr("compliance.grading.many.regrade.grade_block")
+    monkeypatch.delattr("compliance.grading.many.regrade.regrade_block")
+    assert grade_many(bare, load()) == expected
+    assert regrade_many(bare, expected, [load()] * 40, load()) == [None] * 40
 
 
 def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):

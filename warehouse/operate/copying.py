@@ -44,5 +44,7 @@ def parse_csv(data: io.BytesIO, schema: Schema) -> pl.DataFrame:
 
 def into(cursor: Cursor, table: str, frame: pl.DataFrame) -> None:
     """Add the rows of a frame to the table's columns of the same names."""
+    data = io.BytesIO()
+    frame.write_csv(data, include_header=False, null_value=NULL)
     with cursor.copy(f"COPY {table} ({', '.join(frame.columns)}) FROM STDIN {_FORM}") as copy:
-        copy.write(frame.write_csv(include_header=False, null_value=NULL).encode())
+        copy.write(data.getbuffer())
