@@ -63,15 +63,10 @@ class Together:
         exception to raise; what it raises itself is raised for every call of the group.
         """
         result: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        asked = _Waiting(call, result, copy_context())
-        if caller not in self._under_way:
-            self._under_way[caller] = [asked]
-            await self._do(caller, self._under_way[caller], do)
-        else:
-            waiting = self._waiting.setdefault(caller, [])
-            waiting.append(asked)
-            if len(waiting) == MOST:
-                self._begin(caller, do)
+        waiting = self._waiting.setdefault(caller, [])
+        waiting.append(_Waiting(call, result, copy_context()))
+        if caller not in self._under_way or len(waiting) == MOST:
+            self._begin(caller, do)
         return await result
 
     def _begin(self, caller: Hashable, do: Callable[[Sequence[Any]], Sequence[Any]]) -> None:

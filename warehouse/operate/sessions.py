@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
 from urllib.parse import urlsplit, urlunsplit
@@ -330,8 +329,8 @@ class Transaction(AbstractContextManager[Connection]):
             self._connection = connection = self._pool.getconn()
             try:
                 with ExitStack() as pipeline:
-                    self._sent = pipeline.enter_context(connection.pipeline())
-                    self._send(b"BEGIN")
+                    pipeline.enter_context(connection.pipeline())
+                    connection.execute("BEGIN")
                     connection.execute(begin, (self._company,))
                     if self._pipelined:
                         self._pipeline = pipeline.pop_all()
@@ -353,17 +352,10 @@ class Transaction(AbstractContextManager[Connection]):
             self._connection.execute("COMMIT")
             return
         if not self._pipelined:
-            self._sent = self._pipeline.enter_context(self._connection.pipeline())
-        self._send(b"COMMIT")
+            self._pipeline.enter_context(self._connection.pipeline())
+        self._connection.execute("COMMIT")
         self._connection.execute(_DURABLE, (self._company,))
         self._connection.execute(STAMP, (self._clock.moved(),))
-        self._connection.pgconn.pipeline_sync()  # ends them now: the disk is asked while the answer is rendered
-        self._sent.result_queue.append(None)
-
-    def _send(self, command: bytes) -> None:
-        """Put a command into the pipeline: the next statement takes it along, as the library sends its own commands."""
-        self._sent.command_queue.append(partial(self._connection.pgconn.send_query_params, command, None))
-        self._sent.result_queue.append(None)
 
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
