@@ -117,20 +117,21 @@ def answering(dependant: Dependant) -> ASGIApp:
 def routing(router: Router) -> ASGIApp:
     """Return what passes a request to the route that the router would choose; without one the router answers itself.
 
-    The router calls four functions for each route that stands before; here a look at the path passes these by.
+    The router calls four functions for each route that stands before; here a look at the path passes these by, and
+    one for a path without parameters was taken when the process started.
     """
     patterns = [(route.path_regex.match, route) for route in router.routes if isinstance(route, Route)]
+    of_path = {known.path: [route for fits, route in patterns if fits(known.path)] for _, known in patterns}
 
     async def route_request(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path = scope["path"]
-            for fits, route in patterns:
-                if fits(path):
-                    match, of_route = route.matches(scope)
-                    if match is Match.FULL:
-                        scope.update(of_route)
-                        await route.handle(scope, receive, send)
-                        return
+            for route in of_path.get(path) or (route for fits, route in patterns if fits(path)):
+                match, of_route = route.matches(scope)
+                if match is Match.FULL:
+                    scope.update(of_route)
+                    await route.app(scope, receive, send)
+                    return
         await router(scope, receive, send)
 
     return route_request

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final  # Any: ASGI's list of headers
-from uuid import uuid4
 
 import structlog
 from starlette.datastructures import Headers
@@ -22,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uuid_utils import uuid4
 
 from api.http import ALWAYS, metrics
 from api.http.answers import accepted_language, in_language, takes_gzip
