@@ -41,10 +41,25 @@ def fold(text: str) -> str:
 
     Invisible characters do not count: `Verpackung` with a soft hyphen is one word.
 
+    A word that its accents make another one keeps apart from that (`spelling`): Romanian `țara` is no `tara`.
+
     A text without a digit or a letter of the Latin, Greek or Cyrillic script (`✓`, `%`) is returned trimmed.
     """
+    text = text if text.isascii() else _spelled(text)
     lower = text.casefold().translate(_LIGATURES)
     return _NOT_A_WORD.sub(" ", without_accents(lower)).strip() or text.strip()
+
+
+def _spelled(text: str) -> str:
+    """Return a text with the words of `spelling` in letters that folding keeps: `Maße` are dimensions, no `Masse`."""
+    lower, (pattern, spelled) = text.lower(), _spellings()
+    return pattern.sub(lambda found: spelled[found[0]], lower) if pattern.search(lower) else text
+
+
+@cache
+def _spellings() -> tuple[re.Pattern[str], Mapping[str, str]]:
+    spelled = {row["word"]: row["code"] for row in table_rows("words.csv") if row["vocabulary"] == "spelling"}
+    return re.compile(rf"\b(?:{'|'.join(spelled)})\b"), spelled
 
 
 def is_kept(token: str) -> bool:

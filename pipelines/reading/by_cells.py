@@ -115,7 +115,8 @@ def answers_of_absence(column: Column, header: Searched) -> dict[str, str]:
 
 _ALL: Final = 4
 _AROUND: Final = frozenset({"share", "nothing", "packaging"})
-_PLAIN: Final = r"^\s*\d+(?:[.,]\d+)?\s*$"
+_PLAIN: Final = r"^\s*[<≤]?\s*\d+(?:[.,]\d+)?\s*$"
+"""What was measured, or a bound of it: a sum with a bound is one."""
 _PLACES: Final = 9
 _ZEROS: Final = "0{1,5}$"
 """Zeros that a sum is written without: with three decimals its mark might be one of thousands."""
@@ -128,19 +129,30 @@ def summed_metals(columns: Sequence[Column], header: Searched) -> list[Column]:
     found = _metals(header.free([column.position for column in columns]).items())
     units = {(column.factor, column.per) for of_metal in found.values() for column in of_metal}
     each = [of_metal[0] for of_metal in found.values() if len(of_metal) == 1]
-    each = sorted((c for c in each if has_numbers(header, c.position)), key=lambda column: column.position)
+    each = sorted((c for c in each if _are_measured(header, c.position)), key=lambda column: column.position)
     return each if len(each) == _ALL and len(units) == 1 else []
 
 
+def _are_measured(header: Searched, at: int) -> bool:
+    under = header.under(at)
+    return 2 * int(under.str.contains(_PLAIN).sum()) > len(under)
+
+
 def add_up_metals(body: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
-    """Return the sums of the cells of lines as texts; where one is no number, all of them, which are none together."""
+    """Return the sums of the cells of lines as texts; where one is no number, all of them, which are none together.
+
+    With a bound in a cell, `<1`, the sum is below that of all figures.
+    """
     cells = [pl.col(f"c{column.position}") for column in columns]
     number = pl.Decimal(38, _PLACES)
-    parsed = [cell.str.strip_chars().str.replace(",", ".", literal=True).cast(number, strict=False) for cell in cells]
+    bare = [cell.str.strip_chars("<≤ \t").str.replace(",", ".", literal=True) for cell in cells]
+    parsed = [cell.cast(number, strict=False) for cell in bare]
     total = reduce(add, parsed).cast(pl.String).str.replace(_ZEROS, "")
     are_numbers = pl.all_horizontal(cell.str.contains(_PLAIN).fill_null(value=False) for cell in cells)
     has_comma = pl.any_horizontal(cell.str.contains(",", literal=True).fill_null(value=False) for cell in cells)
+    below = pl.any_horizontal(cell.str.contains("[<≤]").fill_null(value=False) for cell in cells)
     text = pl.when(has_comma).then(total.str.replace(".", ",", literal=True)).otherwise(total)
+    text = pl.when(below).then("<" + text).otherwise(text)
     listed = pl.concat_str([cell.fill_null("?") for cell in cells], separator=" + ")
     given = pl.any_horizontal(cell.is_not_null() for cell in cells)
     return body.select(pl.when(are_numbers).then(text).when(given).then(listed).alias(SUM)).to_series()
@@ -272,7 +284,7 @@ def _with_ticked_materials(
     field = fields_of(header.table).get("material")
     bare = [column for column in columns if is_bare_material(column)]
     others = [column.position for column in columns if column not in bare]
-    if field is None or any(c.field.name in ("material", "component_type") for c in columns) or header.table != "sku":
+    if field is None or any(c.field.name == "material" for c in columns) or header.table != "sku":
         return columns, ()
     free = header.free(others).items()  # `Type 1` may be a code of a material, and anything else
     named = {at: cell for at, cell in free if family_of_detail(cell) is not None and not re.search(r"\d", cell)}

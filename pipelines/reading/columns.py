@@ -56,7 +56,7 @@ from pipelines.reading.placed import (
     is_served,
     little_words,
 )
-from pipelines.reading.words import SALES, level_at, runs
+from pipelines.reading.words import SALES, level_at, runs, says_within
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
 
@@ -378,14 +378,13 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
 
     With `of_rows` that of units whose market stands in each row; with `in_parts` that of a part of a year alone.
     """
-    field = VOLUME
     alone = {note[0] for note in notes if len(note) == 1}  # a note of one word may be a code: `Ventes (de)`
     little = {word: is_open for word, is_open in little_words(header).items() if word not in alone}
     volume = Placed(own=_OWN_VOLUME.fullmatch(header.strip()) is not None, little=little)
-    senses = [sense_of(volume.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
+    senses = [sense_of(volume.left_of(words_around), VOLUME, note=True) for words_around in (rest, *notes)]
     said = joined(senses)
-    # A half of a market that is declared by the year is a part of it, as a quarter is.
-    is_part = bool(volume.half) and volume.market not in ("GB", None)
+    # A half of a market that is declared by the year is a part of it, as a quarter is; `H1 2025` alone may be.
+    is_part = bool(volume.half) and (in_parts if volume.market is None else volume.market != "GB")
     half, part = (0, volume.part or f"h{volume.half}") if is_part else (volume.half, volume.part)
     both = (volume.half and volume.part) or (
         volume.market is not None and not (volume.year or volume.own or is_served(volume.market))  # `VE (Stück)`
@@ -393,9 +392,9 @@ def _volume(rest: Tokens, notes: Notes, header: str, *, of_rows: bool = False, i
     if _CAPACITY.search(header) or (volume.market is None) != of_rows or bool(part) != in_parts or said.other or both:
         return None
     market = [] if volume.market is None else [volume.market.lower().replace("-", "_")]
-    parts = [field.name, *market, *([str(volume.year)] if volume.year else [])]
+    parts = [VOLUME.name, *market, *([str(volume.year)] if volume.year else [])]
     own = "_".join([*parts, *([f"h{half}"] if half else []), *([part] if part else [])])
-    column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
+    column = Column(own, VOLUME, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
     unknown = " ".join((*volume.twice, *said.unknown)) or None
     placed = replace(column, market=volume.market, year=volume.year, half=half, part=part)
     return replace(placed, open=unknown)
@@ -525,19 +524,18 @@ def _material_column(tokens: Tokens, header: str) -> Column | None:
             name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
             if name == _WEIGHT and (is_share or any((*of_share[:start], *of_share[end:]))):
                 name = SHARE_OF_WEIGHT
-            return _column_of_material(material, types[0] if types else "body", name, header)
+            return column_of_material(material, types[0] if types else "body", name, header)
     return None
 
 
 def _without_per_material(tokens: Tokens) -> Tokens:
     """Return the words without `per material`, which a title over columns of materials says: `Gewicht je Material`."""
-    for at, (per, word) in enumerate(pairwise(tokens)):
-        if code_of(per, "header_part") == "per" and code_of(word, "header_word") == "material":
-            return (*tokens[:at], *tokens[at + 2 :])
-    return tokens
+    pairs = [(code_of(per, "header_part"), code_of(word, "header_word")) for per, word in pairwise(tokens)]
+    at = pairs.index(("per", "material")) if ("per", "material") in pairs else len(tokens)
+    return (*tokens[:at], *tokens[at + 2 :])
 
 
-def _column_of_material(material: str, part: str, name: str, header: str) -> Column:
+def column_of_material(material: str, part: str, name: str, header: str) -> Column:
     """Return the column of a material, given as `family` or `family grade`, in a part of the packaging."""
     family, _, grade = material.partition(" ")
     key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
@@ -593,6 +591,8 @@ def usable_groups(columns: list[Column]) -> list[Column]:
             for column in whole
         ]
     materials = [column for column in columns if column.fixed]
+    families = {dict(column.fixed).get("material_family") for column in materials if not says_within(column.header)}
+    materials = [c for c in materials if not says_within(c.header) or dict(c.fixed)["material_family"] not in families]
     if shares := [column for column in materials if column.field.name == SHARE_OF_WEIGHT]:
         of_weights = [column for column in materials if column not in shares]
         return usable_groups(of_weights) if any(c.field.name == _WEIGHT for c in of_weights) else shares

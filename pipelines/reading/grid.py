@@ -116,7 +116,7 @@ class Grid:
     where cells have no type. Lines among `faults` have no row. `widths` is the number of cells of each line, where
     lines can differ; `filled` is the number of cells that each row gives, where the grid has only some of its columns.
     `struck` are the lines of which a workbook crosses out every cell, `struck_cells` the line and the position of such
-    cells in others.
+    cells in others. `remarks` stand on sheets before this one that have no table.
     """
 
     cells: pl.DataFrame
@@ -127,6 +127,7 @@ class Grid:
     filled: pl.Series | None = None
     struck: frozenset[int] = frozenset()
     struck_cells: frozenset[tuple[int, int]] = frozenset()
+    remarks: tuple[str, ...] = ()
 
     def row(self, index: int) -> list[str | None]:
         """Return the cells of one row by position; a grid need not have all columns."""

@@ -414,7 +414,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
     columns = with_units_in_doubt(columns, searched, above, mapped, doubtful)
-    remarks = [*above, *grid.remarks_below(searched.at)]
+    remarks = [*above, *grid.remarks_below(searched.at), *grid.remarks]
     columns = with_units_of_mapping(with_stated_unit(columns, remarks, doubtful), mapped)
     judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)

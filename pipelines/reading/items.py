@@ -23,7 +23,17 @@ import polars as pl
 from pipelines.reading.column_values import ROWS_SEARCHED, are_codes
 from pipelines.reading.columns import recognise, substitute_column
 from pipelines.reading.grammar import quantity_of, word_roles
-from pipelines.reading.grid import FIELDS_OF_PART, LONGEST_HEADER, TEXT, Cells, Grid, LineFault, check_width, repeated
+from pipelines.reading.grid import (
+    FIELDS_OF_PART,
+    LONGEST_HEADER,
+    TEXT,
+    WEIGHTS,
+    Cells,
+    Grid,
+    LineFault,
+    check_width,
+    repeated,
+)
 from pipelines.reading.words import names_part
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -36,6 +46,7 @@ _LINES: Final = 200
 """Lines below the header that are examined."""
 _OF_PART: Final = (*FIELDS_OF_PART, "packaging_format", "weight_unit")
 """Fields that a line of the item gives of the whole item: not those of its parts."""
+_MATERIALS: Final = ("material", "material_subtype")
 _KEYS: Final = ("sku_code", "name", "description")
 _PART: Final = "component_type"
 
@@ -164,10 +175,14 @@ def _of_levels(grid: Grid, row: int, cells: Cells, kinds: Mapping[int, str]) -> 
     if depth.null_count() or depth.n_unique() < 2 or depth[0] != depth.min() or depth[0] > 1 or (steps > 1).any():
         return None
     fields = _fields(cells, depths)
-    # Lists of levels of packaging have a material in each line, or another one than those of parts.
-    materials = [f"c{at}" for at, name in fields.items() if name in ("material", "material_subtype")]
-    given = top.select(pl.any_horizontal(pl.lit(value=False), pl.col(materials).is_not_null())).to_series()
-    if given.filter(depth == depth.min()).any() or not given.any():
+    # Lists of levels of packaging have a material and a weight in each line, or another material than those of parts.
+    materials, weights = ([f"c{at}" for at, name in fields.items() if name in of] for of in (_MATERIALS, WEIGHTS))
+    given, weighed = (
+        top.select(pl.any_horizontal(pl.lit(value=False), pl.col(of).is_not_null())).to_series()
+        for of in (materials, weights)
+    )
+    items = depth == depth[0]
+    if ((given & items).any() and (depth[0] > 0 or (weighed & items).any())) or not (given & ~items).any():
         return None
     code = _code_at(grid, row, fields)
     names = [at for at, name in fields.items() if name in (*_KEYS[1:], _PART) and at != code]

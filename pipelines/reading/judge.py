@@ -196,6 +196,8 @@ _NO_KEYS: Final = (*WEIGHTS, "weight_unit", VOLUME_YEAR.name, SUPPLIER.name)
 """Fields in which lines of one part may differ."""
 _LEAST_G: Final = 0.1
 """Grams of the lightest packaging that a total is divided into: with less the weight is that of one."""
+_LEAST_OF_LIKELY_G: Final = 1
+"""The same where no weight of the table is too heavy for one packaging."""
 _SAME: Final = 0.02
 """Share by which the weights of one part may differ on several lines: totals are rounded."""
 _MOST_LISTED: Final = 100
@@ -232,11 +234,8 @@ def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
     if choice_for(weight, sheet.mapped.quantity) == "ignore":
         return sheet
     if not _differ(sheet, repeated):
-        same = (
-            weight.table == "sku"
-            and not of_parts
-            and _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated)
-        )
+        grams = _numbers(sheet.table[weight.name], weight, sheet)
+        same = weight.table == "sku" and not of_parts and _agree(grams, repeated)
         return sheet if same else with_versions_asked(sheet, weight, repeated)
     if _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated):
         return _one_line_a_part(sheet, None, weight)
@@ -266,10 +265,11 @@ def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Ser
         return _one_line_a_part(sheet, None, weight)
     if totals:
         raise refused(_about_quantity(sheet, column, weight, "divide"))
-    heavy = int((~is_likely(grams)).sum()) * 2 > grams.len() - grams.null_count()
+    unlikely = int((~is_likely(grams)).sum())
+    heavy, least = unlikely * 2 > grams.count(), _LEAST_G if unlikely else _LEAST_OF_LIKELY_G
     of_lines = any(is_of_lines(cells.drop_nulls()) for cells in _periods(sheet, column))
     singles = single.drop_nulls()
-    if (heavy or of_lines) and bool(is_likely(singles).all() and (singles >= _LEAST_G).all()):
+    if (heavy or of_lines) and len(singles) and bool(is_likely(singles).all() and (singles >= least).all()):
         return _open(sheet, column, weight, pl.repeat(value=True, n=len(grams), eager=True), "divide")
     if any(c.group is not None for c in sheet.columns) or not (of_parts or counts_packagings(column.header)):
         return sheet

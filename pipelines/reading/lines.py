@@ -244,7 +244,8 @@ _PATTERNS: Final = {
     # `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`.
     "short_example": r"(?i)^\W*(?:WORD)\s*(?::|\.(?:\s|$|:))",
     # `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`.
-    "total": r"(?i)^[\W_]*(?:WORD)(?:[\W_\d]*$|\s*[:=(])",
+    # So are the signs of a sum and of an average alone, `Σ`, `Ø`; `Ø63` is a diameter.
+    "total": r"(?i)^[\W_]*(?:WORD)(?:[\W_\d]*$|\s*[:=(])|^\s*[Σ∑⌀Ø∅][\W_]*$",
     "total_of": r"(?i)^[\W_]*(?:WORD)\b",  # `Zwischensumme Glas` in place of a code
     # A note's word, a colon, a sentence.
     "note": r"(?i)^[\W_]*(?:WORD)\b|:(?:\s|$)|(?:\S+\s+){5,}\S",

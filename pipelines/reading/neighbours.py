@@ -29,6 +29,8 @@ import polars as pl
 
 from pipelines.reading.column_values import PERIOD, Searched, has_numbers
 from pipelines.reading.columns import (
+    Notes,
+    column_of_material,
     is_bare_material,
     known_words,
     part_headers,
@@ -40,6 +42,7 @@ from pipelines.reading.grammar import (
     MOST_KEPT,
     PIECES,
     Measure,
+    Tokens,
     composed_field,
     divided,
     key_of,
@@ -68,7 +71,7 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import WHOLE, question
-from pipelines.reading.words import SALES, level_of, part_type, unit_of
+from pipelines.reading.words import SALES, level_of, part_type, read_material, says_recycled, says_within, unit_of
 from schemas.fields import SKU_CODE
 from schemas.imports.types import Asked
 from schemas.messages import Message
@@ -94,6 +97,8 @@ def part_column(header: str) -> Column | None:
     for main, notes in divided(header) if len(header) < LONGEST_HEADER else ():
         left, rest = without_measures(main)
         tokens = key_of(left).split()
+        if (weight := _weight_of_part(tokens, rest, notes, header)) is not None:
+            return weight
         for cut in range(1, len(tokens)):
             for part, term in ((tokens[:cut], tokens[cut:]), (tokens[cut:], tokens[:cut])):
                 name = part_headers().get(" ".join(term)) or FIELDS_OF_PART.get(composed_field(term) or "")
@@ -106,6 +111,18 @@ def part_column(header: str) -> Column | None:
                 elif (whole := with_sense(column, rest, notes, loose=False)) is not None and whole.open is None:
                     return replace(whole, fixed=((_TYPE, kind),))
     return unknown
+
+
+def _weight_of_part(tokens: Sequence[str], rest: Tokens, notes: Notes, header: str) -> Column | None:
+    """Return the weight of a part whose word stands beside a unit of mass alone: `Verschluss (g)`."""
+    text = " ".join(tokens)
+    plain = 0 < len(tokens) <= _LONGEST_PART and not says_within(header) and "weight" not in word_roles(text)
+    kind = part_type(text) if plain and level_of(text) in (None, SALES) else None
+    if kind is None or not any((measure.unit, measure.state) == ("g", "known") for measure in measures_in(header)):
+        return None
+    column = Column("weight_g", fields_of("component")["weight_g"], "component", 0, header, group=text)
+    whole = with_sense(column, rest, notes, loose=False)
+    return None if whole is None or whole.open is not None else replace(whole, fixed=((_TYPE, kind),))
 
 
 _OF_PACKAGING: Final = frozenset({"cap", "closure", "label", "liner", "seal", "sleeve"})
@@ -221,18 +238,57 @@ _OF_TOTAL: Final = frozenset({"packaging", "weight", "sold", "empty", "nothing"}
 """Roles of words beside one for a total."""
 
 
+_UNIT_BEHIND: Final = re.compile(r"\s*[(\[,].*$")
+_FAMILIES_OF_PACKAGING: Final = frozenset({"glass", "metal", "paper", "plastic"})
+"""Families of materials that products are rarely told by: cotton and wax are."""
+
+
 def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the columns of weights of parts without a known material, each as a group of its own."""
+    """Return the weights of parts whose material no term of ours names, each as a group of its own.
+
+    The rule-set's words may name it beside weights of other materials (`Polystyrol (g)`), or it is of glass
+    (`Weißglas (g)`); else it is not known.
+    """
     weights = [c for c in columns if "material_family" in dict(c.fixed) and c.field.name == "weight_g"]
     frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
     bare = [column.position for column in weights if is_bare_material(column)]
-    more = []
+    of_lines = any(column.name == "component_type" for column in columns)
+    of_wholes = any(not says_within(column.header) for column in weights)
+    more: list[Column] = []
     for at, cell in header.free([column.position for column in columns]).items():
-        if weights and _may_name_weight(cell) and has_numbers(header, at):
-            alike = any(frame <= set(fold(cell).split()) for frame in frames)
-            if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
-                more.append(_column_of_unknown_material(at, cell))
+        if of_lines or not _may_name_weight(cell) or not has_numbers(header, at) or (of_wholes and says_within(cell)):
+            continue
+        alike = any(frame <= set(fold(cell).split()) for frame in frames)
+        beside = bool(weights) and (alike or (len(bare) > 1 and min(bare) < at < max(bare)))
+        named = _column_by_rules(at, cell)
+        is_weight = (
+            named is not None and named.has_unit and (weights or dict(named.fixed)["material_family"] == "glass")
+        )
+        if named is not None and (beside or is_weight):
+            more.append(named)
+        elif beside:
+            more.append(_column_of_unknown_material(at, cell))
     return more
+
+
+def _column_by_rules(at: int, header: str) -> Column | None:
+    """Return the weight of a part whose material the rule-set's words name beside a unit and a part's word at most.
+
+    A recycled material may be a share of another column's, and is none.
+    """
+    measures = [measure for measure in measures_in(header) if measure.unit != PIECES]
+    words_left = [word for word in without_measures(tokens_of(header))[0] if "weight" not in word_roles(word)]
+    parts = [(word, code) for word in words_left if (code := code_of(word, "component_type")) is not None]
+    plain = _UNIT_BEHIND.sub("", header).strip()
+    name = plain if tokens_of(plain) == tuple(words_left) and not parts else ""
+    name = name or " ".join(word for word in words_left if (word, code_of(word, "component_type")) not in parts)
+    material = read_material(name, "material_family") if name else None
+    known = all((measure.unit, measure.state) == ("g", "known") for measure in measures)
+    if material is None or len(measures) > 1 or len(parts) > 1 or not known or says_recycled(name):
+        return None
+    column = column_of_material(f"{material.family} {name}", parts[0][1] if parts else "body", "weight_g", header)
+    column = replace(column, position=at)
+    return replace(column, factor=measures[0].factor, per=measures[0].per, has_unit=True) if measures else column
 
 
 def find_possible_materials(columns: Sequence[Column], header: Searched) -> tuple[int, ...]:
@@ -242,7 +298,7 @@ def find_possible_materials(columns: Sequence[Column], header: Searched) -> tupl
     materials an unknown word is one more.
     """
     free = header.free([column.position for column in columns])
-    lone = tuple(at for at, cell in free.items() if _names_grade(cell, header) and has_numbers(header, at))
+    lone = tuple(at for at, cell in free.items() if _names_material(at, cell, header) and has_numbers(header, at))
     bare = {column.position for column in columns if is_bare_material(column)}
     at = max(bare, default=-2) + 1
     cell = free.get(at)
@@ -252,10 +308,15 @@ def find_possible_materials(columns: Sequence[Column], header: Searched) -> tupl
     return (*lone, at) if plain and has_numbers(header, at) else lone
 
 
-def _names_grade(cell: str, header: Searched) -> bool:
-    """Return whether a header is a family of materials and a grade of it, in two words at least."""
-    column = recognise(cell, 0, "sku") if header.table == "sku" and len(fold(cell).split()) > 1 else None
-    return column is not None and is_bare_material(column) and "polymer_or_grade" in dict(column.fixed)
+def _names_material(at: int, cell: str, header: Searched) -> bool:
+    """Return whether a header is a family of materials and a grade of it, or a material of packaging in a unit."""
+    if header.table != "sku" or len(cell) >= LONGEST_HEADER:
+        return False
+    column = recognise(cell, 0, "sku")
+    if column is None:
+        named = _column_by_rules(at, cell) if _may_name_weight(cell) else None
+        return named is not None and named.has_unit and dict(named.fixed)["material_family"] in _FAMILIES_OF_PACKAGING
+    return len(fold(cell).split()) > 1 and is_bare_material(column) and "polymer_or_grade" in dict(column.fixed)
 
 
 def about_material(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
@@ -264,7 +325,7 @@ def about_material(at: int, header: str, columns: Sequence[Column], sheet: str |
     A material whose word is nearly the header's (`Metalle`) comes first, else `other`: the header is no word for one. A
     header that is a material's name alone may be its weight.
     """
-    if (named := recognise(header, at, "sku")) is not None:
+    if (named := recognise(header, at, "sku") or _column_by_rules(at, header)) is not None:
         message = Message(
             "{header} is a material, and nothing says that the numbers below it are its weights; it is not read. If "
             "they are, in g, say so: mapping={mapping}.",

@@ -218,7 +218,7 @@ def _units_of_skus(
     """Return lines of units with their faults, and the volumes of each SKU as JSON text, keys in order.
 
     Each line names one market that the catalogue serves, and its year in a column's header or a cell; parts of a year
-    are added up. The same market,
+    are added up, two columns of its halves too where the market is declared by the year. The same market,
     year and half of a SKU with other units is the fault `duplicate_row` of the later line; with the same units, too,
     where a column that is not read may tell the lines apart, such as a channel.
     """
@@ -231,27 +231,32 @@ def _units_of_skus(
     parts: dict[tuple[str, str], list[tuple[int, str]]] = {}
     seen: dict[tuple[str, str, str], tuple[int | None, int]] = {}
     faulty = set(lines.faults["at"])
-    for column in (column for column in lines.sheet.columns if column.field == VOLUME):
+    columns = [column for column in lines.sheet.columns if column.field == VOLUME]
+    both = {column.year for column in columns if column.half == 1} & {c.year for c in columns if c.half == 2}
+    for column in columns:
         units, is_sent = lines.values[column.name], lines.presence[column.name]
         for at in is_sent.arg_true():
             if codes[at] is None or at in faulty:
                 continue
             try:
                 period = period_of(halves[at] or "", "" if of_period is None else of_period.header)
-                key = _volume_key(column, markets[at], (years[at], period), default_year, served_markets)
+                added = column.half if column.year in both and markets[at] != "{GB}" else 0
+                part = period.part or (f"h{added}" if added else "")
+                of = replace(column, half=0) if added else column
+                key = _volume_key(of, markets[at], (years[at], period), default_year, served_markets)
             except Refused as refused:
                 [issue] = refused.issues
                 faults.setdefault(str(issue.field), []).append((at, issue.code, to_json(issue.message)))
                 continue
             line = lines.sheet.table["line"][at]
-            before, first = seen.setdefault((codes[at], key, period.part), (units[at], line))
+            before, first = seen.setdefault((codes[at], key, part), (units[at], line))
             if before != units[at] or (first != line and source["ignored"]):
                 message = Message(
                     "Line {line} gives units of this SKU for the same market and period; send their sum, once.",
                     line=first,
                 )
                 faults.setdefault(column.name, []).append((at, "duplicate_row", to_json(message)))
-            parts.setdefault((codes[at], key), []).append((at, period.part))
+            parts.setdefault((codes[at], key), []).append((at, part))
     partial = [] if of_period is None or of_period.mapped else _faults_of_partial_years(parts.values())
     if partial:
         faults.setdefault(VOLUME_HALF.name, []).extend(partial)

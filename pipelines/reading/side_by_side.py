@@ -12,7 +12,7 @@ would be those of a year. They are asked about (decision 0111), and so are numbe
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Final, TypeAlias
 
@@ -97,7 +97,8 @@ def years_asked(
     bare = _bare_years(ignored)
     bare = bare if len(bare) >= _FEWEST else []
     if has_market and not any(column.name == "component_type" for column in columns):
-        bare += [c for at, text in ignored if (c := units_of_rows(text, at)) is not None and names_year(c)]
+        dated = any(column.name == "volume_year" for column in columns)
+        bare += [c for at, text in ignored if (c := units_of_rows(text, at)) is not None and (dated or names_year(c))]
     is_open = bare and not any(column.field == VOLUME for column in columns)
     of_years = [(bare, _about(bare, sheet, is_whole=None, has_market=has_market))] if is_open else []
     return of_years + [
@@ -204,7 +205,9 @@ def with_year_of_titles(columns: list[Column], titles: Iterable[str], mapped: Sh
 
     So it is where titles and the sheet's name say one year, and neither a column nor the mapping says another.
     """
+    titles = [*titles]
     said = {year for title in titles for year in _YEAR_IN_TITLE.findall(title) if _is_of_year(title, year)}
+    said |= {whole for title in titles if (whole := _year_of_span(title)) is not None}
     if len(said) != 1 or any(c.field.name == "volume_year" for c in (*columns, *mapped.constants)):
         return columns
     year = int(said.pop())
@@ -232,10 +235,17 @@ _TITLES: Final = frozenset({"me", "uom", "bme", "vme", "vrkme", "meins"})
 _PERIODS: Final = frozenset({"year", "jahr", "annee", "ano", "anno", "date", "datum"})
 _DAY: Final = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
 _QUOTED: Final = 3
-_DATE: Final = r"(\d{1,2}[./-]\d{1,2}[./-]20\d\d|20\d\d-\d\d-\d\d)"
-_SPAN: Final = re.compile(rf"{_DATE}\s*(?:-|–|—|bis|to|au|al|hasta|tot|t/m|do|till)\s*{_DATE}", re.IGNORECASE)
-_FIRST_DAY: Final = re.compile(r"0?1[./-]0?1[./-]20\d\d|20\d\d-01-01")
-_LAST_DAY: Final = re.compile(r"31[./-]12[./-]20\d\d|12[./-]31[./-]20\d\d|20\d\d-12-31")
+_TO: Final = "bis|to|au|al|hasta|tot|t/m|do|till|until"
+_SPAN: Final = re.compile(
+    rf"(?:(?P<from>20\d\d-\d\d-\d\d|\d{{1,2}}[./-]\d{{1,2}}(?:[./-](?:20\d\d)?)?)\s*(?:-|–|—|{_TO})|\b(?:{_TO}))\s*"
+    r"(?P<to>\d{1,2}[./-]\d{1,2}[./-]20\d\d|20\d\d-\d\d-\d\d)",
+    re.IGNORECASE,
+)
+"""A span of days, whose first may have no year or may not be said: `1.1.-30.6.2025`, `bis 30.06.2025`."""
+_FIRST_DAY: Final = re.compile(r"0?1[./-]0?1(?:[./-](?:20\d\d)?)?|20\d\d-01-01")
+_LAST_DAY: Final = re.compile(r"31[./-]12[./-](20\d\d)|12[./-]31[./-](20\d\d)|(20\d\d)-12-31")
+_MONTHS: Final = re.compile(r"(?<![\d./-])(\d{1,2})(?:[./]20\d\d)?\s*[-–]\s*(\d{1,2})[./](20\d\d)(?![\d./-])")
+"""A span of months: `01-06/2025`, `01/2025 - 06/2025`."""
 _AS_OF: Final = frozenset({"stand", "status", "as", "version", "valid", "from", "ab", "seit"})
 """Words that make a period the day of a document."""
 
@@ -437,13 +447,30 @@ def is_of_other_units(said: str) -> bool:
     return (bool(colon) and not is_unit) or _is_of_part_of_year(said)
 
 
+@cache
+def _parts_of_a_year() -> tuple[str, ...]:
+    return tuple(f" {word} " for word in words("cumulated"))
+
+
+def _year_of_span(title: str) -> str | None:
+    """Return the year that a title's span of days or months is as a whole; None for other spans and for none."""
+    if (span := _SPAN.search(title)) is not None:
+        last = _LAST_DAY.fullmatch(span["to"])
+        whole = last is not None and (span["from"] is None or _FIRST_DAY.fullmatch(span["from"]) is not None)
+        return next(filter(None, last.groups())) if last is not None and whole else None
+    months = _MONTHS.search(title)
+    return months[3] if months is not None and (int(months[1]), int(months[2])) == (1, 12) else None
+
+
 def _is_of_part_of_year(title: str) -> bool:
     """Return whether a title says that its table is of a part of a year: `Absatz Januar 2026`, `Q1 2026`, a span.
 
     A month may be that of the document (`Stand: Januar 2026`), unless its other words are of selling.
     """
-    if (span := _SPAN.search(title)) is not None:
-        return not (_FIRST_DAY.fullmatch(span[1]) and _LAST_DAY.fullmatch(span[2]))
+    if _SPAN.search(title) or _MONTHS.search(title):
+        return _year_of_span(title) is None
+    if YEAR.search(title) and any(word in f" {fold(title)} " for word in _parts_of_a_year()):
+        return True
     placed = Placed()
     left = tuple(placed.left_of(tokens_of(title)))
     if placed.year is None or not (placed.part or placed.half):

@@ -314,6 +314,7 @@ def fractions_asked(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
             sheet.read(column, some).filter(bare.head(some)).is_between(0, 1).all() for some in (_TOP, len(cells))
         ):
             continue
+        bare &= sheet.read(column).is_not_null()
         if (sheet.read(column).filter(bare) > 0).any():
             message = Message(
                 "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "

@@ -285,8 +285,9 @@ def _first_with_header(
     Raises the refusal of the sheet with most known headers.
     """
     refusals: list[tuple[int, int, ReadingRefused]] = []
+    remarks: list[str] = []
     for sheet in sheets[:_MOST_SEARCHED]:
-        top = book.top(sheet, ROWS_SEARCHED)
+        top = replace(book.top(sheet, ROWS_SEARCHED), remarks=tuple(remarks))
         try:
             return sheet, find_header(top, "sku", mapped, sheet=sheet.name)
         except ReadingRefused as refusal:
@@ -294,6 +295,7 @@ def _first_with_header(
             widest = max(map(len, rows), default=0)
             refusals.append((max((len(recognised_fields(row)) for row in rows), default=-1), widest, refusal))
             headless.append(sheet)
+            remarks += top.remarks_below(-1) if top.cells.width else []
     if not refusals:
         raise refuse("no_table", Message("The workbook has no visible sheet with SKUs; send one with a header row."))
     raise max(refusals, key=lambda entry: entry[:2])[2]

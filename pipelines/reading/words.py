@@ -341,6 +341,19 @@ def facts_of_text(text: str) -> dict[str, str]:
     return {name: "true" if value is True else str(value) for name, value in facts.items()}
 
 
+@lru_cache(maxsize=4096)
+def says_within(header: str) -> bool:
+    """Return whether a header is of what another column has already: `davon PET (g)` beside `Kunststoff (g)`."""
+    return any(f" {fold(header)} ".startswith(f" {word} ") for word in words("within"))
+
+
+def says_recycled(text: str) -> bool:
+    """Return whether a material's text says that it is recycled: `rPET`, `PET recycled`."""
+    rules, name = ruleset.load(), normalise(text)
+    short = name[:1] == "r" and name[1:] in rules.aliases
+    return short or not rules.dropped_words["recycled"].isdisjoint(name.split())
+
+
 def _names_more(text: str, family: str) -> bool:
     """Return whether a family's word names a kind of it too: `Wellpappe` is more than paper, `Papier` is not."""
     rules = ruleset.load()
@@ -379,7 +392,7 @@ def without_language(word: str) -> str:
 
 
 _MARKET_SEPARATOR = re.compile(r"[,;|/\n]")
-_AND = re.compile(r"[&+]|(?<=\s)(?:and|und|et|y|e|en)(?=\s)", re.IGNORECASE)
+_AND = re.compile(r"[&+]|(?<=\s)(?:and|und|et|[eéyiaи]|en|och|og|ja|és|și|şi|si|ve|και)(?=\s)", re.IGNORECASE)
 
 
 def market_parts(cell: str) -> list[str]:

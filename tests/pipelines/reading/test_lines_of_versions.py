@@ -114,7 +114,7 @@ def test_the_four_heavy_metals_are_added_up() -> None:
     assert values(delimited(german, ";"))[0]["heavy_metals_sum_ppm"] == "4.625"
 
 
-@pytest.mark.parametrize("cell", ["", "<1", "n.d."])
+@pytest.mark.parametrize("cell", ["", "n.d.", "<", "<1-2"])
 def test_a_sum_that_lacks_a_metal_is_a_fault(cell: str) -> None:
     others = [[f"B-{at}", "Jar", 180, 3, 1.5, 0.1, 1] for at in range(3)]
     table = [METALS, ["A-1", "Jar", 180, 3, 1.5, 0.1, cell], *others]
