@@ -135,7 +135,7 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     filled = replace(sheet, table=_fill_codes(table, _TYPE if parts else "material", keys=_KEYS))
     helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS or _is_of_parts(column)]
     if not parts:
-        repeated = _component_lines(filled.table, sheet)
+        repeated = _component_lines(filled.table, sheet.columns)
         return (_without_helpers(sheet), None) if repeated is None else _split_repeated(filled, repeated, helpers)
     sheet = filled
     by_name, of_parts = {column.name: column for column in sheet.columns}, {column.name for column in parts}
@@ -307,7 +307,7 @@ def lines_are_parts(sheet: Sheet) -> bool:
     if any(column.table == "component" and column.field.name != SHARE_OF_WEIGHT for column in sheet.columns):
         return True
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
-    return _component_lines(_fill_codes(table, "material", keys=_KEYS), sheet) is not None
+    return _component_lines(_fill_codes(table, "material", keys=_KEYS), sheet.columns) is not None
 
 
 def _split(sheet: Sheet, own: list[Column], lines: Sheet) -> tuple[Sheet, Sheet]:
@@ -428,22 +428,17 @@ def _of_parts(lines: Sheet, faults: tuple[LineFault, ...] = ()) -> Sheet:
     return replace(lines, columns=columns, ignored=(), skipped=(), questions=(), faults=faults)
 
 
-def _component_lines(table: pl.DataFrame, sheet: Sheet) -> pl.Series | None:
-    """Return the lines of SKUs whose lines are their components; None where there is no such SKU.
-
-    Lines that differ in nothing but the weight, where every column is read, are two statements of one packaging.
-    """
-    names = {column.name for column in sheet.columns}
+def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
+    """Return the lines of SKUs whose lines are their components; None where there is no such SKU."""
+    names = {column.name for column in columns}
     distinguishing = [name for name in _DISTINGUISHING if name in names]
     if "material" not in names or table["sku_code"].n_unique() == table.height:
         return None
-    code, of_sheet = pl.col("sku_code"), pl.col("line") // LINES_OF_SHEET
+    code, sheet = pl.col("sku_code"), pl.col("line") // LINES_OF_SHEET
     # A table of codes and volumes needs no names.
     name = pl.col("name").str.strip_chars() if "name" in table.columns else pl.lit(None, pl.String)
     one_name = name.drop_nulls().n_unique().over(code) <= 1
-    differ = pl.struct(distinguishing).n_unique().over(code, of_sheet) > 1
-    if not (sheet.ignored or sheet.questions):
-        differ &= pl.struct(pl.exclude("line", *WEIGHTS)).n_unique().over(code, of_sheet) > 1
+    differ = pl.struct(distinguishing).n_unique().over(code, sheet) > 1
     lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
     return lines if lines.any() else None
 

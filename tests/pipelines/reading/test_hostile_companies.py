@@ -183,11 +183,6 @@ def test_signs_and_words_of_totals_are_no_items(total: str) -> None:
     assert [row["sku_code"] for row in rows] == ["A1", "A2"]
 
 
-def test_lines_that_differ_in_the_weight_alone_are_no_parts() -> None:
-    data = table("SKU|Name|Packaging weight (g)|Material\nA|Jar|180|glass\nA|Jar|190|glass\nB|Can|18|metal")
-    assert (parts(data), faults(data)) == ([[], []], [(3, "sku_code", "duplicate_sku_code")])
-
-
 @pytest.mark.parametrize("cell", ["PL i CZ", "SE och NO", "RO și BG", "HU és AT", "CZ a SK", "FI ja SE", "IT e FR"])
 def test_markets_that_a_word_joins_are_two(cell: str) -> None:
     first, _, second = cell.split()
