@@ -52,14 +52,18 @@ def fold(text: str) -> str:
 
 def _spelled(text: str) -> str:
     """Return a text with the words of `spelling` in letters that folding keeps: `Maße` are dimensions, no `Masse`."""
-    lower, (pattern, spelled) = text.lower(), _spellings()
-    return pattern.sub(lambda found: spelled[found[0]], lower) if pattern.search(lower) else text
+    lower = text.lower()
+    return _spelling().sub(lambda found: _spellings()[found[0]], lower) if _spelling().search(lower) else text
 
 
 @cache
-def _spellings() -> tuple[re.Pattern[str], Mapping[str, str]]:
-    spelled = {row["word"]: row["code"] for row in table_rows("words.csv") if row["vocabulary"] == "spelling"}
-    return re.compile(rf"\b(?:{'|'.join(spelled)})\b"), spelled
+def _spellings() -> Mapping[str, str]:
+    return {row["word"]: row["code"] for row in table_rows("words.csv") if row["vocabulary"] == "spelling"}
+
+
+@cache
+def _spelling() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(_spellings())})\b")
 
 
 def is_kept(token: str) -> bool:

@@ -238,7 +238,8 @@ _OF_TOTAL: Final = frozenset({"packaging", "weight", "sold", "empty", "nothing"}
 """Roles of words beside one for a total."""
 
 
-_UNIT_BEHIND: Final = re.compile(r"\s*[(\[,].*$")
+_BEHIND_NAME: Final = re.compile(r"[(\[,]")
+"""Where a unit or a note begins: `Weißglas (g)`, `PP, kg`."""
 _FAMILIES_OF_PACKAGING: Final = frozenset({"glass", "metal", "paper", "plastic"})
 """Families of materials that products are rarely told by: cotton and wax are."""
 
@@ -279,7 +280,7 @@ def _column_by_rules(at: int, header: str) -> Column | None:
     measures = [measure for measure in measures_in(header) if measure.unit != PIECES]
     words_left = [word for word in without_measures(tokens_of(header))[0] if "weight" not in word_roles(word)]
     parts = [(word, code) for word in words_left if (code := code_of(word, "component_type")) is not None]
-    plain = _UNIT_BEHIND.sub("", header).strip()
+    plain = _BEHIND_NAME.split(header, maxsplit=1)[0].strip()
     name = plain if tokens_of(plain) == tuple(words_left) and not parts else ""
     name = name or " ".join(word for word in words_left if (word, code_of(word, "component_type")) not in parts)
     material = read_material(name, "material_family") if name else None

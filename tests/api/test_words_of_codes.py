@@ -15,6 +15,7 @@ from api.audit.pages import _name, _value
 from api.audit.words import reason_in_words
 from api.pages.render import _FOR_PEOPLE, said, text
 from compliance import catalogue, obligations, recycled_content, scopes
+from compliance.conformity import points
 from compliance.filings import annex_ix
 from compliance.statements import answers, judging
 from schemas import changes, companies, conformity, files, filings, marks, messages, registers, roles, rules, suppliers
@@ -77,6 +78,7 @@ CODES: Mapping[str, Any] = {
     "half": (1, 2),
     "imports.layout": get_args(imports.Layout),
     "imports.state": VOCABULARIES["import_status"],
+    "issuing.adds": {point.key for point in points() if point.adds},
     "keys.scope": VOCABULARIES["scope"],
     "library.role": VOCABULARIES["site_role"],
     "mail.fault": codes_of(suppliers.SupplierMail, "fault"),
