@@ -1,8 +1,8 @@
 """Flags banned packaging formats: Annex V of Regulation (EU) 2025/40, Annex Part B of Directive (EU) 2019/904.
 
 A flag says that the stored facts point to a ban. It is *certain* where they decide it; otherwise it *depends* on facts
-that the record lacks. The rows are `annex_v.csv`; this module reads the facts of a row, and refuses nothing.
-`compliance.annex_v` words a flag, for a day and in a language.
+that the record lacks. The rows are `annex_v.csv`; this module reads the facts of a row, refuses nothing, and words a
+flag for a day and in a language.
 """
 
 import re

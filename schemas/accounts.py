@@ -1,7 +1,4 @@
-"""Models of the token endpoint's request, as the OpenAPI document publishes it.
-
-`api.accounts.routes` reads the request, with its two content types.
-"""
+"""The roles of people, and the models of the token endpoint's request and answer as the OpenAPI document has them."""
 
 from typing import Annotated, Final, Literal, get_args
 

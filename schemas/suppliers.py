@@ -1,4 +1,4 @@
-"""Model of the answer to a supplier."""
+"""Models of what suppliers are asked, what they answer, and how the company sees both: requests and enquiries."""
 
 import csv
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""Provides the services outside the pipelines: review, suppliers, connections, drafts, files, the audit.
+"""Operations that a person or a program can ask for, each once for REST, pages, tools and commands.
 
-What belongs here: application services that `api` and `connector` share, each a plain function over a database
-connection. What does not: web frameworks, Dagster, and the steps of a write (`pipelines.writing`).
+Each is a plain function over a database connection. Nothing here knows a web framework or Dagster; the steps of a
+write are in `pipelines.writing`.
 """

@@ -144,7 +144,7 @@ def _last_administrator() -> Refused:
 def invite(conn: Connection, actor: Actor, email: str, role: Role) -> tuple[UUID, str]:
     """Make an account that nobody can sign in to yet; return its id and the token that sets its password once.
 
-    Raise `Refused` where it is taken. `email` is one that `users.is_address` accepts.
+    Raise `Refused` where it is taken. `email` is one that `people.is_address` accepts.
     """
     user_id = UUID(str(uuid7()))
     unusable = sign_in.hash_password(secrets.token_urlsafe(32))

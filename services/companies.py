@@ -1,4 +1,6 @@
-"""Writes everything of one company into a folder: rows, files, snapshots, figures, runs, and a list of it all.
+"""Exports everything of one company, removes a company, resets its sandbox, and stores its profile.
+
+An export is a folder:
 
     tables/     a compressed CSV file with a header for each table that has rows of companies, at one instant
     objects/    uploaded files, tables read from them, figures between assets
@@ -6,7 +8,8 @@
     dagster/    the company's runs
     export.json what there is, with each file's SHA-256 and the head of the audit chain; written last
 
-Credentials are withheld: digests of keys and passwords are of use to those alone who want to guess them.
+Credentials are withheld: digests of keys and passwords are of use to those alone who want to guess them. A removed
+company leaves the hashes of its audit chain (decision 0058).
 """
 
 import shutil

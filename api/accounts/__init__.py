@@ -1,1 +1,1 @@
-"""Accounts: people, keys, tokens and the sign-in: the modules of `api` about it."""
+"""Tokens of API keys, sign-in of people, and the pages and commands of their accounts."""

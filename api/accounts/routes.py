@@ -1,8 +1,7 @@
 """POST /oauth/token: exchanges client credentials for a bearer token (RFC 6749, section 4.4; interface v1).
 
-`api.accounts.routes` parses the request. Whatever is wrong with it, one statement is sent and the request is counted,
-so that an
-unknown client, a wrong secret and a revoked key cannot be told apart by their answer or their work.
+Whatever is wrong with a request, one statement is sent and the request is counted. So an unknown client, a wrong secret
+and a revoked key cannot be told apart by their answer or their work.
 """
 
 import hmac

@@ -79,7 +79,7 @@ class Attempt(Protocol):
 
 FoundAttempt = TypeVar("FoundAttempt", bound=Attempt)
 CountAttempt: TypeAlias = Callable[[Connection, str, str, datetime], FoundAttempt]
-"""Looks up the account of an email and counts the attempt from a network, as `users.attempt` does."""
+"""Looks up the account of an email and counts the attempt from a network, as `people.attempt` does."""
 
 
 def credentials_of(form: Form) -> Credentials | None:

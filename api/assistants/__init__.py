@@ -1,1 +1,1 @@
-"""Assistants: connections, consent and confirmations: the modules of `api` about it."""
+"""Pages on which a person connects an assistant, and sees and ends its connections."""

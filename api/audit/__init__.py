@@ -1,1 +1,1 @@
-"""The audit ledger: the modules of `api` about it."""
+"""The audit log over REST, on pages and by command."""

@@ -1,1 +1,1 @@
-"""The catalogue of jurisdictions: the modules of `api` about it."""
+"""The catalogue of jurisdictions over REST, and the command that loads it."""

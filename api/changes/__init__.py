@@ -1,1 +1,1 @@
-"""The feed of changes, and webhooks: the modules of `api` about it."""
+"""The feed of changes, and the webhooks to which changes are sent."""

@@ -1,1 +1,1 @@
-"""Companies, their plans and test companies: the modules of `api` about it."""
+"""The company itself: who asks (`/me`), its profile, its sandbox, and `pcds company`."""

@@ -1,1 +1,1 @@
-"""Declarations of conformity (DoC): the modules of `api` about it."""
+"""Declarations of conformity (DoC) over REST, on pages and by command."""

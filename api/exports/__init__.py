@@ -1,1 +1,1 @@
-"""Exports: the whole portfolio as files: the modules of `api` about it."""
+"""Exports of the whole portfolio as files: over REST, and by `pcds export`."""

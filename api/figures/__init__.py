@@ -1,1 +1,1 @@
-"""Figures: snapshots, tonnes, obligations and gaps: the modules of `api` about it."""
+"""Tonnes, obligations and the board, over REST and on pages; commands that compute them anew."""

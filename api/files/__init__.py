@@ -1,1 +1,1 @@
-"""Technical files of a SKU: the modules of `api` about it."""
+"""Technical files of a SKU, over REST and on pages."""

@@ -1,1 +1,1 @@
-"""Filings: what is reported to a scheme or a register: the modules of `api` about it."""
+"""Declarations to schemes and registers, over REST, on pages and by command."""

@@ -1,4 +1,4 @@
-"""What all REST operations share: credential, limits, errors, answers: the modules of `api` about it."""
+"""What every request passes: credential, limits, parameters, errors, answers."""
 
 from typing import Final
 

@@ -2,7 +2,7 @@
 
 An unknown and a revoked credential are treated alike: one digest, one statement, one comparison, one answer. The same
 statement counts the request (`docs/decisions/0007-rate-limits-in-one-sql-statement.md`). Reads send it together with
-their query (`api.http.auth`); writes call this module before they look at the body.
+their query; writes send it before they look at the body.
 """
 
 import hmac
@@ -239,7 +239,7 @@ async def read_record(
 async def read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the columns of the query's one row, read as the key's company; all null where it has no such row.
 
-    Raise the refusals of `api.http.auth`.
+    Raise `Unauthenticated`, `Forbidden` or `RateLimited`.
     """
     _, rows = await _rows(request, credential, query, parameters)
     return rows[0][CALLER_COLUMNS:]

@@ -1,1 +1,1 @@
-"""Imports: files that are sent, and what becomes of their rows: the modules of `api` about it."""
+"""Imports of files over REST, on pages and by command: sending, following, correcting, undoing."""

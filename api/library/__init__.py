@@ -1,1 +1,1 @@
-"""The library: brands, sites, suppliers and shared components: the modules of `api` about it."""
+"""The library over REST, on pages and by command: brands, sites, suppliers and shared components."""

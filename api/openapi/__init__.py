@@ -1,1 +1,1 @@
-"""Completes the framework's OpenAPI document for publication; `api.openapi.document` assembles it."""
+"""The published OpenAPI document: how operations declare themselves, and how the document is completed and served."""

@@ -1,1 +1,1 @@
-"""What an operator runs and watches: the modules of `api` about it."""
+"""The supervisor behind `pcds serve`, health and metrics, and the commands of an operator."""

@@ -1,1 +1,1 @@
-"""Registrations and mandates of a company: the modules of `api` about them."""
+"""A company's registrations and mandates, over REST and on pages."""

@@ -1,1 +1,1 @@
-"""The queue of what a person decides: the modules of `api` about it."""
+"""Pages of the review queue, in which people decide what is stored."""

@@ -1,1 +1,1 @@
-"""The roles of a company: the modules of `api` about them."""
+"""A company's roles under the Regulation, over REST and on pages."""

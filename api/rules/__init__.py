@@ -1,1 +1,1 @@
-"""Rule-sets, grading and regrading: the modules of `api` about it."""
+"""`pcds ruleset`: installs a version of the grading rules."""

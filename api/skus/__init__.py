@@ -1,1 +1,1 @@
-"""SKUs: packaging items and what is stored of them: the modules of `api` about it."""
+"""SKUs over REST and on pages: lists, one item, writes, batches, archive."""

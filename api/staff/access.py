@@ -1,4 +1,4 @@
-"""Access to Dagster's web server: decides who may send which request. `api.staff.access` forwards it.
+"""Decides who may send which request to Dagster's web server, and forwards it.
 
 Dagster's web server itself accepts mutations by GET, checks no Host, can be framed and has no sign-in. This module
 therefore admits signed-in staff only, reading by GET, and GraphQL by POST of JSON from our own pages. What a member may

@@ -1,1 +1,1 @@
-"""Statements about packaging law: the modules of `api` about them."""
+"""Statements about packaging law, checked against its provisions."""

@@ -1,1 +1,1 @@
-"""Suppliers: what they are asked, and what they answer: the modules of `api` about it."""
+"""What suppliers are asked and what they answer: over REST, on pages of the company, and on those of a link."""

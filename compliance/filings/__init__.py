@@ -1,1 +1,1 @@
-"""Filings: what is reported to a scheme or a register: the modules of `compliance` about it."""
+"""Computes what is reported to a scheme or a register: declarations by category, Annex IX, the file of the UK."""

@@ -1,7 +1,7 @@
 """Step 5 of grading.md: finds the table rows that apply to a part, and whether their conditions hold.
 
 Results that do not depend on weights are computed once for each distinct part and stream, and cached; the shares that
-decide the rest are computed for each unit. `compliance.grading.firing` applies the rows that fire.
+decide the rest are computed for each unit. `outcome` applies the rows that fire.
 """
 
 from collections.abc import Iterable, Sequence

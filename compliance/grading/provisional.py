@@ -1,9 +1,8 @@
 """Step 8 of grading.md: decides whether a missing fact could still change the grade.
 
 Each open attribute is tried with each of its values, all else equal. Values that every row of the stream treats alike
-are tried once; a value that leaves the part's material unchanged changes that part alone. The first one that changes
-the grade ends the search; `compliance.grading.provisional` collects all of them. `compliance.grading.toward` computes a
-trial's score.
+are tried once; a value that leaves the part's material unchanged changes that part alone. `compliance.grading.toward`
+computes a trial's score.
 """
 
 from collections.abc import Iterator

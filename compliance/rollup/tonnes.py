@@ -2,7 +2,6 @@
 
 Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combine_blocks` adds, so that
 memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
-`compliance.rollup.tonnes` computes the part that a category or a duty covers.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,1 +1,1 @@
-"""Imports: files that are sent, and what becomes of their rows: the modules of `schemas` about it."""
+"""Shapes of an import: the bodies that ask for one, and its answers."""

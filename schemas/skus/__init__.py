@@ -1,1 +1,1 @@
-"""SKUs: packaging items and what is stored of them: the modules of `schemas` about it."""
+"""Shapes of a SKU: as a caller sends it, as it is stored, and as it is answered."""

@@ -1,1 +1,1 @@
-"""Declarations of conformity (DoC): the modules of `services` about it."""
+"""Drafts, issues, renews and withdraws declarations of conformity (DoC)."""

@@ -1,1 +1,1 @@
-"""Filings: what is reported to a scheme or a register: the modules of `services` about it."""
+"""Makes, keeps and explains what a company reports to a scheme or a register."""

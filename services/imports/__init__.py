@@ -1,1 +1,1 @@
-"""Imports: files that are sent, and what becomes of their rows: the modules of `services` about it."""
+"""Undoes imports, changes the words that they understand, and writes the workbooks that they read back."""

@@ -1,1 +1,1 @@
-"""SKUs: packaging items and what is stored of them: the modules of `services` about it."""
+"""Writes, lists, archives and shows SKUs, for requests, pages and tools alike."""

@@ -1,7 +1,6 @@
-"""Lists a company's people and a person's sessions; ends sessions, and lets an ended account sign in again.
+"""Stores the people of a company: their accounts, sign-ins, sessions, and the links that set a password.
 
-What belongs here: what administrators and the persons themselves see. What does not: adding people, their sign-ins and
-roles (`users`).
+`warehouse.accounts.sign_in` hashes and compares passwords; `services.accounts` decides who may change whom.
 """
 
 import hashlib

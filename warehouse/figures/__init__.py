@@ -1,1 +1,1 @@
-"""Figures: snapshots, tonnes, obligations and gaps: the modules of `warehouse` about it."""
+"""Stores snapshots and figures as Parquet files, and reads overviews, gaps and markets from them."""

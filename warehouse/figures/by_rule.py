@@ -1,9 +1,8 @@
 """Holds each SKU of a snapshot against one rule: recycled content of 2030, bisphenol A, format bans.
 
 The rules are law of the Union: a SKU that is sold outside of it alone, or that is archived, has no state. Each other
-SKU that the rule is about has one; `compliance.readiness` has the rule, `warehouse.figures.by_rule` what
-recycled content asks for. Labels on packaging are no part of
-a snapshot (`warehouse.skus.search`).
+SKU that the rule is about has one. `compliance.readiness` lists the rules. Labels on packaging are no part of a
+snapshot (`warehouse.skus.search`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""What an operator runs and watches: the modules of `warehouse` about it."""
+"""Database, object store, settings, keys, logs and backup: what every program of the service stands on."""

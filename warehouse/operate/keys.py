@@ -7,9 +7,7 @@ that the first has sealed (decisions §13, Operation). The database holds a prob
 nothing else about it.
 
 A key is rolled with the old one beside it (`connector.key.old`): a program that has both opens what either has sealed,
-and seals with the one that the database knows, so that programs which were not given the new one yet can open it. What
-does not belong here: what is sealed or signed (`warehouse.operate.keys`, `warehouse.audit.chain`), and sealing it anew
-(`warehouse.operate.keys`).
+and seals with the one that the database knows, so that programs which were not given the new one yet can open it.
 """
 
 import hmac
@@ -221,7 +219,7 @@ class Seal:
     """Seals bytes for one purpose (AES-GCM), each bound to what it is for."""
 
     def __init__(self, keys: tuple[bytes, ...], purpose: bytes) -> None:
-        """`keys` are the deployment's, the newest first (`warehouse.operate.keys`)."""
+        """`keys` are the deployment's, the newest first."""
         self._ciphers = {probe_of(key): AESGCM(HKDF(SHA256(), 32, None, purpose).derive(key)) for key in keys}
 
     @property

@@ -25,7 +25,7 @@ ROLES: Final[tuple[Role, ...]] = ("analyst", "operator")
 """An `analyst` looks at Dagster, an `operator` acts in it, too."""
 
 _FIND: Final = "SELECT * FROM pcds_staff_session(%(token)s, %(idle_since)s, %(at)s)"
-"""The columns of `Found`; its parameters are `users.session_parameters`. No row for a session that has ended."""
+"""The columns of `Found`; its parameters are `people.session_parameters`. No row for a session that has ended."""
 
 _SIGN_IN: Final = (
     "SELECT * FROM pcds_staff_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, %(at)s)"
@@ -67,7 +67,7 @@ class Attempt:
 
 
 def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
-    """Look an account up and count the attempt; `users.undo_attempt` takes the count back where it was no guess."""
+    """Look an account up and count the attempt; `people.undo_attempt` takes the count back where it was no guess."""
     name = known_as(email)
     parameters = {
         "email": name,

@@ -1,7 +1,6 @@
 """Restores a checked backup: makes the tables by our migrations, loads the rows, then migrates to this release.
 
-What belongs here: the order, and when a database counts as empty. What does not: reading the rows
-(`warehouse.operate.backup.restore`) and ending credentials (`warehouse.operate.backup.restore`).
+It ends the credentials of the backup, unless keys are to be kept. `warehouse.operate.backup.take` reads its folder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
