@@ -17,6 +17,7 @@ import xlsxwriter
 
 from bench import data
 from bench.imports import over_idle, run_import
+from bench.portfolio import KNOWN_BODIES
 from bench.report import Line, against
 from bench.service import Service
 
@@ -29,17 +30,6 @@ _Sku = tuple[_Cells, list[_Cells]]
 """The cells of a SKU, and those of each of its components."""
 _SKU: Final = ("sku_code", "name", "packaging_level", "packaging_format", "markets", "food_contact", "annual_volume_fr")
 _PART: Final = ("component_type", "material_family", "polymer_or_grade", "weight_g", "colour", "separable")
-_BODIES: Final = (
-    ("plastic", "PET", "bottle"),
-    ("plastic", "HDPE", "bottle"),
-    ("plastic", "PP", "tray"),
-    ("plastic", "LDPE", "bag"),
-    ("plastic", "PS", "cup"),
-    ("paper", "PAP 21", "box"),
-    ("glass", "GL 70", "jar"),
-    ("metal", "aluminium", "can"),
-    ("composite", "PET/PE", "pouch"),
-)
 _OTHERS: Final = (
     ("cap", "plastic", "HDPE"),
     ("cap", "plastic", "PP"),
@@ -129,7 +119,7 @@ def graph_file(layout: _Layout, skus: int, parts: int, *, seed: int = 1) -> Path
 def _skus(count: int, parts: int, seed: int) -> Iterator[_Sku]:
     rng = random.Random(seed)
     for number in range(count):
-        family, grade, form = rng.choice(_BODIES)
+        family, grade, form = rng.choice(KNOWN_BODIES)
         code, name, level = f"G{seed}-{number:06d}", f"{form} {number} of file {seed}", rng.choice(("sales", "grouped"))
         sku = (code, name, level, form, rng.choice(("FR", "FR;DE", "ES;PT")), "true", rng.randrange(200_000))
         lines = [("body", family, grade), *(rng.choice(_OTHERS) for _ in range(parts - 1))]

@@ -23,7 +23,7 @@ from pipelines.writing.json_fields import total_weight_g
 BLOCK: Final = 10_000
 _CACHED_FROM: Final = 10_000
 _MARKETS: Final = ("AT", "BE", "DE", "ES", "FR", "IT", "NL", "PT")
-_BODIES: Final = (
+KNOWN_BODIES: Final = (
     ("plastic", "PET", "bottle"),
     ("plastic", "HDPE", "bottle"),
     ("plastic", "PP", "tray"),
@@ -33,8 +33,8 @@ _BODIES: Final = (
     ("glass", "GL 70", "jar"),
     ("metal", "aluminium", "can"),
     ("composite", "PET/PE", "pouch"),
-    ("plastic", None, "tub"),
 )
+_BODIES: Final = (*KNOWN_BODIES, ("plastic", None, "tub"))
 _LEVELS: Final = ("sales", "sales", "sales", "sales", "grouped", "transport", "e_commerce", None)
 _CONTEXTS: Final = (None, "{food}", "{food,takeaway}", "{beverage}", "{cosmetics}", "{household}", "{industrial}")
 _GRADES: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")

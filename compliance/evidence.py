@@ -13,9 +13,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from compliance import marks, ruleset
-from compliance.tables import RULES, Row, rows
+from compliance.tables import RULES, Row, cited, rows
 from compliance.words import resolve_format
-from schemas.messages import Message, translate
 
 FOLDER: Final = RULES / "evidence"
 SOON_DAYS: Final = 60
@@ -219,8 +218,7 @@ def last_soon(today: date) -> str:
 def said(need: str, lang: str) -> dict[str, str | None]:
     """Return what a need asks in a language, with its article and the earliest day from which it is asked."""
     row = needs()[need]
-    reference = translate(Message("Regulation (EU) 2025/40, Article {article}", article=row["reference"]), lang)
-    return {"sentence": row[lang], "reference": reference, "applies_from": row["from"] or None}
+    return {"sentence": row[lang], "reference": cited(row["reference"], lang), "applies_from": row["from"] or None}
 
 
 def why(reason: str, lang: str) -> dict[str, str | None]:

@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple  # Any: what is printed, of `schemas.m
 
 from compliance import ruleset
 from compliance.scopes import FACTS, Face, standing_of
-from compliance.tables import RULES, Row, rows, words
+from compliance.tables import RULES, Row, cited, rows, words
 from compliance.words import resolve_format
-from schemas.messages import Message, translate
 from schemas.words import fold
 
 FOLDER: Final = RULES / "marks"
@@ -194,5 +193,4 @@ def judge_claim(claim: Printed) -> tuple[str, Sequence[str]]:
 def said(key: str, lang: str) -> dict[str, str | None]:
     """Return a sentence in a language, with its article and the day from which it applies."""
     row = _sentences()[key]
-    reference = translate(Message("Regulation (EU) 2025/40, Article {article}", article=row["article"]), lang)
-    return {"sentence": row[lang], "reference": reference, "applies_from": row["from"] or None}
+    return {"sentence": row[lang], "reference": cited(row["article"], lang), "applies_from": row["from"] or None}

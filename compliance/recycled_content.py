@@ -21,12 +21,11 @@ from compliance.rollup.exact import GRAMS, beyond_reach, half_up, times_units, w
 from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, WEIGHTLESS, Portfolio, field_of, part_rows
 from compliance.rollup.periods import market_of
 from compliance.ruleset import RuleSet
-from compliance.tables import RULES, Row, rows
+from compliance.tables import RULES, Row, cited, rows
 from compliance.weights import judge_shares
 from compliance.words import resolve_format
 from schemas.answers import Number
 from schemas.figures import ContentLine, ContentSentence, ContentSummary, UnplacedContent
-from schemas.messages import Message, translate
 
 SHARE: Final = "recycled_content_percent"
 CONTENT_SKUS: Final = pl.Schema(
@@ -52,8 +51,8 @@ _CONTACT_USES: Final = ("food", "beverage", "cosmetics", "takeaway")
 COMPOSTABLE: Final = "BIODEGRADABLE"
 """The group of materials that may be compostable plastic, which Article 7(4)(e) exempts."""
 _EXEMPT_USES: Final = ("pharmaceutical", "dangerous_goods")
-_SMALL_PARTS: Final = 20
-"""A part is exempt where so many of them weigh less than the whole (5 %)."""
+SMALL_PARTS: Final = 20
+"""A part is exempt where so many of them weigh less than the whole (Article 7(5)(b))."""
 _MAY_BE: Final = ("?", "?other")
 """The groups of parts of which nobody knows whether they are plastic."""
 _PLASTIC: Final = tuple(number for number, row in categories().items() if row["material"] == "Plastic")
@@ -227,7 +226,7 @@ def _plastic(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     is_unnamed = coats & (kind == "other")
     is_plastic = structural & ((kind == "plastic") | is_unnamed) & ~group.str.starts_with("C_")
     may_be = structural & (group.is_in(_MAY_BE) | group.str.starts_with("C_"))
-    is_small = pl.col("grams") * _SMALL_PARTS < pl.col("grams").sum().over("sku")
+    is_small = pl.col("grams") * SMALL_PARTS < pl.col("grams").sum().over("sku")
     units = categorise(parts, rules).select(
         "sku", "unit", "category_no", "reason", pl.col("fields").fill_null([]).alias("settles")
     )
@@ -409,5 +408,4 @@ def _sentences() -> Mapping[str, Row]:
 def said(key: str, lang: str) -> ContentSentence:
     """Return what is asked or exempt, in a language, with its article."""
     row = _sentences()[key]
-    reference = translate(Message("Regulation (EU) 2025/40, Article {article}", article=row["article"]), lang)
-    return {"sentence": row[lang], "reference": reference}
+    return {"sentence": row[lang], "reference": cited(row["article"], lang)}

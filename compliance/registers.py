@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple  # Any: what a company holds, of `sche
 from compliance.representatives import representatives
 from compliance.roles import UNDECIDED, Decision
 from compliance.scopes import is_in_union
-from compliance.tables import RULES, Row, rows
-from schemas.messages import Message, translate
+from compliance.tables import RULES, Row, cited, rows
 from schemas.normalise import country_of
 
 FOLDER: Final = RULES / "registers"
@@ -118,6 +117,6 @@ def sentence(key: str, lang: str) -> str:
 
 def in_words(need: Need, lang: str) -> dict[str, str]:
     """Return a need as it is answered, with its sentence and article in a language."""
-    article = Message("Regulation (EU) 2025/40, Article {article}", article=_sentences()[need.reason]["article"])
-    said = {"sentence": sentence(need.reason, lang), "reference": translate(article, lang)}
+    reference = cited(_sentences()[need.reason]["article"], lang)
+    said = {"sentence": sentence(need.reason, lang), "reference": reference}
     return {"need": need.need, "state": need.state, **said}

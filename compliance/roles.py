@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from compliance.representatives import questions as profile_questions
 from compliance.scopes import is_in_union
-from compliance.tables import RULES, Row, rows, words
-from schemas.messages import Message, translate
+from compliance.tables import RULES, Row, cited, rows, words
+from schemas.messages import translate
 from schemas.normalise import country_of
 
 FOLDER: Final = RULES / "roles"
@@ -254,9 +254,7 @@ def _next(month_day: str, today: date) -> str | None:
 
 
 def _reference(article: str, lang: str) -> str | None:
-    if not article:
-        return None
-    return translate(Message("Regulation (EU) 2025/40, Article {article}", article=article), lang)
+    return cited(article, lang) if article else None
 
 
 def in_words(decision: Decision, lang: str) -> dict[str, object]:

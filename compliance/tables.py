@@ -1,4 +1,4 @@
-"""Reads CSV tables of facts, from a file or a text; no other module of this package opens a file.
+"""Reads CSV tables of facts, from a file or a text, and cites articles; no other module of this package opens a file.
 
 `compliance.ruleset` and `compliance.catalogue` define the meaning of the columns.
 """
@@ -12,8 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints  # Any: fields of any record that a row becomes
 
+from schemas.messages import Message, translate
+
 RULES = Path(__file__).parent / "rules"
 """The folder with one sub-folder for each published rule-set, and `catalogue` with the EPR tables."""
+
+
+def cited(article: str, lang: str) -> str:
+    """Return an article of the Regulation as texts cite it, in a language."""
+    return translate(Message("Regulation (EU) 2025/40, Article {article}", article=article), lang)
 
 
 class TableError(ValueError):

@@ -23,7 +23,7 @@ import structlog
 from standardwebhooks import Webhook
 
 from pipelines.operate import Proceed
-from pipelines.outside import Address, Unreachable, is_public, place_of, resolved
+from pipelines.public_hosts import Address, Unreachable, is_public, place_of, resolved
 from schemas.actors import Actor, Origin
 from schemas.changes import Change
 from schemas.json_values import JsonMapping

@@ -140,6 +140,26 @@ def quote(value: object) -> str:
     return f"“{whole[:200]}…”" if len(whole) > 200 else f"“{whole}”"
 
 
+def several_named(text: str, names: Iterable[str]) -> Unfit:
+    """Return the fault of a text that is the name of several records, with the names that they have."""
+    message = Message(
+        "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
+        cell=quote(text),
+        names=", ".join(names),
+    )
+    return Unfit("unknown_reference", message)
+
+
+def none_named(text: str, near: Iterable[str]) -> Unfit:
+    """Return the fault of a text that is the name of no record, with the names that are the nearest to it."""
+    message = Message(
+        "{cell} is no id, and no record has this name; the nearest names are: {names}.",
+        cell=quote(text),
+        names=", ".join(near),
+    )
+    return Unfit("unknown_reference", message)
+
+
 def measured_ppm(value: float) -> float:
     """Return a measured content of heavy metals in mg/kg: 0 or more."""
     if not 0 <= value < float("inf"):

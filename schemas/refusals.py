@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from schemas.issues import Issue
+from schemas.messages import Message
 
 T = TypeVar("T")
 
@@ -178,3 +179,12 @@ def require(record: T | None) -> T:
     if record is None:
         raise NotThere
     return record
+
+
+def other_version(stored: int, *, create_only: bool) -> Message:
+    """Return what a write hears that was made for another version of a SKU, or for none with `create_only`."""
+    if create_only:
+        return Message("The SKU exists and has version {version}; nothing was created.", version=stored)
+    return Message(
+        "The SKU has version {version} by now; read it, and send the change again for that version.", version=stored
+    )

@@ -510,10 +510,6 @@ class AwaitedSupplier(TypedDict):
     request_ids: list[Identifier]
 
 
-class AskedSupplierListResponse(ListAnswer[AskedSupplier]):
-    """A page of suppliers that were asked, by name."""
-
-
 class SupplierRequest(TypedDict):
     """One request to a supplier about one SKU, never with its link."""
 

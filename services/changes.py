@@ -14,7 +14,7 @@ from uuid_utils import uuid7
 
 from pipelines import changes as changes_pipelines
 from pipelines.changes import Notice, Outcome, Sender
-from pipelines.outside import is_public
+from pipelines.public_hosts import is_public
 from schemas.actors import Actor
 from schemas.changes import ChangeListResponse, Webhook, WebhookInput, WebhookPatch, WebhookSecretInput
 from schemas.issues import Issue

@@ -14,7 +14,7 @@ from schemas.actors import Actor
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
-from schemas.normalise import Unfit, quote
+from schemas.normalise import Unfit, none_named, quote, several_named
 from schemas.refusals import Refused, require
 from schemas.words import fold
 from warehouse import library, suppliers
@@ -163,18 +163,8 @@ def record_named(conn: Connection, resource: str, text: str) -> UUID:
         return UUID(ids.pop())
     by_name = {fold(name): label for _, label, names in every for name in names}
     if ids:
-        several = Message(
-            "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
-            cell=quote(text),
-            names=", ".join(label for id_, label, _ in every if id_ in ids),
-        )
-        raise Unfit("unknown_reference", several)
+        raise several_named(text, (label for id_, label, _ in every if id_ in ids))
     if not by_name:
         raise Unfit("unknown_reference", library.not_held(quote(text), library.TABLES[resource].name))
     near = [by_name[name] for name in get_close_matches(wanted, by_name, n=_NEAREST, cutoff=0)]
-    sentence = Message(
-        "{cell} is no id, and no record has this name; the nearest names are: {names}.",
-        cell=quote(text),
-        names=", ".join(dict.fromkeys(near)),
-    )
-    raise Unfit("unknown_reference", sentence)
+    raise none_named(text, dict.fromkeys(near))

@@ -45,18 +45,18 @@ class Pcds:
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
 
-    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return called(*arguments, "--data-dir", self.data_dir)
+    def run(self, *arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
+        return called(*arguments, "--data-dir", self.data_dir, said=said)
 
-    def json(self, *arguments: object) -> Any:
+    def json(self, *arguments: object, said: str = "") -> Any:
         """What a command that succeeds answers."""
-        done = self.run(*arguments, "--json")
+        done = self.run(*arguments, "--json", said=said)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def refused(self, status: int, *arguments: object) -> str:
+    def refused(self, status: int, *arguments: object, said: str = "") -> str:
         """What a command says that ends with this status."""
-        done = self.run(*arguments)
+        done = self.run(*arguments, said=said)
         assert (done.returncode, done.stdout) == (status, ""), done.stderr
         assert "Traceback" not in done.stderr
         return done.stderr

@@ -21,7 +21,7 @@ from schemas.suppliers import DESIGN, FIRST, MAX_ITEMS
 from warehouse.base import company, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
-from warehouse.skus.earlier import GRAPH_AT
+from warehouse.skus.history import GRAPH_AT
 
 supplier_rows = Table(
     "supplier_rows",

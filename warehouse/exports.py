@@ -30,7 +30,7 @@ from warehouse.figures.source import ARCHIVED, NOTHING, Tables, parts, volumes_o
 from warehouse.imports.claims import STALLED_AFTER, prove
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
-from warehouse.skus.queries import COVERAGE, DOC_CHANGED
+from warehouse.skus.queries import COVERED_ALL
 from warehouse.skus.tables import DERIVED_COLUMNS, DTYPES, VALUE_COLUMNS
 
 _KEPT: Final = "(expires_at IS NULL OR expires_at > %(now)s)"
@@ -294,10 +294,7 @@ SELECT skus.id, {", ".join(_PLAIN)}, {", ".join(f"array_to_json({name}) AS {name
        {", ".join((*SUBSTANCES, *_GRAPHS, *DERIVED_COLUMNS))}, coalesce(covered.doc_status, 'missing') AS doc_status,
        (extract(epoch FROM created_at) * 1000000)::bigint AS created_at,
        (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at
-FROM skus
-LEFT JOIN (
-    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
-) AS covered ON covered.sku_id = skus.id"""
+FROM skus{COVERED_ALL}"""
 """Every SKU of the session's company on the UTC day `today`, with its graph and volumes as they are stored."""
 _TYPES: Final = {name: DTYPES[name]() for name in (*_PLAIN, *DERIVED_COLUMNS)} | dict.fromkeys(
     ("id", "doc_status", *SUBSTANCES, *_LISTS, *_GRAPHS), pl.String()

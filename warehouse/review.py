@@ -20,7 +20,7 @@ from warehouse.base import company, identity, instant, metadata
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
-from warehouse.skus.earlier import GRAPH_AT
+from warehouse.skus.history import GRAPH_AT
 
 review_entries = Table(
     "review_entries",

@@ -23,26 +23,26 @@ role_answers = Table(
     instant("updated_at"),
 )
 
+_MAKERS: Final = """json_array_elements(skus.components) AS part
+        JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
+        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)"""
+"""The suppliers, `kept`, of a SKU's parts."""
 _SKU: Final = f"""
 SELECT json_build_object(
     'sku_code', skus.sku_code, 'packaging_level', skus.packaging_level, 'markets', skus.markets,
     'volumes', skus.volumes, 'doc_status', {DOC_STATUS}, 'countries', (
-        SELECT json_agg(DISTINCT kept.country) FROM json_array_elements(skus.components) AS part
-        JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
-        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)))::text
+        SELECT json_agg(DISTINCT kept.country) FROM {_MAKERS}))::text
 FROM skus WHERE skus.id = %(id)s"""
 _MARKETS: Final = """
 SELECT unnest(markets) AS code FROM skus
 UNION SELECT split_part(period, '/', 1) FROM skus, json_each_text(volumes) AS placed(period, units)
 WHERE split_part(period, '/', 2)::int >= %s AND units::float > 0 ORDER BY 1"""
-_ALIKE: Final = """
+_ALIKE: Final = f"""
 WITH facts AS MATERIALIZED (
     SELECT packaging_level, answers::text, markets, volumes,
     CASE WHEN EXISTS (SELECT FROM suppliers WHERE country IS NOT NULL) THEN (
         SELECT CASE count(DISTINCT coalesce(kept.country, '')) WHEN 1 THEN min(kept.country) END
-        FROM json_array_elements(components) AS part
-        JOIN suppliers AS named ON named.id = (part ->> 'supplier_id')::uuid
-        JOIN suppliers AS kept ON kept.id = coalesce(named.merged_into, named.id)) END AS country
+        FROM {_MAKERS}) END AS country
     FROM skus LEFT JOIN role_answers ON record_id = skus.id)
 SELECT market, packaging_level, country, answers FROM (
     SELECT unnest(markets) AS market, packaging_level, country, answers FROM (

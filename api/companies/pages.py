@@ -6,7 +6,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.service import service_of
-from api.pages.forms import TRUTHS, Form, Input, market_code, read_form, texts_of, value_of, version_of, write_of
+from api.pages.forms import (
+    TRUTHS,
+    Form,
+    Input,
+    faults_of,
+    market_code,
+    read_form,
+    texts_of,
+    value_of,
+    version_of,
+    write_of,
+)
 from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import Administrator, Session, Viewer
 from compliance.representatives import questions
@@ -44,7 +55,7 @@ def _write(request: Request, session: Session, form: Form) -> Response:
     try:
         write.do(store)
     except Refused as refused:
-        faults = [(issue.field or "", said(issue.message, lang)) for issue in refused.issues]
+        faults = faults_of(refused, lang)
         return _page(request, session, faults, form if refused.code == "invalid_body" else None)
     return redirect(link(request, "/company", saved="yes"))
 

@@ -20,7 +20,7 @@ from api.http.auth import Presented, read_as_actor
 from api.http.parameters import Limit, Offset, RecordId, one_of, one_of_states
 from api.http.service import service_of
 from api.openapi.document import READ_ERRORS, V1, operation
-from api.pages.forms import offset_of, path_id, write_of
+from api.pages.forms import offset_of, path_id, read_as_person, write_of
 from api.pages.render import PANELS, page
 from api.pages.sessions import Viewer
 from schemas.actors import Actor
@@ -92,14 +92,12 @@ def get_coverage(request: Request, session: Viewer) -> Response:
     asked, offset = request.query_params, offset_of(request)
     state = asked["state"] if asked.get("state") in EVIDENCE_STATES else None
     article = int(asked["article"]) if asked.get("article") in _CODES else None
-    with service_of(request).writes.company(session.company_id) as conn:
-        actor = write_of(request, session).actor
-        listed = evidence.page(conn, actor, article=article, state=state, limit=_SIZE, offset=offset)
+    ask = partial(evidence.page, article=article, state=state, limit=_SIZE, offset=offset)
     return page(
         request,
         "evidence.html",
         session=session,
-        listed=listed,
+        listed=read_as_person(request, session, ask),
         article=article,
         state=state,
         states=EVIDENCE_STATES,
@@ -111,9 +109,7 @@ def get_coverage(request: Request, session: Viewer) -> Response:
 @pages_router.get("/evidence.csv")
 def get_file(request: Request, session: Viewer) -> Response:
     """Download the file."""
-    with service_of(request).writes.company(session.company_id) as conn:
-        data = evidence.file(conn, write_of(request, session).actor)
-    return csv_answer(data, "evidence.csv")
+    return csv_answer(read_as_person(request, session, evidence.file), "evidence.csv")
 
 
 @pages_router.get("/documents/{id}/bundle.zip")

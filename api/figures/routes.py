@@ -6,6 +6,7 @@ many write transactions came since. Numbers are exact decimals.
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -20,7 +21,7 @@ from api.http.parameters import Limit, Offset
 from api.http.service import service_of
 from api.openapi.document import READ_ERRORS, V1, operation
 from api.pages.concurrency import limited, run_limited
-from api.pages.forms import offset_of, write_of
+from api.pages.forms import offset_of, read_as_person
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, Viewer
 from pipelines.figures import loaded_catalogue
@@ -192,15 +193,12 @@ async def get_recycled_content(
     Beside the minimum of 2030 and 2040 stands what is still to find, at least and at most. The rows are the SKUs that
     are in no average, with the questions that settle it. Without a year it is the latest with units in the Union.
     """
-
-    def ask(conn: Connection, actor: Actor) -> RecycledContentPage:
-        return content_of(request, conn, actor, year, limit=limit, offset=offset)
-
+    ask = partial(_content_of, request=request, year=year, limit=limit, offset=offset)
     return json_of(await read_as_actor(request, presented, ask))
 
 
-def content_of(
-    request: Request, conn: Connection, actor: Actor, year: int | None, *, limit: int, offset: int
+def _content_of(
+    conn: Connection, actor: Actor, *, request: Request, year: int | None, limit: int, offset: int
 ) -> RecycledContentPage:
     """Return what the operation and the page answer, from the company's newest snapshot."""
     service = service_of(request)
@@ -238,8 +236,8 @@ def _content_of_page(request: Request, session: Session, *, limit: int, offset: 
         year = _year(request.query_params["year"])
     except (KeyError, Unfit):
         year = None
-    with service_of(request).writes.company(session.company_id) as conn:
-        return content_of(request, conn, write_of(request, session).actor, year, limit=limit, offset=offset)
+    ask = partial(_content_of, request=request, year=year, limit=limit, offset=offset)
+    return read_as_person(request, session, ask)
 
 
 async def _page(

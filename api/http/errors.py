@@ -29,7 +29,7 @@ from pipelines.writing.write import PlanLimitReached, StorageFull
 from schemas.issues import first_hundred
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
-from schemas.refusals import ERROR_CODES, NotThere, Refused
+from schemas.refusals import ERROR_CODES, NotThere, Refused, other_version
 from warehouse.answers import ReusedKey
 from warehouse.operate.surroundings import PASSING, RETRY_AFTER_SECONDS
 
@@ -120,17 +120,12 @@ class VersionConflict(HttpRefusal):
             super().__init__("version_conflict", message)
             return
         message = (
-            Message("The SKU exists and has version {version}; nothing was created.", version=version)
-            if create_only
-            else Message(
+            Message(
                 "If-Match holds a weak tag (W/…), which no version matches; a proxy that compresses makes one. Send "
                 "the tag without W/."
             )
-            if is_weak
-            else Message(
-                "The SKU has version {version} by now; read it, and send the change again for that version.",
-                version=version,
-            )
+            if is_weak and not create_only
+            else other_version(version, create_only=create_only)
         )
         super().__init__("version_conflict", message, headers={"ETag": f'"{version}"'})
 

@@ -20,7 +20,7 @@ from api.http.writing import JsonWrite
 from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operation
 from api.pages import forms
 from api.pages.forms import Form, SentForm, path_id, write_of
-from api.pages.render import PANELS, language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, text
 from api.pages.sessions import Editor, Session, Viewer
 from compliance import marks as rules
 from schemas.actors import Actor
@@ -111,9 +111,7 @@ def get_list(request: Request, session: Viewer) -> Response:
     """Show what must change, or with `state` the items in it, and what comes."""
     state, offset = request.query_params.get("state"), forms.offset_of(request)
     states = [state] if state in STATES else _OPEN
-    with service_of(request).writes.company(session.company_id) as conn:
-        actor = write_of(request, session).actor
-        listed = marks.page(conn, actor, states, limit=_SIZE, offset=offset)
+    listed = forms.read_as_person(request, session, partial(marks.page, states=states, limit=_SIZE, offset=offset))
     state = state if state in STATES else ""
     return page(request, "marks.html", session=session, listed=listed, state=state, offset=offset, size=_SIZE)
 
@@ -121,9 +119,7 @@ def get_list(request: Request, session: Viewer) -> Response:
 @pages_router.get("/marks/file.csv")
 def get_file(request: Request, session: Viewer) -> Response:
     """Download the file."""
-    with service_of(request).writes.company(session.company_id) as conn:
-        data = marks.file(conn, write_of(request, session).actor)
-    return csv_answer(data, "marks.csv")
+    return csv_answer(forms.read_as_person(request, session, marks.file), "marks.csv")
 
 
 @pages_router.get("/marks/{id}")
@@ -139,8 +135,7 @@ def post_pack(request: Request, session: Editor, form: SentForm) -> Response:
     try:
         write.do(lambda conn: marks.write(conn, write.actor, record_id, parse_body(MarksInput, body).model_dump()))
     except Refused as refused:
-        faults = [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]
-        return _page(request, session, faults, form if refused.code == "invalid_body" else None)
+        return _page(request, session, forms.faults_of(refused, lang), form if refused.code == "invalid_body" else None)
     return redirect(link(request, f"/marks/{record_id}", saved="yes"))
 
 

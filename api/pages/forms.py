@@ -8,7 +8,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final  # Any: what the template shows
+from typing import Annotated, Any, Final, TypeVar  # Any: what the template shows
 from urllib.parse import parse_qsl
 from uuid import UUID
 
@@ -21,12 +21,14 @@ from api.audit.words import code_in_words, field_in_words
 from api.http import parameters
 from api.http.errors import TooLarge
 from api.http.requests import limited_chunks
+from api.http.service import service_of
 from api.http.writing import Write
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page, text
+from api.pages.render import language_of, page, said, text
 from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
 from pipelines.reading.grid import Column
 from pipelines.reading.values import AMBIGUOUS, LIST_SEPARATOR, both_readings, read_number
+from schemas.actors import Actor
 from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
@@ -36,6 +38,9 @@ from schemas.refusals import NotThere, Refused
 from schemas.skus.inputs import path
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES, Substance
 from schemas.words import market_named, markets_named
+from warehouse.operate.sessions import Connection
+
+T = TypeVar("T")
 
 MAX_BYTES: Final = 256 * 2**10
 MOST_FIELDS: Final = 1_000
@@ -405,3 +410,14 @@ def write_of(request: Request, session: Session, form_key: str | None = None) ->
     """Return a write by the signed-in person, answered in the page's language; `form_key` as in `Write`."""
     user = ("user", str(session.user_id), session.email)
     return Write.by(request, session.company_id, *user, lang=language_of(request), form_key=form_key or None)
+
+
+def read_as_person(request: Request, session: Session, ask: Callable[[Connection, Actor], T]) -> T:
+    """Return what an operation answers to the signed-in person; `api.http.auth.read_as_actor` is the same for a key."""
+    with service_of(request).writes.company(session.company_id) as conn:
+        return ask(conn, write_of(request, session).actor)
+
+
+def faults_of(refused: Refused, lang: str) -> list[tuple[str, str]]:
+    """Return input and sentence of each issue for which a form was refused."""
+    return [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]

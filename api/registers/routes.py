@@ -19,10 +19,12 @@ from api.openapi.document import CHANGE_ERRORS, READ_ERRORS, V1, body_of, operat
 from api.pages.forms import (
     Form,
     SentForm,
+    faults_of,
     faults_with,
     lines_sent,
     market_code,
     parts_sent,
+    read_as_person,
     shown_parts,
     version_of,
     write_of,
@@ -116,9 +118,7 @@ def get_page(request: Request, session: Viewer) -> Response:
 @pages_router.get("/registers/file.csv")
 def get_file(request: Request, session: Viewer) -> Response:
     """Download the file for marketplaces, in the language of the page."""
-    with service_of(request).writes.company(session.company_id) as conn:
-        data = registers.marketplace_file(conn, write_of(request, session).actor)
-    return csv_answer(data, "registrations.csv")
+    return csv_answer(read_as_person(request, session, registers.marketplace_file), "registrations.csv")
 
 
 @pages_router.post("/registers")
@@ -136,7 +136,7 @@ def post_page(request: Request, session: Administrator, form: SentForm) -> Respo
     try:
         stored = write.do(store)
     except Refused as refused:
-        faults = [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]
+        faults = faults_of(refused, lang)
         market = None if "market" in dict(faults) else rules.market_of(body["market"])
         return _page(request, session, market, faults=faults, sent=body if refused.code == "invalid_body" else None)
     return redirect(link(request, "/registers", market=stored["market"], saved="yes"))

@@ -22,6 +22,7 @@ from api.pages.forms import (
     Form,
     Input,
     SentForm,
+    faults_of,
     market_code,
     path_id,
     texts_of,
@@ -29,7 +30,7 @@ from api.pages.forms import (
     version_of,
     write_of,
 )
-from api.pages.render import PANELS, language_of, link, page, redirect, said, text
+from api.pages.render import PANELS, language_of, link, page, redirect, text
 from api.pages.sessions import Administrator, Editor, Session, Viewer
 from compliance import roles as rules
 from compliance.tables import words
@@ -159,7 +160,7 @@ def _write(request: Request, session: Session, sku_id: UUID | None, form: Form) 
     try:
         write.do(store)
     except Refused as refused:
-        faults = [(str(issue.field or ""), said(issue.message, lang)) for issue in refused.issues]
+        faults = faults_of(refused, lang)
         return _page(request, session, sku_id, faults, form if refused.code == "invalid_body" else None)
     return redirect(link(request, f"/items/{sku_id}/roles" if sku_id else "/roles", saved="yes"))
 

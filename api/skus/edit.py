@@ -49,7 +49,7 @@ from services.skus.archive import archived_code
 from services.skus.write import WriteOutcome, write_volumes
 from warehouse import library
 from warehouse.operate.sessions import Connection
-from warehouse.skus import earlier, queries
+from warehouse.skus import history, queries
 
 router = APIRouter(prefix="/items")
 
@@ -161,7 +161,7 @@ def _open(request: Request, session: Session, *, copy: bool = False) -> Response
 
 
 def _opened(conn: Connection, sku_id: UUID, version: int | None) -> _Opened:
-    row = require(None if version is None else earlier.of_version(conn, sku_id, version))
+    row = require(None if version is None else history.of_version(conn, sku_id, version))
     return _Opened(sku_id, version, cast(SkuDetail, detail.fields(row)))
 
 
@@ -242,7 +242,7 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
         precondition = Precondition.of_version(seen)
         if "name" not in body and seen is not None and seen != opened.version:
             # Each write must send a name, and an untouched one is that of the version seen.
-            row = earlier.of_version(conn, opened.sku_id, seen)
+            row = history.of_version(conn, opened.sku_id, seen)
             required["name"] = row["name"] if row else required["name"]
         written = write_one(conn, write, body | required, precondition, addressed=opened.sku_id, dry_run=dry_run)
     if rows:
@@ -309,7 +309,7 @@ def _conflict_page(
 
 def changes_since(conn: Connection, sku_id: UUID, seen: int, version: int, lang: str) -> list[tuple[str, str | None]]:
     """Return the fields that changed from the version seen to a later one, each with its new value if it is short."""
-    since, then = earlier.of_version(conn, sku_id, seen), earlier.of_version(conn, sku_id, version)
+    since, then = history.of_version(conn, sku_id, seen), history.of_version(conn, sku_id, version)
     changed = difference_of_rows(since, then).after if since and then else {}
     return [
         (words_skus.changed_name(name, lang), words_skus.short_value(value, name, lang))

@@ -69,8 +69,8 @@ from warehouse.figures.reader import Now
 from warehouse.library import first_names, names
 from warehouse.operate.sessions import Connection
 from warehouse.skus import archive, queries
-from warehouse.skus import earlier as earlier_skus
 from warehouse.skus import queries as skus
+from warehouse.skus.history import current_origins
 
 router = APIRouter()
 
@@ -355,7 +355,7 @@ def _item_values(service: Service, conn: Connection, company_id: UUID, sku_id: U
         "types": CONTENTS[lang],
         "docs": conformity.of_sku(conn, sku_id, today=now.today),
         "declared": conformity.declarations_of_sku(conn, sku_id),
-        "origin": earlier_skus.current_origins(conn, [item["sku_code"]])[item["sku_code"]],
+        "origin": current_origins(conn, [item["sku_code"]])[item["sku_code"]],
         "ban": partial(translated_reason, rules=rules, lang=lang),
         "undecided": [
             header("component" if fact in ("polymer_or_grade", "thickness_um") else "sku", fact, lang)

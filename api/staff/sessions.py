@@ -21,6 +21,7 @@ from api.pages import sessions
 from api.pages.forms import read_form_with_token, read_visitor_form
 from api.pages.render import language_of, page, redirect, text
 from api.pages.sessions import csrf_of, end
+from pipelines.engine import tags
 from warehouse.operate import staff
 from warehouse.operate.dagster_home import PREFIX
 from warehouse.operate.staff import Role
@@ -68,13 +69,11 @@ router = APIRouter(include_in_schema=False)
 HOME: Final = "/staff"
 SIGN_IN: Final = "/staff/sign-in"
 RUNS: Final = "/staff/runs"
-_IMPORT_TAG: Final = "pcds/import_id"
-"""`pipelines.engine.tags.IMPORT`, which the API cannot import, because it does not import Dagster."""
 
 
 def address_of_import_runs(import_id: UUID) -> str:
     """Return the address of an import's runs: Dagster's Runs page, filtered by tag."""
-    return f"{PREFIX}/runs?{urlencode({'q[0]': f'tag:{_IMPORT_TAG}={import_id}'}, safe='[]:/=')}"
+    return f"{PREFIX}/runs?{urlencode({'q[0]': f'tag:{tags.IMPORT}={import_id}'}, safe='[]:/=')}"
 
 
 def to_sign_in(back: str) -> Response:

@@ -1,8 +1,8 @@
 """Step 8 of grading.md: decides whether a missing fact could still change the grade.
 
 Each open attribute is tried with each of its values, all else equal. Values that every row of the stream treats alike
-are tried once; a value that leaves the part's material unchanged changes that part alone. `compliance.grading.toward`
-computes a trial's score.
+are tried once; a value that leaves the part's material unchanged changes that part alone. A trial's score is computed
+by `compliance.grading.improvements`.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from compliance.grading.assessment import Assessment, Score, UnitAssessment, assess
 from compliance.grading.firing import Effect, Face, open_fields, outcome
-from compliance.grading.toward import GRADES, Trials
+from compliance.grading.improvements import GRADES, Trials
 from compliance.grading.units import (
     CARRIED,
     CONSUMABLE_FIELD,

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from connector.oauth import authorization
 from connector.oauth.endpoints import Credentials, OAuthRefused, invalid_client
 from connector.service import Service
-from pipelines.outside import Address, Unreachable, is_public, place_of, resolved
+from pipelines.public_hosts import Address, Unreachable, is_public, place_of, resolved
 from warehouse import assistants
 from warehouse.accounts.keys import digest
 from warehouse.assistants import Client

@@ -16,7 +16,7 @@ from pipelines.metadata.tables import PREVIEW_ROWS, Metadata, bars, frame_table,
 from warehouse.figures.snapshots import Snapshot
 from warehouse.figures.stored import Basis, StoredFigures
 from warehouse.operate.sessions import Connection
-from warehouse.skus import earlier
+from warehouse.skus import history
 
 _MOST_ROWS: Final = 200
 """Maximum rows of a table in a run's metadata, enough for one company's usual declarations; the files have all."""
@@ -46,7 +46,7 @@ def portfolio(snapshot: Snapshot) -> Metadata:
 
 def portfolio_snapshot(conn: Connection, snapshot: Snapshot, skus_by_import: Mapping[UUID, int]) -> Metadata:
     """Return what a run shows of a new snapshot, with the imports that wrote last, in the company's session."""
-    files = earlier.files(conn, [*skus_by_import][:PREVIEW_ROWS])
+    files = history.files(conn, [*skus_by_import][:PREVIEW_ROWS])
     rows = (
         (import_id, file.filename, f"{file.sent_at:%Y-%m-%d %H:%M:%S}", skus_by_import[import_id])
         for import_id, file in files.items()

@@ -39,7 +39,7 @@ from pipelines.reading.placed import Period, is_whole_year, period_of
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.words import part_types
-from pipelines.writing.json_fields import COLUMNS, PARTS, served_market
+from pipelines.writing.json_fields import COLUMNS, PARTS, no_halves, not_served, served_market
 from schemas.imports.types import ImportSource
 from schemas.issues import Issue
 from schemas.messages import Message, from_json, stored_template, to_json
@@ -195,9 +195,7 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
         if (served := served_market(str(column.market), served_markets)) is not None:
             counted.append(replace(column, market=served))
             continue
-        sentence = Message(
-            "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=column.market
-        )
+        sentence = not_served(str(column.market))
         main = main.with_faults(column.name, faults_where(main.presence[column.name], "unknown_market", sentence))
     ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
     dated = [_volume_members(column, main.values[column.name], main.presence[column.name], years) for column in ordered]
@@ -291,17 +289,13 @@ def _volume_key(
         message = Message("Name one market beside the units.")
         raise Refused([Issue("invalid_format" if named else "required", message, "markets")])
     if (market := served_market(named[0], served)) is None:
-        message = Message(
-            "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=named[0]
-        )
-        raise Refused([Issue("unknown_market", message, "markets")])
+        raise Refused([Issue("unknown_market", not_served(named[0]), "markets")])
     year, period = said
     years, halves = {column.year, year, period.year} - {None}, {column.half, period.half} - {0}
     if len(years) > 1 or len(halves) > 1:
         raise Refused([Issue("invalid_format", Message("The line names several periods; name one."), column.name)])
     if halves and market != "GB":
-        sentence = Message("Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market)
-        raise Refused([Issue("out_of_range", sentence, VOLUME_HALF.name if period.half else column.name)])
+        raise Refused([Issue("out_of_range", no_halves(market), VOLUME_HALF.name if period.half else column.name)])
     return f"{market}/{next(iter(years), default_year)}/{next(iter(halves), 0)}"
 
 

@@ -507,6 +507,16 @@ def served_market(code: str, served: Set[str]) -> str | None:
     return next((market for market in (code, country_of(code)) if market in served), None)
 
 
+def not_served(market: str) -> Message:
+    """Return what is said of a market that `served_market` does not know."""
+    return Message("The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=market)
+
+
+def no_halves(market: str) -> Message:
+    """Return what is said of a half of a market that is recorded by the year."""
+    return Message("Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market)
+
+
 def volume_key(market: str, year: int, half: int) -> str:
     """Return the key of a row."""
     return f"{market}/{year}/{half}"

@@ -259,8 +259,8 @@ class ImportFailure(TypedDict):
     correlationId: NotRequired[str]
 
 
-class ImportListItem(TypedDict):
-    """An import of the list; `GET /imports/{id}` has its source and its report."""
+class ImportState(TypedDict):
+    """How far an import is."""
 
     id: Identifier
     status: code("import_status")  # type: ignore[valid-type]
@@ -271,6 +271,11 @@ class ImportListItem(TypedDict):
     finished_at: Instant | None
     progress: ImportProgress
     counts: ImportCounts
+
+
+class ImportListItem(ImportState):
+    """An import of the list; `GET /imports/{id}` has its source and its report."""
+
     undone_at: Annotated[Instant | None, Field(description="When its writes were last taken back.")]
 
 
@@ -370,18 +375,9 @@ class Foreseen(ForeseenFigures):
     changed: list[ChangedGrade]
 
 
-class ImportStatusResponse(TypedDict):
+class ImportStatusResponse(ImportState):
     """How far an import is, with one page of its error report."""
 
-    id: Identifier
-    status: code("import_status")  # type: ignore[valid-type]
-    dry_run: bool
-    filename: str
-    created_at: Instant
-    started_at: Instant | None
-    finished_at: Instant | None
-    progress: ImportProgress
-    counts: ImportCounts
     source: ImportSource
     failure: ImportFailure | None
     errors: list[ImportRowError]

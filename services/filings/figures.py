@@ -47,8 +47,8 @@ from warehouse.companies.queries import counters
 from warehouse.figures.snapshots import Snapshot
 from warehouse.filings import Standing
 from warehouse.operate.sessions import Connection
-from warehouse.skus import earlier as earlier_skus
-from warehouse.skus.earlier import ValueOrigin
+from warehouse.skus import history
+from warehouse.skus.history import ValueOrigin
 
 COLUMNS: Final = (
     "sku_code",
@@ -189,7 +189,7 @@ def with_origins(connection: Connection, rows: pl.DataFrame) -> Iterator[dict[st
 def traced(connection: Connection, rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows of a figure, each with `tonnes`, its origin, and `earlier_versions` with their origins."""
     codes = rows["sku_code"].unique().to_list()
-    latest, earlier = earlier_skus.current_origins(connection, codes), earlier_skus.earlier(connection, codes)
+    latest, earlier = history.current_origins(connection, codes), history.earlier(connection, codes)
     for row in rows.iter_rows(named=True):
         code = row["sku_code"]
         facts = {"tonnes": written_tonnes(row["grams"]), "earlier_versions": earlier.get(code, ())}

@@ -26,8 +26,8 @@ from warehouse.audit import ledger
 from warehouse.imports import queries
 from warehouse.operate.sessions import Connection
 from warehouse.rules import Rulesets
-from warehouse.skus import archive, earlier
-from warehouse.skus.earlier import State
+from warehouse.skus import archive, history
+from warehouse.skus.history import State
 from warehouse.skus.store import stage, store
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
 
@@ -40,7 +40,7 @@ def restore(
     `wanted` has the present version of each SKU, which is locked, and the version to restore. A restored value names
     the import that it first came from. With `dry_run` nothing is graded or stored, which no refusal waits for.
     """
-    rows = earlier.versions(conn, [(sku_id, before) for sku_id, (_, before) in wanted.items()])
+    rows = history.versions(conn, [(sku_id, before) for sku_id, (_, before) in wanted.items()])
     ids = library.merged(conn)
     columns = ("brand_id", "manufacturing_site_id", "packing_site_id", "components") if ids else ()
     rows = rows.with_columns({name: [of_kept(text, ids) for text in rows[name]] for name in columns})
@@ -99,7 +99,7 @@ def undo(conn: Connection, actor: Actor, import_id: UUID, *, rulesets: Rulesets,
     if not queries.take_undo_turn(conn, actor.company_id):
         raise Refused([Issue("invalid_format", _UNDER_WAY)], "rate_limited")
     actor = actor.with_reason(actor.origin.reason or _REASON.format(filename=record.filename))
-    touched = earlier.touched_by(conn, import_id, lock=not dry_run)
+    touched = history.touched_by(conn, import_id, lock=not dry_run)
     states = Counter(sku.state for sku in touched)
     wanted = {
         sku.sku_id: (sku.version, sku.version_before)

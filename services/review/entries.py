@@ -30,7 +30,7 @@ from warehouse.audit import ledger
 from warehouse.files import File
 from warehouse.operate.sessions import Connection
 from warehouse.review import Entry
-from warehouse.skus import earlier, store
+from warehouse.skus import history, store
 from warehouse.suppliers import Request
 
 
@@ -225,7 +225,7 @@ def _remembered_of(conn: Connection, entry: Entry) -> Memory:
 
 
 def _at(conn: Connection, sku_id: UUID, at: datetime, ids: Sequence[str]) -> Memory:
-    return facts_by_id(earlier.lines_at(conn, sku_id, at) or (), ids)
+    return facts_by_id(history.lines_at(conn, sku_id, at) or (), ids)
 
 
 def asked_parts(conn: Connection, entry: Entry, lines: Sequence[Component]) -> tuple[AskedPart, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from compliance import grading
-from compliance.grading import toward
+from compliance.grading import improvements
 from schemas.actors import Actor
 from schemas.json_values import JsonMapping
 from schemas.skus.types import Component
@@ -27,7 +27,7 @@ class Way(NamedTuple):
 
     trace: JsonMapping
     now: grading.Grade
-    reached: list[toward.Reached]
+    reached: list[improvements.Reached]
 
 
 def unfiled(
@@ -83,4 +83,4 @@ def way_to(conn: Connection, sku_id: UUID, target: str, *, today: date, rulesets
     assert row is not None, "the caller has found it"
     record, rules = detail_skus.record(row), rulesets.active(conn)
     trace = grading.explain(record, rules)
-    return Way({**trace}, grading.grade(record, rules), toward.toward(record, rules, target))
+    return Way({**trace}, grading.grade(record, rules), improvements.toward(record, rules, target))

@@ -23,7 +23,7 @@ from schemas.issues import Issue
 from schemas.json_values import instant_text
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.refusals import NotThere, Refused, require
+from schemas.refusals import NotThere, Refused, other_version, require
 from schemas.skus.types import SkuDetail, SkuPatch, VolumeRow
 from schemas.vocabularies import Outcome
 from services.skus import detail
@@ -151,11 +151,7 @@ def _check_versions(conn: Connection, outcomes: Mapping[int, WriteOutcome], if_v
 def _conflict(stored: int | None, if_version: int) -> Message:
     if stored is None:
         return Message("The SKU does not exist, so that it has no version {version}.", version=if_version)
-    if not if_version:
-        return Message("The SKU exists and has version {version}; nothing was created.", version=stored)
-    return Message(
-        "The SKU has version {version} by now; read it, and send the change again for that version.", version=stored
-    )
+    return other_version(stored, create_only=not if_version)
 
 
 def _fill(
@@ -317,17 +313,11 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
     for index, row in enumerate(rows):
         market = json_fields.served_market(row["market"], served)
         if market is None:
-            sentence = Message(
-                "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.",
-                market=quote(row["market"]),
-            )
+            sentence = json_fields.not_served(quote(row["market"]))
             issues.append(Issue("unknown_market", sentence, "market", index))
             continue
         if row["half"] and market != "GB":
-            sentence = Message(
-                "Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market
-            )
-            issues.append(Issue("out_of_range", sentence, "half", index))
+            issues.append(Issue("out_of_range", json_fields.no_halves(market), "half", index))
         place = (index, row["market"])
         before = first.setdefault(json_fields.volume_key(market, row["year"], row["half"]), place)
         if before != place:

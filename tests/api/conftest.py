@@ -15,6 +15,7 @@ from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.catalogue import load, read
 from schemas.actors import Origin
+from tests.api.people import Browser, signed_in
 from tests.api.published import Published
 from tests.clusters import founded
 from tests.commands import Pcds
@@ -150,6 +151,12 @@ def stopped(
 @pytest.fixture
 def caller(join: Callable[..., Caller]) -> Caller:
     return join()
+
+
+@pytest.fixture
+def browser(caller: Caller, pool: Pool) -> Browser:
+    """A browser in which the first person of the caller's company, its administrator, is signed in."""
+    return signed_in(caller, pool)
 
 
 @pytest.fixture(scope="session")

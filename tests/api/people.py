@@ -74,6 +74,13 @@ class Browser:
         return self.post("/sign-in", form | {"email": person.email, "password": password or person.password})
 
 
+def signed_in(caller: Any, pool: Pool, role: Role | None = None) -> Browser:
+    """A browser in which a new person of the caller's company is signed in; without a role its administrator."""
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
+    return browser
+
+
 def hidden(page: str) -> dict[str, str]:
     """The hidden fields of a page's main form, with their values; those of the sign-out form above it are left out."""
     main = page.partition("<main")[2]

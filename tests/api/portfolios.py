@@ -28,6 +28,15 @@ def service_behind(caller: Any) -> Service:
     return caller.http.app.state.service
 
 
+def placed(
+    caller: Any, code: str, components: list[Any], *rows: tuple[str, int, int, int], level: str = "transport"
+) -> None:
+    """A SKU of which units were placed on markets: market, year, half and units of each row."""
+    made = caller.made(sku_code=code, packaging_level=level, components=components)
+    volumes = [{"market": m, "year": y, "half": h, "units_placed": units} for m, y, h, units in rows]
+    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
+
+
 def counted(caller: Any) -> None:
     """The company's portfolio as it is now, in a snapshot."""
     service = service_behind(caller)

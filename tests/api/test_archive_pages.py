@@ -10,7 +10,7 @@ import pytest
 from schemas.actors import Actor, Origin
 from services.review import entries as entries_review
 from tests.api.asking import ask
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import counted, run, weighed
 from tests.api.walking import addresses
 from tests.services.making import PDF
@@ -20,9 +20,7 @@ PART = {"component_type": "body", "material_family": "glass", "polymer_or_grade"
 
 @pytest.fixture
 def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
-    return browser
+    return signed_in(caller, pool, "editor")
 
 
 def made(caller, **fields):
@@ -87,8 +85,7 @@ def test_the_second_person_is_told_what_changed_before_anything_is_done(caller, 
 
 def test_a_viewer_sees_no_button(caller, browser, pool):
     path = f"/items/{made(caller, sku_code='SEEN')['id']}"
-    viewer = Browser(caller.http, caller.address)
-    assert viewer.sign_in(added(pool, caller.company, "viewer")).status_code == 303
+    viewer = signed_in(caller, pool, "viewer")
     assert f"{path}/archive" not in viewer.get(path).text
     assert f"{path}/archive" in browser.get(path).text
 
@@ -121,8 +118,7 @@ def test_an_import_is_undone_after_its_page_has_shown_what_would_happen(caller, 
 
 
 def test_what_waits_in_the_review_is_rejected_or_waits_for_the_items_return(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "approver")).status_code == 303
+    browser = signed_in(caller, pool, "approver")
     asked = ask(caller, pool)
     assert asked.answer().status_code == 202
     assistant = Origin("connection", str(uuid4()), "Assistant", "c-3")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import counted
 from tests.api.test_portfolio_pages import words
 
@@ -31,9 +31,7 @@ def reasons(caller, sku, **headers):
 
 
 def browsing(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
+    return signed_in(caller, pool)
 
 
 def test_a_ban_of_2021_is_in_force_on_every_page_and_in_every_answer(caller, pool):

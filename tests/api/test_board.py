@@ -11,7 +11,7 @@ import pytest
 from compliance import ruleset
 from compliance.days import legal_days
 from schemas.messages import LANGUAGES
-from tests.api.people import Browser, added
+from tests.api.people import Browser, signed_in
 from tests.api.portfolios import counted, run, sent, service_behind, weighed
 from warehouse import conformity
 from warehouse.figures import snapshots
@@ -26,12 +26,6 @@ N;No weight;plastic;PP;;pot;sales;7
 """
 TONNES = {"J": 200.0, "P": 5.0, "B": 5.0, "N": 0.0}
 """Weight times units of each line of the file."""
-
-
-def signed_in(caller, pool, role=None):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company, role))
-    return browser
 
 
 def published(caller):

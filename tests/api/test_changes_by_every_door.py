@@ -23,7 +23,7 @@ from schemas.messages import number as number_in_words
 from services import suppliers
 from services.review import decide
 from tests.api.asking import OPERATOR
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import counted, exported, run, service_behind, weighed
 from tests.api.test_every_door import (
     CUP,
@@ -196,8 +196,7 @@ def test_what_every_door_wrote_every_door_reads(stopped, clock, pool, seed):
             write(writers)
         counted(caller)  # the second time only what has changed since
         weighed(caller)
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company)).status_code == 303
+    browser = signed_in(caller, pool)
     doors, records = Doors(caller, browser), {}
     for archived in (False, True):
         for sku in doors.rows("/skus/archived" if archived else "/skus"):

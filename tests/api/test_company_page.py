@@ -4,15 +4,9 @@ import re
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 
 ANSWERS = {"seat": "Deutschland", "size": "small", "sells_directly_abroad": "yes"}
-
-
-def browser_of(caller, pool, role):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
-    return browser
 
 
 @pytest.fixture
@@ -22,7 +16,7 @@ def other(join):
 
 @pytest.fixture
 def administrator(caller, pool):
-    return browser_of(caller, pool, "administrator")
+    return signed_in(caller, pool, "administrator")
 
 
 def send(browser, **answers):
@@ -102,7 +96,7 @@ def test_a_version_that_is_none_counts_as_the_first(administrator):
 
 def test_others_read_the_answers_and_cannot_change_them(caller, pool, administrator):
     send(administrator, **ANSWERS)
-    viewer = browser_of(caller, pool, "viewer")
+    viewer = signed_in(caller, pool, "viewer")
     page = viewer.get("/company").text
     assert "<fieldset disabled>" in page
     assert "Save the answers" not in page
@@ -114,7 +108,7 @@ def test_others_read_the_answers_and_cannot_change_them(caller, pool, administra
 
 def test_another_company_has_its_own_profile(caller, other, pool, administrator):
     send(administrator, **ANSWERS)
-    stranger = browser_of(other, pool, "administrator")
+    stranger = signed_in(other, pool, "administrator")
     assert stored(stranger) == ("", [], "0")
     assert send(stranger, seat="FR").status_code == 303
     assert stored(administrator) == ("DE", ["small", "yes"], "1")

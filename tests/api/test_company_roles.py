@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 
 OWN = {"mark": "own", "specified_by": "own", "made_by": "other", "packed_by": "own", "kind": "products",
        "supplier_country": "FR", "modifies": False}  # fmt: skip
@@ -25,8 +25,7 @@ def roles_of(record):
 
 
 def profile(caller, pool, **answers):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company, "administrator"))
+    browser = signed_in(caller, pool, "administrator")
     form = hidden(browser.get("/company").text)
     assert browser.post("/company", form | answers).status_code == 303
     return browser

@@ -8,7 +8,7 @@ import fastexcel
 import pytest
 
 from api.imports.corrections_pages import PAGE_SIZE
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import run
 from tests.api.test_upload_pages import EXAMPLE
 from tests.pipelines.reading.writing import workbook
@@ -18,13 +18,6 @@ FILE = (
     b"A-1;Flasche;12,5;plastic\r\nA-2;Deckel;schwer;plastic\r\nA-3;Glas;120;Wodka\r\nA-4;Becher;3;wodka\r\n"
 )
 HEADERS = FILE.partition(b"A-1")[0]
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company)).status_code == 303
-    return browser
 
 
 def imported(caller, data=FILE, filename="liste.csv"):
@@ -110,8 +103,7 @@ def test_a_file_that_is_gone_is_answered_in_a_sentence(caller, browser):
 def test_another_companys_import_is_not_there(caller, browser, join, pool):
     address = imported(caller)
     other = join()
-    stranger = Browser(other.http, other.address)
-    stranger.sign_in(added(pool, other.company))
+    stranger = signed_in(other, pool)
     for path in ("/rejected", "/values", "/rejected.xlsx"):
         assert stranger.get(address + path).status_code == 404
     form = hidden(stranger.get("/imports").text)
@@ -160,8 +152,7 @@ def test_words_are_seen_and_removed(caller, browser, join, pool):
     assert "Blech: dünn" in page
     assert "Leere Zelle" in page
     other = join()
-    stranger = Browser(other.http, other.address)
-    stranger.sign_in(added(pool, other.company))
+    stranger = signed_in(other, pool)
     assert "Blech" not in stranger.get("/words").text
     browser.post("/words", hidden(page) | {"word": "material: Blech: dünn"})
     assert [word["field"] for word in caller.get("/words").json()["data"]] == ["name"]
@@ -192,8 +183,7 @@ def test_a_word_is_added_and_changed_on_its_page(caller, browser, lang, glass, e
 
 def test_a_viewer_reads_the_words_and_has_no_form(caller, pool):
     caller.put("/words", {"words": [{"field": "material", "text": "Blech", "value": "metal"}]})
-    viewer = Browser(caller.http, caller.address)
-    viewer.sign_in(added(pool, caller.company, "viewer"))
+    viewer = signed_in(caller, pool, "viewer")
     page = viewer.get("/words?field=material&text=Blech").text
     assert "Blech" in page
     assert 'name="text"' not in page

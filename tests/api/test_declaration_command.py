@@ -15,7 +15,7 @@ from compliance.filings.document import UNCOUNTED_COLUMNS
 from compliance.filings.uk.rules import FileRefused, columns
 from services.filings.files import DeclarationRequest
 from tests.clusters import founded
-from tests.commands import called
+from tests.commands import Pcds
 from warehouse.operate.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -43,30 +43,19 @@ SKUS = [
 ]  # fmt: skip
 
 
-class Operator:
+class Operator(Pcds):
     """Commands on one data directory, and the company that they are about."""
 
     def __init__(self, data_dir: Path) -> None:
-        self.data_dir = data_dir
+        super().__init__(data_dir)
         self.company = self.json("company", "add", "--name", "Acme", "--plan", "enterprise")["id"]
         self.key = self.json("key", "issue", "--company", self.company)["api_key"]
-
-    def run(self, *arguments):
-        return called(*arguments, "--data-dir", self.data_dir)
-
-    def json(self, *arguments):
-        done = self.run(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
 
     def declare(self, *arguments):
         return self.json("declaration", "--company", self.company, "--year", 2025, *arguments)
 
     def refused(self, status, *arguments):
-        done = self.run("declaration", "--company", self.company, "--year", 2025, *arguments)
-        assert (done.returncode, done.stdout) == (status, ""), done.stderr
-        assert "Traceback" not in done.stderr
-        return done.stderr
+        return super().refused(status, "declaration", "--company", self.company, "--year", 2025, *arguments)
 
 
 @pytest.fixture(scope="module")

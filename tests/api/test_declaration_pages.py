@@ -11,31 +11,18 @@ import pytest
 from compliance.catalogue import Jurisdiction
 from pipelines.filings import due
 from schemas.messages import LANGUAGES
-from tests.api.people import Browser, added, hidden
-from tests.api.portfolios import counted, weighed
+from tests.api.people import hidden, signed_in
+from tests.api.portfolios import counted, placed, weighed
 
 JAR = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200}
 GERMANY = {"market": "DE", "year": "2025", "half": "0", "format": "csv"}
 UK = {"market": "GB", "year": "2025", "half": "1", "format": "rpd"}
 
 
-def placed(caller, code, component, *rows):
-    made = caller.made(sku_code=code, packaging_level="transport", components=[component])
-    volumes = [{"market": m, "year": 2025, "half": h, "units_placed": units} for m, h, units in rows]
-    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
-
-
 @pytest.fixture
 def declared(caller):
-    placed(caller, "JAR", JAR, ("DE", 0, 1_000_000), ("GB", 1, 1_000))
-    placed(caller, "BOX", {**JAR, "weight_g": None}, ("DE", 0, 7))
+    placed(caller, "JAR", [JAR], ("DE", 2025, 0, 1_000_000), ("GB", 2025, 1, 1_000))
+    placed(caller, "BOX", [{**JAR, "weight_g": None}], ("DE", 2025, 0, 7))
     counted(caller)
     weighed(caller)
     return caller
@@ -83,7 +70,7 @@ def test_a_declaration_is_checked_kept_downloaded_and_corrected(declared, browse
 
 def test_what_changed_since_it_was_checked_is_not_kept(declared, browser):
     form, _ = checked(browser)
-    placed(declared, "CUP", JAR, ("DE", 0, 1))
+    placed(declared, "CUP", [JAR], ("DE", 2025, 0, 1))
     counted(declared)
     answer = browser.post("/declarations", form)
     assert (answer.status_code, total(declared)) == (400, 0)
@@ -212,8 +199,7 @@ def test_nothing_of_it_is_another_companys(declared, join, pool, browser):
     form, _ = checked(browser)
     address = browser.post("/declarations", form).headers["location"]
     other = join()
-    stranger = Browser(other.http, other.address)
-    stranger.sign_in(added(pool, other.company))
+    stranger = signed_in(other, pool)
     assert stranger.get(address).status_code == 404
     assert stranger.get(f"{address}/content").status_code == 404
     page = stranger.get("/declarations").text

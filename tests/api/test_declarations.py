@@ -11,7 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.api.portfolios import counted
+from tests.api.portfolios import counted, placed
 
 JAR = [
     {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200},
@@ -20,12 +20,6 @@ JAR = [
 BOX = [{"component_type": "body", "material_family": "paper", "polymer_or_grade": "PAP20", "weight_g": None}]
 GERMANY = {"market": "DE", "year": 2025, "format": "csv"}
 UK = {"market": "GB", "year": 2025, "half": 1, "format": "rpd", "uk": {"organisation_id": "123456"}}
-
-
-def placed(caller, code, components, *rows):
-    made = caller.made(sku_code=code, packaging_level="transport", components=components)
-    volumes = [{"market": m, "year": y, "half": h, "units_placed": units} for m, y, h, units in rows]
-    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
 
 
 @pytest.fixture

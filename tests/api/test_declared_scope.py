@@ -16,7 +16,7 @@ from pipelines.filings import Inputs
 from schemas.fields import SKU
 from schemas.messages import LANGUAGES
 from services.filings.files import DeclarationRequest, by_category
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import counted, service_behind, weighed
 from tests.api.test_portfolio_pages import words
 from tests.compliance.scope_examples import EXAMPLES, differences
@@ -59,8 +59,7 @@ def test_a_market_shows_what_is_counted_what_is_missing_and_how_sure_each_row_is
         sku_code="CAN", packaging_level="sales", packaging_format="can", use_contexts=["beverage"], components=[body]
     )
     caller.put(f"/skus/{can['id']}/volumes", [{"market": "DE", "year": 2025, "units_placed": 2_500_000}])
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     assert "No tonnes are counted for this market" in words(browser.get("/markets/DE"))
     counted(caller)
     weighed(caller)

@@ -6,17 +6,10 @@ from html import unescape
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.test_issuing_pages import SIGNED
 from tests.api.walking import SWITCH
 from tests.services.making import PDF, PNG
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company)).status_code == 303
-    return browser
 
 
 @pytest.fixture
@@ -219,8 +212,7 @@ def test_the_company_profile_fills_a_draft_and_the_page_says_what_is_not_filled(
     draft = drafted(browser, sku, draft_lang="de")
     page = browser.get(draft).text
     assert unfilled(page) == {"point.manufacturer", "point.standards", "signatory", "function", "place"}
-    administrator = Browser(caller.http, caller.address)
-    administrator.sign_in(added(pool, caller.company, "administrator"))
+    administrator = signed_in(caller, pool, "administrator")
     assert administrator.post("/company", hidden(administrator.get("/company").text) | PROFILE).status_code == 303
     page = browser.get(draft).text
     assert unfilled(page) == set()
@@ -247,8 +239,7 @@ def test_a_renewal_carries_over_what_the_former_declaration_stated(browser, sku,
 def of_stranger(join, pool):
     """A draft of another company's item that is like the others."""
     foreign = join()
-    stranger = Browser(foreign.http, foreign.address)
-    stranger.sign_in(added(pool, foreign.company))
+    stranger = signed_in(foreign, pool)
     return drafted(stranger, foreign.made(material="glass", weight_grams=300), draft_lang="de")
 
 

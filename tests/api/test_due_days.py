@@ -8,17 +8,10 @@ import pytest
 
 from pipelines.filings import deadlines
 from schemas.messages import word
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden
 from tests.api.portfolios import counted, service_behind, weighed
 from tests.api.test_declaration_pages import JAR
 from warehouse.figures import stored
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from api.skus import form as form_skus
 from schemas.fields import SKU_FIELDS
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from tests.api.forms import filled, replaced
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.walking import broken_places
 
 ASKED = {field.name for field in SKU_FIELDS if not field.deprecated} - {"components", "substances", "substances_source"}
@@ -29,9 +29,7 @@ FORM_SENT = [
 
 @pytest.fixture
 def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
-    return browser
+    return signed_in(caller, pool, "editor")
 
 
 def made(caller, **fields):

@@ -5,16 +5,14 @@ from html import unescape
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, hidden, signed_in
 
 PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}]
 
 
 @pytest.fixture
 def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
-    return browser
+    return signed_in(caller, pool, "editor")
 
 
 def ask(browser, lang="en", **fields):

@@ -21,7 +21,7 @@ from compliance.filings.document import totals
 from compliance.rollup.tonnes import Figures
 from pipelines.figures import blocks, compute_figures, compute_obligations, loaded_catalogue
 from pipelines.filings import tonnes_by_period
-from tests.api.people import Browser, added
+from tests.api.people import Browser, signed_in
 from tests.api.portfolios import counted, service_behind, weighed
 from tests.connector.assistants import Assistant, principal
 from tests.drawing import examples
@@ -204,8 +204,7 @@ def open_doors(stopped, join, pool):
                 assert caller.post(f"/skus/{row['id']}/archive", {}).status_code == 200
         counted(caller)
         weighed(caller)
-        browser = Browser(caller.http, caller.address)
-        assert browser.sign_in(added(pool, caller.company)).status_code == 303
+        browser = signed_in(caller, pool)
         return company, Doors(caller, browser)
 
     return opened

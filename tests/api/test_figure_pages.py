@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from schemas.messages import LANGUAGES
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import counted, run, sent, weighed
 
 JAR = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200}
@@ -17,13 +17,6 @@ def placed(caller, code, component, units, *others, market="DE", half=0):
     made = caller.made(sku_code=code, packaging_level="sales", components=[component, *others])
     rows = [{"market": market, "year": 2025, "half": half, "units_placed": units}]
     assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
 
 
 @pytest.fixture
@@ -101,8 +94,7 @@ def test_a_figure_that_is_not_there_is_a_404(declared, browser, query):
 
 def test_another_company_sees_nothing_of_it(declared, join, pool):
     other = join()
-    stranger = Browser(other.http, other.address)
-    stranger.sign_in(added(pool, other.company))
+    stranger = signed_in(other, pool)
     for path in ("/figures", "/obligations"):
         assert "JAR" not in stranger.get(path).text
     assert stranger.get("/figures/items?market=DE&year=2025&half=0&category=glass").status_code == 404

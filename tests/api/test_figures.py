@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.api.portfolios import counted, service_behind, weighed
+from tests.api.portfolios import counted, placed, service_behind, weighed
 from warehouse.figures import stored as stored_figures
 from warehouse.figures.market import figures_in, placed_in
 
@@ -20,17 +20,11 @@ BOX = [
 LISTS = ("tonnes", "uncounted", "undecided", "obligations")
 
 
-def placed(caller, code, components, *rows, level="sales"):
-    made = caller.made(sku_code=code, packaging_level=level, components=components)
-    volumes = [{"market": m, "year": y, "half": h, "units_placed": units} for m, y, h, units in rows]
-    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
-
-
 @pytest.fixture
 def declared(caller):
     """A caller with jars in Germany and Great Britain, and boxes whose label has no weight."""
-    placed(caller, "JAR", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2025, 2, 10_001), ("DE", 2024, 0, 5))
-    placed(caller, "BOX", BOX, ("DE", 2025, 0, 7), level="transport")
+    placed(caller, "JAR", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2025, 2, 10_001), ("DE", 2024, 0, 5), level="sales")
+    placed(caller, "BOX", BOX, ("DE", 2025, 0, 7))
     counted(caller)
     weighed(caller)
     return caller

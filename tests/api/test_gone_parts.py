@@ -7,16 +7,14 @@ import pytest
 
 from tests.api.asking import ask
 from tests.api.forms import filled
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.test_enquiry_table import asked as asked  # noqa: PLC0414  (a fixture)
 from tests.api.test_enquiry_table import parts_of
 
 
 @pytest.fixture
 def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "approver")).status_code == 303
-    return browser
+    return signed_in(caller, pool, "approver")
 
 
 def without_cap(caller, asked):

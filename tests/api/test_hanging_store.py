@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from tests import stores
 from tests.api.conftest import PROXY, Caller, Checked
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import exported
 from tests.api.test_files import upload
 from tests.keys import with_keys
@@ -143,8 +143,7 @@ def test_every_door_that_gives_a_file_out_says_that_the_store_is_away(caller, po
     file = upload(caller, sku).json()["data"]["id"]
     export = caller.post("/exports", {"format": "csv"}).json()["data"]["id"]
     assert exported(caller)["completed"] == 1
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     path = f"/items/{sku}/files/{file}"
     assert [browser.get(path).status_code, caller.get(f"/exports/{export}/file").status_code] == [200, 200]
     for ask in (lambda: browser.get(path), lambda: caller.get(f"/exports/{export}/file")):

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from tests.api.forms import filled, replaced
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.test_edit_pages import BODY, LABEL, made, send, stored
 
 QUESTIONS = {
@@ -19,12 +19,6 @@ QUESTIONS = {
 @pytest.fixture
 def browser(caller, pool):
     return signed_in(caller, pool, "editor")
-
-
-def signed_in(caller, pool, role):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
-    return browser
 
 
 def asked(page):

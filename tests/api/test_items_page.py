@@ -8,16 +8,9 @@ import polars as pl
 import pytest
 
 from services.skus.listing import COLUMNS
-from tests.api.people import Browser, added
+from tests.api.people import Browser, signed_in
 from tests.api.portfolios import BODY, counted
 from tests.api.test_portfolio_pages import links, words
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
 
 
 def test_a_list_keeps_its_columns_and_its_order_in_the_address(caller, browser):
@@ -87,8 +80,7 @@ def test_a_choice_that_there_is_not_is_said_without_codes(caller, browser, name)
 
 def test_an_editor_makes_an_item_from_the_top_of_the_list(caller, pool, browser):
     assert 'href="/items/new"' in browser.get("/items").text.partition('role="search"')[0]
-    reader = Browser(caller.http, caller.address)
-    reader.sign_in(added(pool, caller.company, "viewer"))
+    reader = signed_in(caller, pool, "viewer")
     assert "/items/new" not in reader.get("/items").text
 
 

@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 
 from schemas.imports.types import KeptMappingListResponse, KeptMappingRemoval
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.published import published
 
 FILE = b"Code;Titel\nA-1;Bottle\n"
@@ -60,8 +60,7 @@ def test_a_person_sees_and_removes_them(caller, pool, lang, name, off):
     columns = '{"columns": {"sku_code": "Code", "name": ["Titel", "B"], "weight_grams": null}}'
     for kept_as in ("Works", "Mill"):
         assert sent(caller, mapping=columns, mapping_name=kept_as).status_code == 202
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company, "editor"))
+    browser = signed_in(caller, pool, "editor")
     assert f'href="/words?lang={lang}#mappings"' in browser.get(f"/imports?lang={lang}").text
     page = unescape(browser.get(f"/words?lang={lang}").text)
     assert f"{name}: Titel / B" in page

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import run
 from tests.api.test_import_answers import answered, imported, stored
 
@@ -13,12 +13,6 @@ from tests.api.test_import_answers import answered, imported, stored
 @pytest.fixture
 def browser(caller, pool):
     return signed_in(caller, pool, "editor")
-
-
-def signed_in(caller, pool, role):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
-    return browser
 
 
 def send(browser, path, fields, lang="en"):

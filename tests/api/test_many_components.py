@@ -3,7 +3,7 @@
 import asyncio
 
 from compliance import grading
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
 CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "separable": True}
@@ -20,8 +20,7 @@ def test_no_way_to_a_long_sku_explains_it_on_the_loop_that_answers_others(caller
     caps = [{**CAP, "weight_g": 1 + place / 1000} for place in range(499)]
     sku = caller.made(sku_code="LONG", name="Long", packaging_format="bottle", components=[BODY, *caps])["id"]
     assert len(caller.get(f"/skus/{sku}").json()["data"]["components"]) == 500
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     assert browser.get(f"/items/{sku}").status_code == 200
     assert len(on_the_loop) >= 3, "written, read, and shown on its page"
     assert not any(on_the_loop)

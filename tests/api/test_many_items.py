@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.filings import deadlines
 from schemas.imports.types import ImportAccepted
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import BODY, counted, run, service_behind, weighed
 from tests.api.published import published
 from warehouse.figures import stored
@@ -20,9 +20,7 @@ LABEL = {"component_type": "label", "material_family": "paper", "weight_g": 1}
 
 @pytest.fixture
 def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
-    return browser
+    return signed_in(caller, pool, "editor")
 
 
 def supplier(caller, pool):
@@ -314,8 +312,7 @@ def test_another_companys_ids_and_a_filter_beside_ids_are_refused(caller, join):
 
 def test_a_viewer_is_refused(caller, pool):
     caller.made(sku_code="V-1", name="Box")
-    viewer = Browser(caller.http, caller.address)
-    assert viewer.sign_in(added(pool, caller.company, "viewer")).status_code == 303
+    viewer = signed_in(caller, pool, "viewer")
     assert "/items/change" not in viewer.get("/items").text
     assert viewer.get("/items/change").status_code == 403
 

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from tests.api.asking import ask
-from tests.api.people import Browser, added, hidden
+from tests.api.people import added, hidden, signed_in
 from tests.connector.oauth.authorising import at_home
 from tests.openapi import document
 from warehouse.accounts import keys
@@ -128,8 +128,7 @@ def everything(caller, pool, database, monkeypatch):
         opened = keys.Window(caller.client_id, 1_000_000, datetime(2026, 1, 1, tzinfo=UTC), None)
         keys.put(owner, caller.company, opened)
     asked = ask(caller, pool)
-    person = Browser(caller.http, caller.address)
-    person.sign_in(added(pool, caller.company, "administrator"))
+    person = signed_in(caller, pool, "administrator")
     imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=b"sku_code;name\nB;b\n;c\n")
     ids = {
         "skus": asked.sku_id,

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.test_company_roles import told
 
 PART = {"component_type": "body", "material_family": "glass", "weight_g": 20}
@@ -39,13 +39,6 @@ def skus(caller, brand):
     rows = [{"market": market, "year": year, "units_placed": units} for market, year, units in volumes]
     assert caller.put(f"/skus/{made['A']}/volumes", rows).status_code == 200
     return made
-
-
-@pytest.fixture
-def browser(caller, pool):
-    signed_in = Browser(caller.http, caller.address)
-    signed_in.sign_in(added(pool, caller.company, "administrator"))
-    return signed_in
 
 
 def listed(caller, **query):
@@ -211,7 +204,6 @@ def test_people_record_it_on_pages(caller, browser, brand, skus, pool):
     form = hidden(browser.get(f"/marks/{skus['A']}").text)
     assert browser.post(f"/marks/{skus['A']}", form | {"nothing": "yes"}).status_code == 303
     assert told(caller.get(f"/marks/{skus['A']}"))["state"] == "clear"
-    viewer = Browser(caller.http, caller.address)
-    viewer.sign_in(added(pool, caller.company, "viewer"))
+    viewer = signed_in(caller, pool, "viewer")
     assert viewer.get(f"/marks/{brand}").status_code == 200
     assert viewer.post(f"/marks/{brand}", hidden(viewer.get(f"/marks/{brand}").text)).status_code == 403

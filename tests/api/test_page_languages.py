@@ -21,7 +21,7 @@ from schemas.fields import COMPONENT, SKU
 from schemas.messages import Message, catalogue, header, word
 from schemas.vocabularies import VOCABULARIES
 from tests.api.asking import ask
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, added, hidden, signed_in
 from tests.api.portfolios import counted, run, sent, weighed
 from tests.api.test_draft_pages import filed as drafted
 from tests.api.test_issuing_pages import SIGNED
@@ -95,8 +95,7 @@ def rich(caller, pool):
     caller.request("POST", "/webhooks", json={"url": "https://erp.example/xn"})
     counted(caller)
     weighed(caller)
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company, "administrator"))
+    browser = signed_in(caller, pool, "administrator")
     return browser, again
 
 
@@ -236,8 +235,7 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
     caller.put(f"/skus/{asked.sku_id}/volumes", placed)
     counted(caller)
     weighed(caller)
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     open_entries = set(re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text))
     supplier = f"/supplier-data/{asked.token}"
     paths = {
@@ -292,8 +290,7 @@ def test_a_person_reads_the_words_of_fields_from_the_file_to_the_item(caller, po
         assert answer.status_code == 202, answer.text
         run(caller, answer.json()["id"])
         addresses.append(f"/imports/{answer.json()['id']}")
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     begin = [f"{address}{path}?lang={lang}" for address in addresses for path in ("", "/rejected", "/values")]
     begin += [f"{path}?lang={lang}" for path in ("/words", "/items", "/review", "/portfolio", "/declarations")]
     told = {address: " ".join(Told(browser.get(address).text).texts) for address in begin}

@@ -10,7 +10,7 @@ from api.pages import render
 from api.pages.render import _TEMPLATES, NAVIGATION
 from schemas.messages import LANGUAGES, catalogue
 from tests.api.asking import ask
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, added, hidden, signed_in
 from warehouse.accounts.sign_in import SHORTEST
 
 SAYING = re.compile(r'say\("([^"]+)"')
@@ -52,8 +52,7 @@ def test_every_text_that_a_template_names_exists():
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_signed_in_person_finds_every_page_with_one_heading(caller, pool, lang):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     for path, _, _ in NAVIGATION:
         page = browser.get(path, headers={"Accept-Language": lang})
         assert page.status_code == 200, path
@@ -135,8 +134,7 @@ def test_a_refused_form_shows_the_fault_at_its_field_and_keeps_what_was_typed(ca
 )
 def test_a_request_for_what_is_gone_says_so_without_ids(caller, pool, lang, said):
     ask(caller, pool)
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     gone = str(uuid4())
     sent = hidden(browser.get("/supplier-requests?sku=BOTTLE-1").text) | {"sku": "BOTTLE-1", "component": gone}
     refused = browser.post(f"/supplier-requests?lang={lang}", sent)

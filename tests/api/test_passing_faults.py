@@ -8,7 +8,7 @@ from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
 
 from api.operate.serve import _Supervisor
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.striking import struck
 
 HTML = {"Accept": "text/html"}
@@ -70,8 +70,7 @@ def test_the_supervisor_outlives_what_the_machine_lacks(monkeypatch, lack):
 
 
 def test_a_person_is_told_in_words(caller, pool, monkeypatch):
-    person = Browser(caller.http, caller.address)
-    person.sign_in(added(pool, caller.company))
+    person = signed_in(caller, pool)
 
     def full(*_args, **_kwargs):
         raise DiskFull("could not extend file")

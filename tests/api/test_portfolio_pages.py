@@ -11,7 +11,7 @@ import pytest
 from api.pages import render
 from schemas.messages import LANGUAGES, number
 from schemas.vocabularies import VOCABULARIES
-from tests.api.people import PASSWORD, Browser, added, hash_of_password, hidden
+from tests.api.people import PASSWORD, Browser, added, hash_of_password, hidden, signed_in
 from tests.api.portfolios import BODY, counted, run, sent, weighed
 from warehouse import conformity, library
 from warehouse.figures.gaps import GAPS
@@ -226,8 +226,7 @@ def test_an_item_says_what_could_change_its_grade_and_which_texts_and_uses_are_n
 
 def test_who_has_no_audit_log_sees_no_history(join, pool):
     caller = join(plan="growth")
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     assert "Latest changes" not in words(browser.get(f"/items/{caller.made()['id']}"))
 
 

@@ -1,17 +1,8 @@
 """The page of stored records that today's rules contradict: it lists each with the reason, and changes nothing."""
 
 import psycopg
-import pytest
 
-from tests.api.people import Browser, added
 from tests.api.portfolios import BODY, counted
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
 
 
 def test_what_is_already_false_is_listed_with_its_reason_in_each_language(caller, database, browser):

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import counted
 from tests.api.test_portfolio_pages import words
 from tests.ruling import BOTTLE
@@ -18,7 +18,6 @@ def test_the_page_of_an_item_says_what_the_rules_before_gave(caller, pool, datab
     trace = caller.get(f"/skus/{sku}").json()["data"]["compliance"]["grade_trace"]
     assert trace["previous"]["ruleset_version"] == "2026-11-21"
     counted(caller)
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     for lang, said in (("en", "By the rules of 2026-11-21:"), ("de", "Nach den Regeln von 2026-11-21:")):
         assert said in words(browser.get(f"/items/{sku}?lang={lang}"))

@@ -12,7 +12,7 @@ import pytest
 
 from api.http import stored_files
 from api.http.errors import Fault
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, added, hidden, signed_in
 from tests.api.test_company_roles import told
 from tests.api.test_draft_pages import filed
 from warehouse import files
@@ -75,13 +75,6 @@ def listed(caller, **query):
 def counts(caller, article):
     of_article = next(row for row in listed(caller)["summary"]["articles"] if row["article"] == article)
     return {row["state"]: row["skus"] for row in of_article["states"]}
-
-
-@pytest.fixture
-def browser(caller, pool):
-    signed_in = Browser(caller.http, caller.address)
-    signed_in.sign_in(added(pool, caller.company, "administrator"))
-    return signed_in
 
 
 def test_a_file_counts_for_the_article_that_its_type_names_until_its_last_day(caller):
@@ -324,8 +317,7 @@ def test_people_see_it_on_pages_in_three_languages(caller, browser, pool):
     assert "Jar" in browser.get("/evidence?article=5&state=missing").text
     assert "No item." in browser.get("/evidence?article=5&state=held").text
     assert browser.get("/evidence.csv").text.splitlines()[0].startswith("sku_code,name,article_5,")
-    viewer = Browser(caller.http, caller.address)
-    viewer.sign_in(added(pool, caller.company, "viewer"))
+    viewer = signed_in(caller, pool, "viewer")
     assert viewer.get("/evidence").status_code == 200
 
 

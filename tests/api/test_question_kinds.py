@@ -15,7 +15,7 @@ from api.pages.render import _FOR_PEOPLE
 from pipelines.reading.mapping import merged
 from pipelines.reading.questions import answer_with
 from schemas.issues import QuestionKind
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import run
 from tests.api.test_import_answers import stored
 from tests.api.test_question_pages import questions
@@ -150,8 +150,7 @@ def test_an_answer_by_a_program_gives_the_right_value(caller, case, door):
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_a_choice_on_the_page_gives_the_right_value(caller, pool, case):
     """The file is sent once; where it is refused, the page has kept it."""
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     address = send(browser, case.data).headers["Location"]
     import_id = address.partition("?")[0].rpartition("/")[2]
     report = caller.get(f"/imports/{import_id}").json()

@@ -11,17 +11,10 @@ from pipelines.imports import submissions
 from pipelines.reading import questions as asking
 from schemas.actors import Actor, Origin
 from schemas.messages import Message
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import run, service_behind
 from tests.api.test_import_answers import ASKING, imported, stored
 from tests.api.test_upload_pages import send, shown
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company)).status_code == 303
-    return browser
 
 
 def questions(page):
@@ -83,8 +76,7 @@ def test_the_list_of_imports_counts_the_open_questions(caller, browser, lang, se
 
 def test_a_viewer_sees_the_questions_and_no_choice(caller, pool):
     first = imported(caller, ASKING)
-    viewer = Browser(caller.http, caller.address)
-    viewer.sign_in(added(pool, caller.company, "viewer"))
+    viewer = signed_in(caller, pool, "viewer")
     page = unescape(viewer.get(f"/imports/{first}").text)
     assert "may be the product’s or its packaging’s" in page
     assert questions(page) == {}

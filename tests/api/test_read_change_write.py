@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.api.conftest import Caller
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import counted, run, sent, service_behind
 from tests.contract.samples import VALUES, VOCABULARIES
 from tests.drawing import examples
@@ -273,8 +273,7 @@ def test_of_a_rename_and_upserts_of_both_codes_at_once_one_sku_comes(caller):
 
 @pytest.mark.parametrize(("lang", "words"), [("en", "Former codes"), ("fr", "Anciens codes"), ("de", "Frühere Codes")])
 def test_a_person_frees_a_code_on_the_page_of_the_item(caller, pool, lang, words):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "administrator")).status_code == 303
+    browser = signed_in(caller, pool, "administrator")
     sku = caller.made(sku_code="A<1>")
     address = f"/items/{sku['id']}"
     assert words not in browser.get(f"{address}?lang={lang}").text

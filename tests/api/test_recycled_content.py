@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 from tests.api.portfolios import counted
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 30}
@@ -69,8 +69,7 @@ def test_a_plant_that_was_merged_has_the_average_of_the_one_that_stays(trays):
 
 
 def test_the_page_and_its_file(trays, pool):
-    browser = Browser(trays.http, trays.address)
-    browser.sign_in(added(pool, trays.company, "viewer"))
+    browser = signed_in(trays, pool, "viewer")
     shown = browser.get("/recycled-content").text
     for words in (
         "Lyon works",

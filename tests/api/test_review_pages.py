@@ -15,7 +15,7 @@ from schemas.actors import Actor, Origin
 from schemas.messages import word
 from services.review import entries as entries_review
 from tests.api.asking import ask
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, added, hidden, signed_in
 from tests.api.portfolios import counted
 from tests.services.making import PDF
 
@@ -124,8 +124,7 @@ def test_the_pages_are_for_who_is_signed_in(caller, pool):
 def test_another_companys_entries_are_not_there(caller, join, pool, browser):
     other = join()
     asked = ask(other, pool)
-    other_browser = Browser(other.http, other.address)
-    other_browser.sign_in(added(pool, other.company))
+    other_browser = signed_in(other, pool)
     supplier = {"files": {"file": ("a.pdf", PDF, "application/pdf")}, "data": {"type": "test_report"}}
     asked.http.post(f"/supplier-data/{asked.token}/files", headers={"X-Forwarded-For": asked.address}, **supplier)
     asked.answer()

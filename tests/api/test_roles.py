@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from api.pages.routes import router
 from api.pages.sessions import Requires
 from schemas.accounts import ROLES, includes
-from tests.api.people import Browser, added, hidden
+from tests.api.people import added, hidden, signed_in
 
 WITHOUT_ROLE = {
     "POST /sign-in/code",
@@ -120,8 +120,7 @@ def test_each_route_declares_one_role_or_is_for_people_without_an_account():
 
 @pytest.mark.parametrize("role", ROLES)
 def test_each_address_lets_a_role_in_or_names_the_role_that_may(caller, pool, role):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
+    browser = signed_in(caller, pool, role)
     for name, needed in WITH_ROLE.items():
         method, _, path = name.partition(" ")
         if path == "/sign-out":
@@ -136,8 +135,7 @@ def test_each_address_lets_a_role_in_or_names_the_role_that_may(caller, pool, ro
 
 
 def test_the_refusal_is_in_the_language_of_the_person_and_nothing_is_written(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "viewer")).status_code == 303
+    browser = signed_in(caller, pool, "viewer")
     form = hidden(browser.get("/imports").text)
     for lang, words in (("fr", "Votre rôle est lecteur"), ("de", "Ihre Rolle ist Leser")):
         answer = browser.post(f"/imports?lang={lang}", form | {"rows": "sku_code\tname\nA-1\tFlasche\n"})
@@ -157,8 +155,7 @@ def test_the_first_person_of_a_company_is_its_administrator_and_the_others_are_a
 @pytest.mark.parametrize("role", ROLES)
 def test_a_page_shows_a_role_the_forms_that_it_may_send_and_no_other(caller, pool, role):
     sku = caller.post("/skus", {"name": "Jar", "sku_code": "R-1", "components": [PART]}).json()["data"]["id"]
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
+    browser = signed_in(caller, pool, role)
     pages = ("/imports", "/declarations", "/supplier-requests?sku=R-1", f"/items/{sku}", f"/items/{sku}/documents")
     shown = set()
     for page in pages:

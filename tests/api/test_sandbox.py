@@ -12,7 +12,7 @@ from schemas.actors import Actor, Origin
 from services import audit as audit_services
 from services import companies
 from tests import stores
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import run, sent
 from warehouse.accounts import keys
 from warehouse.companies import queries, removal
@@ -211,8 +211,7 @@ def test_a_sandbox_mails_nobody_and_counts_for_no_plan(tester, caller, pool, dat
 
 
 def test_an_administrator_makes_and_revokes_test_keys(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "administrator")).status_code == 303
+    browser = signed_in(caller, pool, "administrator")
     form = hidden(browser.get("/keys").text)
     assert browser.post("/keys/test", form | {"name": " "}).status_code == 400
     made = browser.post("/keys/test", form | {"name": "Sync trial"})
@@ -228,8 +227,7 @@ def test_an_administrator_makes_and_revokes_test_keys(caller, pool):
 
 def test_a_plan_without_keys_has_no_test_keys_either(join, pool):
     small = join(plan="starter")
-    browser = Browser(small.http, small.address)
-    assert browser.sign_in(added(pool, small.company, "administrator")).status_code == 303
+    browser = signed_in(small, pool, "administrator")
     page = browser.get("/keys").text
     assert "/keys/test" not in page
     assert browser.post("/keys/test", hidden(page) | {"name": "x", "csrf": csrf(browser)}).status_code == 403

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from services import accounts as codes
 from tests.api.forms import filled
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, added, hidden, signed_in
 from warehouse.accounts import people as people_accounts
 from warehouse.accounts.people import Ticket
 from warehouse.operate.keys import SECOND_FACTORS, Seal
@@ -144,8 +144,7 @@ def test_it_is_switched_off_with_a_code_or_by_an_administrator(caller, browser, 
     assert browser.post("/account/second-factor", hidden(page) | {"code": recovery[1]}).status_code == 303
     assert Browser(caller.http, caller.address).sign_in(person).status_code == 303
     switch_on(browser)
-    administrator = Browser(caller.http, caller.address)
-    assert administrator.sign_in(added(pool, caller.company, "administrator")).status_code == 303
+    administrator = signed_in(caller, pool, "administrator")
     people = administrator.get("/people").text
     path = re.search(r'action="(/people/[^"]+)"[^§]*?second_factor_off', people.partition(person.email)[2])[1]
     form = {"csrf": hidden(people)["csrf"], "step": "second_factor_off"}

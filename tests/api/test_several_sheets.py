@@ -8,7 +8,7 @@ import pytest
 from api.imports.commands import _write
 from pipelines.reading.rows import type_rows
 from pipelines.reading.upload import read_upload
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import run
 from tests.api.test_correction_pages import inputs, led_to
 from tests.api.test_corrections import rejected
@@ -84,8 +84,7 @@ def led(caller, answer):
 
 @pytest.mark.parametrize("lang", ["en", "de"])
 def test_the_page_says_sheet_and_line_and_corrects_there(caller, pool, lang):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
+    browser = signed_in(caller, pool)
     address = f"/imports/{imported(caller, FILE, mapping=ALL)}"
     page = browser.get(f"{address}?lang={lang}").text
     assert "Jan, Feb" in page

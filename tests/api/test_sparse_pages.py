@@ -11,7 +11,6 @@ from schemas.actors import Actor, Origin
 from services import suppliers
 from services.review import entries as entries_review
 from tests.api.asking import ask
-from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent
 from warehouse import conformity
 
@@ -27,13 +26,6 @@ PAYLOADS = {
     "doc_draft": [{"reference": "D"}, {"reference": None, "lang": "fr"}],
     "supplier_document": [{}, {"type": "no such type", "filename": None, "size_bytes": 3}],
 }
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company))
-    return browser
 
 
 def filled(caller, pool):

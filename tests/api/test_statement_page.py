@@ -8,7 +8,7 @@ import pytest
 
 from compliance.statements.answers import Frame
 from services.statements import NOT_UNDERSTOOD, check
-from tests.api.people import Browser, added
+from tests.api.people import signed_in
 
 DAY = date(2026, 11, 27)
 PARTS = {"about": "shipping carton, reusable", "demand": "oblige", "figure": "40 %", "role": "from", "day": "2030"}
@@ -16,9 +16,7 @@ PARTS = {"about": "shipping carton, reusable", "demand": "oblige", "figure": "40
 
 @pytest.fixture
 def viewer(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company, "viewer")).status_code == 303
-    return browser
+    return signed_in(caller, pool, "viewer")
 
 
 def shown(page):

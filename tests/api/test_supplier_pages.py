@@ -10,7 +10,7 @@ import pytest
 from schemas.actors import Actor, Origin
 from services.review import decide as decide_review
 from tests.api.asking import BODY, CAP, ask
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, hidden, signed_in
 from tests.services.making import PDF, PNG
 from warehouse import review as entries
 from warehouse.rules import Rulesets
@@ -242,8 +242,7 @@ def test_changing_an_answer_begins_with_what_was_answered(asked, browser, pool):
 def test_a_supplier_is_told_of_a_rejection_and_corrects_the_answer(caller, pool, asked, browser):
     path = f"/supplier-data/{asked.token}?lang=fr"
     browser.post(path, ANSWER | {"consent": "yes"})
-    person = Browser(caller.http, caller.address)
-    person.sign_in(added(pool, caller.company))
+    person = signed_in(caller, pool)
     [at] = re.findall(r'href="(/review/[0-9a-f-]{36})', person.get("/review").text)
     decision = {"decision": "reject", "reason": "not for them", "note": f"Which plant? {SCRIPT}"}
     assert person.post(at, hidden(person.get(at).text) | decision).status_code == 303
@@ -314,8 +313,7 @@ def test_the_form_is_there_whatever_the_record_lacks(caller, pool):
     path = f"/supplier-data/{asked.token}"
     assert browser.get(path).status_code == 200
     assert browser.post(path, {"consent": "yes", "0.weight_g": "2"}).status_code == 303
-    person = Browser(caller.http, caller.address)
-    person.sign_in(added(pool, caller.company))
+    person = signed_in(caller, pool)
     assert person.get("/supplier-requests?sku=BARE").status_code == 200
     caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BARE", "name": "Bare", "components": bare[:1]})
     caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BARE", "name": "Bare", "components": []})

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 from tests.api.portfolios import counted, weighed
 from tests.api.test_company_registers import MANDATE, NUMBER
 from tests.api.test_company_roles import told
@@ -78,8 +78,7 @@ def test_it_is_a_declaration_of_its_own_that_a_correction_follows(reporting):
 
 
 def test_it_meets_no_national_duty(reporting, pool):
-    browser = Browser(reporting.http, reporting.address)
-    browser.sign_in(added(pool, reporting.company))
+    browser = signed_in(reporting, pool)
     before = browser.get("/declarations/due").text
     kept(reporting, **REPORT)
     assert browser.get("/declarations/due").text.count("/declarations?market=DE") == before.count(
@@ -123,8 +122,7 @@ def test_another_company_sees_nothing_of_it(reporting, join):
 
 @pytest.mark.parametrize(("lang", "says"), [("en", "Article 44"), ("fr", "article 44"), ("de", "Artikel 44")])
 def test_the_page_shows_the_rows_and_what_stands_apart(reporting, pool, lang, says):
-    browser = Browser(reporting.http, reporting.address)
-    browser.sign_in(added(pool, reporting.company))
+    browser = signed_in(reporting, pool)
     form = hidden(browser.get("/declarations").text)
     sent = form | {"market": "DE", "year": "2025", "half": "0", "format": "annex_ix"}
     answer = browser.post(f"/declarations?lang={lang}", sent)

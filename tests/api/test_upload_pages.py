@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from api.pages.render import text as words
-from tests.api.people import Browser, added, hidden
+from tests.api.people import Browser, hidden, signed_in
 from tests.api.portfolios import run
 from tests.pipelines.reading.writing import workbook
 
@@ -17,13 +17,6 @@ FILE = (
     b"Artikelnummer;Bezeichnung;Verpackungsgewicht (g);Verpackungsmaterial;Notiz\n"
     b"A-1;Flasche;12,5;plastic;x\nA-2;Deckel;2,5;plastic;y\n"
 )
-
-
-@pytest.fixture
-def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    assert browser.sign_in(added(pool, caller.company)).status_code == 303
-    return browser
 
 
 def send(browser, data=FILE, *, filename="liste.csv", rows=None, lang="en", **fields):
@@ -102,8 +95,7 @@ def test_columns_are_kept_under_a_name_and_chosen_for_the_next_file(caller, brow
     refused = send(browser, lang=lang, mapping_name="Lieferant B")
     assert refused.status_code == 400
     other = join()
-    stranger = Browser(other.http, other.address)
-    stranger.sign_in(added(pool, other.company))
+    stranger = signed_in(other, pool)
     assert "Lieferant A" not in stranger.get("/imports").text
 
 
@@ -310,8 +302,7 @@ def test_a_form_of_another_page_is_refused(browser, caller):
 def test_another_companys_import_is_not_there(caller, browser, join, pool):
     address, _ = shown(caller, browser, send(browser))
     stranger = join()
-    other = Browser(stranger.http, stranger.address)
-    other.sign_in(added(pool, stranger.company))
+    other = signed_in(stranger, pool)
     fields = hidden(other.get("/imports").text) | {"step": "import"}
     assert other.post(f"{address.partition('?')[0]}/columns", fields).status_code == 404
     assert other.post(f"/imports/{uuid4()}/columns", fields).status_code == 404

@@ -1,9 +1,6 @@
 """`pcds user` as an operator types it, beside the app that the person then signs in to."""
 
-import json
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,33 +8,23 @@ from starlette.testclient import TestClient
 from api.app import create
 from tests.api.people import BASE, Browser, Person, hidden
 from tests.clusters import founded
-from tests.commands import called
+from tests.commands import Pcds
 from warehouse.operate.settings import Settings
 
 PASSWORD = "grün und lang genug"
 
 
-class Pcds:
-    def __init__(self, data_dir: Path) -> None:
-        self.data_dir = data_dir
-
-    def run(self, *arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
-        return called(*arguments, "--data-dir", self.data_dir, said=said)
-
-    def json(self, *arguments: object, said: str = "") -> dict:
-        done = self.run(*arguments, "--json", said=said)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+class Accounts(Pcds):
+    """Commands about accounts: each refusal is one line."""
 
     def refused(self, *arguments: object, said: str = "") -> str:
-        done = self.run(*arguments, said=said)
-        assert (done.returncode, done.stdout) == (1, ""), done.stderr
-        assert len(done.stderr.splitlines()) == 1
-        return done.stderr
+        told = super().refused(1, *arguments, said=said)
+        assert len(told.splitlines()) == 1
+        return told
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pcds, TestClient]]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Accounts, TestClient]]:
     folder = tmp_path_factory.mktemp("users")
     folder.chmod(0o711)
     settings = Settings.load(data_dir=folder / "data", trusted_proxies="127.0.0.1")
@@ -45,7 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pcds, Test
         founded(settings) as database,
         TestClient(create(settings, database), base_url=BASE, client=("127.0.0.1", 50_000)) as http,
     ):
-        yield Pcds(settings.data_dir), http
+        yield Accounts(settings.data_dir), http
 
 
 def test_an_account_is_made_used_and_ended(place):

@@ -5,16 +5,14 @@ import re
 import pytest
 
 from schemas.messages import LANGUAGES
-from tests.api.people import Browser, added, hidden
+from tests.api.people import hidden, signed_in
 
 ADDRESS = "https://erp.example/hooks"
 
 
 @pytest.fixture
 def browser(caller, pool):
-    browser = Browser(caller.http, caller.address)
-    browser.sign_in(added(pool, caller.company, "administrator"))
-    return browser
+    return signed_in(caller, pool, "administrator")
 
 
 def pressed(browser, path, step):

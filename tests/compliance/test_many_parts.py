@@ -9,7 +9,7 @@ from random import Random
 import orjson
 import pytest
 
-from compliance.grading import explain, toward
+from compliance.grading import explain, improvements
 from compliance.ruleset import load
 from compliance.schemes import settling
 from services.skus import detail as detail_skus
@@ -83,7 +83,7 @@ def test_equal_parts_tried_together_give_the_open_facts_that_each_gives_alone(mo
             record = {**record, "components": [{**line, "id": str(place)} for place, line in enumerate(graph)]}
             traces = []
             for many in (0, len(graph) * 5):
-                monkeypatch.setattr(toward, "MANY", many)
+                monkeypatch.setattr(improvements, "MANY", many)
                 traces.append(explain(record, RULES))
             assert traces[0] == traces[1], number
             compared += bool(traces[0]["open"])

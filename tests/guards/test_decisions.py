@@ -58,3 +58,23 @@ def test_code_and_documents_name_decisions_that_govern() -> None:
             named += re.findall(r"\b(00\d\d)\b", text)
         gone |= {(str(path.relative_to(ROOT)), number) for number in named if number not in numbers}
     assert not gone
+
+
+def test_paths_in_decisions_are_there() -> None:
+    """What a decision governs moves, and its reader then looks for a file that is gone."""
+    rooms = "|".join([*ROOMS, "bench", "tests", "tools", "docs", "deploy"])
+    gone = {
+        (document.name, path)
+        for document in DECISIONS.glob("*.md")
+        for named in re.findall(rf"`((?:{rooms})/[\w./{{}},*-]+)`", document.read_text(encoding="utf-8"))
+        for path in _each(named)
+        if not any(ROOT.glob(path.rstrip("/")))
+    }
+    assert not gone
+
+
+def _each(path: str) -> list[str]:
+    """The paths that one with alternatives in braces names."""
+    before, _, rest = path.partition("{")
+    inner, _, after = rest.partition("}")
+    return [each for part in inner.split(",") for each in _each(before + part + after)] if rest else [path]

@@ -383,7 +383,7 @@ def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
     async def rebound(*_: object) -> list[Any]:
         return [(None, None, None, "", (address, port)) for address in ("93.184.215.14", "127.0.0.1")]
 
-    monkeypatch.setattr("pipelines.outside.anyio.getaddrinfo", rebound)
+    monkeypatch.setattr("pipelines.public_hosts.anyio.getaddrinfo", rebound)
     office.write("D")
     changes_pipelines.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
     assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")

@@ -113,17 +113,6 @@ def alive(database: Database) -> list[int]:
         return [owner.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ENDED]
 
 
-@pytest.fixture
-def empty(server: Database) -> Iterator[Database]:
-    """A new database of the embedded server."""
-    name = f"pcds_empty_{uuid4().hex[:8]}"
-    with psycopg.connect(server.owner_url, autocommit=True) as owner:
-        owner.execute(f"CREATE DATABASE {name}")
-    yield server.with_name(name)
-    with psycopg.connect(server.owner_url, autocommit=True) as owner:
-        owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 @pytest.fixture(params=RELEASES)
 def elsewhere(request: pytest.FixtureRequest, open_dir: Path) -> Iterator["Other"]:
     """A new database of a server of each release; its owner is no superuser."""

@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import copytree
@@ -50,16 +50,6 @@ def here(good: Path, tmp_path: Path) -> Settings:
 @pytest.fixture
 def folder(good: Path, tmp_path: Path) -> Path:
     return copytree(good / "backup", tmp_path / "backup")
-
-
-@pytest.fixture
-def empty(server: Database) -> Iterator[Database]:
-    name = f"pcds_empty_{uuid4().hex[:8]}"
-    with psycopg.connect(server.owner_url, autocommit=True) as owner:
-        owner.execute(f"CREATE DATABASE {name}")
-    yield server.with_name(name)
-    with psycopg.connect(server.owner_url, autocommit=True) as owner:
-        owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def object_of(folder: Path) -> Path:

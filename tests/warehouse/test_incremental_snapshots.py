@@ -1,9 +1,7 @@
 """A snapshot takes over what no write touched, and holds the same rows as one that is read anew."""
 
-import contextlib
-import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from polars.testing import assert_frame_equal
 from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_volumes
 from services.skus.write import write_volumes
+from tests.dying import killed_before
 from warehouse import conformity
 from warehouse.audit import ledger
 from warehouse.figures import snapshots, source
@@ -190,40 +189,6 @@ def test_what_was_written_past_the_ledger_is_found_by_the_counter(
         owner.execute("UPDATE company_counters SET skus = skus - 1")
     assert published().rows["skus"] == before.rows["skus"] - 1
     assert pl.read_parquet(before.skus).height == 2 * PART, "the one before keeps its rows"
-
-
-class Killed(BaseException):
-    """The process is no more."""
-
-
-@contextlib.contextmanager
-def killed_before(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every change of the file system is a step; the process dies before one of them."""
-    left = step
-
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def change(*arguments: Any, **named: Any) -> Any:
-            nonlocal left
-            if left == 0:
-                raise Killed
-            left -= 1
-            return real(*arguments, **named)
-
-        return change
-
-    with monkeypatch.context() as patched:
-        for place, name in (
-            (Path, "mkdir"),
-            (Path, "write_bytes"),
-            (Path, "write_text"),
-            (Path, "replace"),
-            (os, "fsync"),
-            (os, "link"),
-            (pl.DataFrame, "write_parquet"),
-        ):
-            patched.setattr(place, name, counted(getattr(place, name)))
-        with contextlib.suppress(Killed):
-            yield
 
 
 @pytest.mark.parametrize("step", range(0, 28, 3))

@@ -12,6 +12,7 @@ import polars as pl
 
 from compliance.recycled_content import (
     COMPOSTABLE,
+    SMALL_PARTS,
     asked_minimum,
     of_article_9_1,
     pet_verdicts,
@@ -40,8 +41,6 @@ _NEITHER: Final = ("composite", "bio_based", "other")
 """Materials that may be plastic, or not."""
 _COMPOSITE: Final = "C_"
 """What the groups of materials begin with that are paper, glass or metal with plastic."""
-_SMALL: Final = 20
-"""A part is exempt where so many of them weigh less than the whole (Article 7(5)(b))."""
 _PRINTS: Final = pl.col("component_type").is_in(WEIGHTLESS)
 """What prints, glues or varnishes: no plastic part, and needing no weight, as in the averages."""
 _PART_COLUMNS: Final = (
@@ -154,7 +153,7 @@ def _with_open_exemptions(
         pl.len().alias("plastics"),
     )
     known = judged.join(opened, on="sku_code", how="left").join(shares, on="sku_code").join(percents, on="sku_code")
-    all_plastic = (pl.col("plastics") == pl.col("every")) & (pl.col("every") <= _SMALL)
+    all_plastic = (pl.col("plastics") == pl.col("every")) & (pl.col("every") <= SMALL_PARTS)
     of_each = (
         pl.when(pl.col("lowest") >= pl.col("minimum"))
         .then(pl.lit("meets"))
@@ -260,7 +259,7 @@ def _plastic_parts(components: pl.DataFrame, skus: pl.DataFrame, rules: RuleSet)
     plastic where its text names one (Article 3(1)(53)); `pet` is null where nobody knows which plastic it is.
     """
     whole = pl.col("weight_g").sum().over("sku_code")
-    is_small = (pl.col("weight_g") * _SMALL).round(PLACES) < whole.round(PLACES)
+    is_small = (pl.col("weight_g") * SMALL_PARTS).round(PLACES) < whole.round(PLACES)
     of_graph = components.filter(~_PRINTS & ~is_small.fill_null(value=False)).select(
         "sku_code",
         pl.format("components[{}].", "position").alias("path"),

@@ -7,6 +7,7 @@ takes four times as long for it. Memory contains one part, however large the com
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
+from io import BytesIO
 from typing import Any, Final, NamedTuple, TypeAlias, cast  # Any: a row of the snapshot, before it is a SKU
 from uuid import UUID
 
@@ -21,9 +22,10 @@ from compliance.scopes import FIRST_YEAR_IN_EFFECT
 from compliance.words import resolve_material
 from schemas.skus.types import Component, Sku
 from schemas.vocabularies import SUBSTANCES
+from warehouse.operate.copying import NULL, parse_csv
 from warehouse.operate.sessions import Connection
-from warehouse.skus.queries import COVERAGE, DOC_CHANGED
-from warehouse.skus.tables import STORED_COLUMNS
+from warehouse.skus.queries import COVERED_ALL
+from warehouse.skus.tables import STORED_COLUMNS, resting
 
 ARCHIVED: Final = "archived"
 """The column of all three tables that marks the rows of archived SKUs, which only figures read."""
@@ -83,9 +85,7 @@ _OF_SKUS: Final = ", ".join(f"{{source}}.{column.name}" for column in STORED_COL
 _HELD: Final = f"""(
     SELECT {_OF_SKUS.format(source="held")}, false AS archived FROM skus AS held
     UNION ALL
-    SELECT {_OF_SKUS.format(source="last")}, true FROM archived_skus AS rests
-    JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
-    WHERE rests.returned_at IS NULL AND last.volumes IS NOT NULL
+    SELECT {_OF_SKUS.format(source="last")}, true FROM {resting()} WHERE last.volumes IS NOT NULL
 ) AS skus"""
 """The SKUs of the session's company, and those of its archived ones of which units were placed on a market."""
 ROWS: Final = f"""
@@ -98,10 +98,7 @@ SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_fo
        coalesce(covered.doc_status, 'missing') AS doc_status, import_id,
        (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at, components, volumes,
        svhc, flag_facts, archived
-FROM {_HELD}
-LEFT JOIN (
-    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
-) AS covered ON covered.sku_id = skus.id"""
+FROM {_HELD}{COVERED_ALL}"""
 """Those SKUs on the UTC day `today`, each with its graph and volumes as they are stored."""
 NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
 """Those of them with the `ids`."""
@@ -263,8 +260,6 @@ PART_SKUS: Final = 10_000
 """The most SKUs of a part, which one write has to read and write again."""
 PART_BYTES: Final = 64 * 2**20
 """The size of text at which a part of large graphs ends, about."""
-_NULL: Final = "\ue5e5"
-"""Stands for null in COPY's output: a private-use character, which no value equals."""
 _LINE: Final = pl.List(
     pl.Struct(
         {
@@ -412,28 +407,14 @@ def parts(
 ) -> Iterator[pl.DataFrame]:
     """Yield the query's rows as frames, a part at a time; `types` has its columns, and may have others."""
     part, size = list[bytes](), 0
-    statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"
+    statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{NULL}')"
     with conn.cursor() as cursor, cursor.copy(statement, parameters) as copy:
-        header = bytes(next(iter(copy)))
+        schema = {name: types[name] for name in bytes(next(iter(copy))).decode().strip().split(",")}
         for row in copy:
             part.append(bytes(row))
             size += len(row)
             if len(part) == PART_SKUS or size >= PART_BYTES:
-                yield _frame(header, part, types)
+                yield parse_csv(BytesIO(b"".join(part)), schema)
                 part, size = [], 0
     if part:
-        yield _frame(header, part, types)
-
-
-def _frame(header: bytes, rows: list[bytes], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Parse COPY's CSV into a frame; an empty text stays an empty text."""
-    schema = {name: types[name] for name in header.decode().strip().split(",")}
-    truths = [name for name, kind in schema.items() if kind == pl.Boolean]
-    frame = pl.read_csv(
-        b"".join(rows),
-        has_header=False,
-        schema=schema | dict.fromkeys(truths, pl.String()),
-        null_values=[_NULL],
-        empty_string_is_null=False,
-    )
-    return frame.with_columns(pl.col(name) == "t" for name in truths)
+        yield parse_csv(BytesIO(b"".join(part)), schema)

@@ -29,6 +29,7 @@ from warehouse.base import company, identity, instant, metadata
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
 from warehouse.skus import archive, portfolio
+from warehouse.skus.tables import resting
 
 imports = Table(
     "imports",
@@ -380,14 +381,11 @@ SELECT DISTINCT sku_code FROM import_errors
 WHERE sku_code IS NOT NULL AND code <> 'version_conflict' AND import_id IN (
     SELECT before.id FROM imports AS before JOIN imports AS answer ON answer.id = %s
     WHERE answer.answers IN (before.id, before.answers) AND before.finished_at <= answer.created_at)"""
-_CHANGED_SINCE: Final = """
+_CHANGED_SINCE: Final = f"""
 WITH present AS (
     SELECT sku_code, updated_at, import_id FROM skus WHERE sku_code = ANY(%(codes)s)
     UNION ALL
-    SELECT last.sku_code, last.updated_at, last.import_id
-    FROM archived_skus AS archived
-    JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
-    WHERE archived.sku_code = ANY(%(codes)s) AND archived.returned_at IS NULL
+    SELECT last.sku_code, last.updated_at, last.import_id FROM {resting()} WHERE rests.sku_code = ANY(%(codes)s)
 )
 SELECT present.sku_code FROM present
 WHERE present.updated_at > (SELECT created_at FROM imports WHERE id = %(import)s)

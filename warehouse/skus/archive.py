@@ -22,7 +22,7 @@ from warehouse.audit.chain import CURRENT
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
 from warehouse.skus.queries import SHOWN, StoredSku, row_of
-from warehouse.skus.tables import STORED_COLUMNS
+from warehouse.skus.tables import STORED_COLUMNS, resting
 
 _NEW: Final = {
     "version": "{source}.version + 1",
@@ -126,8 +126,6 @@ def _rename(kind: str) -> tuple[str, str, str, str]:
     """Return the statements that lock and rewrite the SKUs that name a record, and the same for archived ones."""
     columns, of_record = _NAMED[kind]
     sets = ", ".join(f"{name} = {value.format(source='skus')}" for name, value in (_NEW | columns).items())
-    resting = f"""archived_skus AS rests JOIN sku_versions AS last ON last.id = rests.sku_id
-    AND last.version = rests.version WHERE rests.returned_at IS NULL AND {of_record.format(source="last")}"""
     return (
         f"SELECT id FROM skus WHERE {of_record.format(source='skus')} ORDER BY sku_code FOR UPDATE",
         f"""
@@ -136,7 +134,9 @@ WITH kept AS (
 ), written AS (
     UPDATE skus SET {sets} WHERE id = ANY(%(ids)s::uuid[]) {_returning("skus")}
 ), {_leaves("sku.updated")}, {ledger.LINKED}""",
-        f"SELECT rests.sku_id FROM {resting} ORDER BY rests.sku_code FOR UPDATE OF rests",
+        f"""
+SELECT rests.sku_id FROM {resting()} WHERE {of_record.format(source="last")}
+ORDER BY rests.sku_code FOR UPDATE OF rests""",
         f"""
 WITH named AS (
     UPDATE archived_skus SET version = version + 1 WHERE returned_at IS NULL AND sku_id = ANY(%(ids)s::uuid[])
@@ -150,29 +150,20 @@ WITH named AS (
 
 
 _RENAME: Final = {kind: _rename(kind) for kind in _NAMED}
-_LOCKED_UNITS: Final = """
-SELECT rests.version, last.volumes::text, last.markets
-FROM archived_skus AS rests JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
-WHERE rests.returned_at IS NULL AND rests.sku_id = %s FOR UPDATE OF rests"""
+_LOCKED_UNITS: Final = f"""
+SELECT rests.version, last.volumes::text, last.markets FROM {resting()} WHERE rests.sku_id = %s FOR UPDATE OF rests"""
 _LOCKED: Final = "SELECT id FROM skus WHERE id = ANY(%s::uuid[]) ORDER BY sku_code FOR UPDATE"
 _LOCKED_CODES: Final = """
 SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
 ORDER BY sku_code FOR UPDATE"""
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
 _ID: Final = "SELECT sku_id FROM archived_skus WHERE sku_code = %s AND returned_at IS NULL"
-_GRAPH: Final = """
-SELECT last.components::text FROM archived_skus AS rests
-JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
-WHERE rests.returned_at IS NULL AND rests.sku_id = %s"""
-_REST: Final = f"""
-SELECT {SHOWN}, archived.archived_at
-FROM archived_skus AS archived
-JOIN sku_versions AS skus ON skus.id = archived.sku_id AND skus.version = archived.version
-WHERE archived.returned_at IS NULL"""
-_ONE: Final = f"{_REST} AND archived.sku_id = %(id)s"
+_GRAPH: Final = f"SELECT last.components::text FROM {resting()} WHERE rests.sku_id = %s"
+_REST: Final = f"SELECT {SHOWN}, rests.archived_at FROM {resting('skus')}"
+_ONE: Final = f"{_REST} WHERE rests.sku_id = %(id)s"
 _OF_IDS: Final = f"""
 SELECT {SHOWN}, NULL::timestamptz AS archived_at FROM skus WHERE skus.id = ANY(%(ids)s::uuid[])
-UNION ALL {_REST} AND archived.sku_id = ANY(%(ids)s::uuid[])"""
+UNION ALL {_REST} WHERE rests.sku_id = ANY(%(ids)s::uuid[])"""
 """SKUs and archived SKUs in one statement: one that is archived or comes back meanwhile is there once."""
 _ITEM: Final = "id, sku_code, name, recyclability_grade, archived_at"
 _NOW: Final = "FROM archived_skus WHERE returned_at IS NULL"
@@ -292,10 +283,7 @@ def of_ids(conn: Connection, ids: Sequence[str], today: date) -> list[tuple[Stor
 def page(limit: int, offset: int) -> Listing[ArchivedSku]:
     """Return the question for a page of archived SKUs, the last archived first."""
     rows = f"""
-        SELECT skus.id, skus.sku_code, skus.name, skus.recyclability_grade, archived.archived_at
-        FROM archived_skus AS archived
-        JOIN sku_versions AS skus ON skus.id = archived.sku_id AND skus.version = archived.version
-        WHERE archived.returned_at IS NULL
-        ORDER BY archived.archived_at DESC, archived.sku_code LIMIT {limit:d} OFFSET {offset:d}"""
+        SELECT last.id, last.sku_code, last.name, last.recyclability_grade, rests.archived_at FROM {resting()}
+        ORDER BY rests.archived_at DESC, rests.sku_code LIMIT {limit:d} OFFSET {offset:d}"""
     total = f"(SELECT count(*) {_NOW})"
     return pages.listing(_ITEM, "listed", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)

@@ -18,7 +18,7 @@ from warehouse.operate import copying
 from warehouse.operate.sessions import Connection
 from warehouse.skus.queries import DETAIL_CHANGED as CHANGED
 from warehouse.skus.queries import GRADED_BEFORE, OF_THE_DAY, SELECT, StoredSku
-from warehouse.skus.tables import DERIVED_COLUMNS, DTYPES, VALUE_COLUMNS, Table, select_list
+from warehouse.skus.tables import DERIVED_COLUMNS, DTYPES, VALUE_COLUMNS, Table, resting, select_list
 
 _AT_ONCE: Final = 500
 """SKUs that are fetched together."""
@@ -29,9 +29,7 @@ _NAMED: Final = "WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code"
 _SHOWN: Final = f"""
 SELECT {SELECT} FROM skus WHERE sku_code = ANY(%(codes)s)
 UNION ALL
-SELECT {SELECT} FROM archived_skus AS rests
-JOIN sku_versions AS skus ON skus.id = rests.sku_id AND skus.version = rests.version
-WHERE rests.returned_at IS NULL AND rests.sku_code = ANY(%(codes)s)
+SELECT {SELECT} FROM {resting("skus")} WHERE rests.sku_code = ANY(%(codes)s)
 ORDER BY sku_code"""
 _EVERY: Final = f'SELECT {select_list(VALUE_COLUMNS)} FROM skus ORDER BY sku_code COLLATE "C"'
 _GRADES: Final = """

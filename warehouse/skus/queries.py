@@ -12,7 +12,7 @@ from compliance.grading import GRADED_INPUTS
 from schemas.skus.types import SkuFields
 from warehouse.audit.visible import LATE
 from warehouse.operate.sessions import Connection
-from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, select_list, skus
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, resting, select_list, skus
 
 COVERAGE: Final = """CASE
     WHEN bool_or(docs.status = 'valid' AND coalesce(docs.issued_on <= %(today)s::date, true)
@@ -48,6 +48,12 @@ COVERED: Final = f"""
         SELECT {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs WHERE docs.sku_id = skus.id
     ) AS covered"""
 
+COVERED_ALL: Final = f"""
+LEFT JOIN (
+    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
+) AS covered ON covered.sku_id = skus.id"""
+"""The same for a statement that reads many SKUs; `doc_status` is null where a SKU has no DoC."""
+
 LIST_ITEM: Final = """
     id, sku_code, name, description, material, material_subtype,
     coalesce(weight_grams, components_weight_g) AS weight_grams,
@@ -67,18 +73,14 @@ def name_query(sku_id: str) -> str:
     """
     return f"""(
         SELECT sku_code, name FROM skus WHERE skus.id = {sku_id}
-        UNION ALL SELECT archived.sku_code, last.name FROM archived_skus AS archived
-        JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
-        WHERE archived.sku_id = {sku_id} AND archived.returned_at IS NULL LIMIT 1)"""
+        UNION ALL SELECT rests.sku_code, last.name FROM {resting()} WHERE rests.sku_id = {sku_id} LIMIT 1)"""
 
 
 def graph_query(sku_id: str) -> str:
     """Return the query of the components of the SKU of an id, an SQL expression: if archived, as which it rests."""
     return f"""(
         SELECT components FROM skus WHERE skus.id = {sku_id}
-        UNION ALL SELECT last.components FROM archived_skus AS archived
-        JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
-        WHERE archived.sku_id = {sku_id} AND archived.returned_at IS NULL LIMIT 1)"""
+        UNION ALL SELECT last.components FROM {resting()} WHERE rests.sku_id = {sku_id} LIMIT 1)"""
 
 
 def is_archived(sku_id: str) -> str:

@@ -21,17 +21,22 @@ from warehouse import pages
 from warehouse.audit.visible import AS_OF
 from warehouse.operate.sessions import Connection
 from warehouse.pages import Listing
-from warehouse.skus.queries import CHANGED, COVERAGE, COVERED, DOC_CHANGED, LIST_ITEM, NAMED, NAMES, SHOWN, StoredSku
+from warehouse.skus.queries import (
+    CHANGED,
+    COVERED,
+    COVERED_ALL,
+    LIST_ITEM,
+    NAMED,
+    NAMES,
+    SHOWN,
+    StoredSku,
+)
 
 MOST_WORDS: Final = 8
 """The most words of a search: each makes the statement longer."""
 
 _AT_ONCE: Final = 500
 """Items that `rows` fetches together."""
-_COVERED_ALL: Final = f"""
-LEFT JOIN (
-    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
-) AS covered ON covered.sku_id = skus.id"""
 _FOUND_AT: Final = {"findings_as_of": "%(ids_as_of)s::timestamptz"}
 _DOC_STATUS: Final = "coalesce(covered.doc_status, 'missing')"
 NEWEST: Final = "-created_at"
@@ -266,7 +271,7 @@ def _chosen(search: Search) -> str:
     conditions = [_FOUND_BY_WORD.format(word=f"%(word_{place})s::text") for place in range(len(search.words))]
     conditions += [text for name, text in _CONDITIONS.items() if getattr(search, name) is not None]
     key = search.sort.removeprefix("-")
-    covered = _COVERED_ALL if search.doc_status is not None or key in ("updated_at", "doc_status") else ""
+    covered = COVERED_ALL if search.doc_status is not None or key in ("updated_at", "doc_status") else ""
     return f"""chosen AS MATERIALIZED (
         SELECT skus.id, {_KEYS[key]} AS key FROM ({_source(search)}) AS skus {covered}
         WHERE {" AND ".join(conditions) or "true"})"""

@@ -205,6 +205,14 @@ _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 _KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column in STORED_COLUMNS}
 
 
+def resting(version: str = "last") -> str:
+    """Return the archived SKUs, `rests`, joined with the versions as which they rest, which have the name `version`."""
+    return (
+        f"archived_skus AS rests JOIN sku_versions AS {version} ON {version}.id = rests.sku_id "
+        f"AND {version}.version = rests.version AND rests.returned_at IS NULL"
+    )
+
+
 def column_definitions(names: Iterable[str]) -> str:
     """Return the columns with the types that they travel in, as a temporary table or a recordset declares them.
 

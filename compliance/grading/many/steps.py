@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from compliance.grading.assessment import ORDER
+from compliance.grading.improvements import MANY
 from compliance.grading.many.keys import Bools, Floats, Ints, any_in, ranges, sums
 from compliance.grading.many.parts import BODY, GRADES, MATERIALS, MISSING, UNGRADED, Frames, Parts, Read
 from compliance.grading.many.tables import BODY_FIELDS, Tables
 from compliance.grading.rows import Answer, Inputs, grade_rows
-from compliance.grading.toward import MANY
 from compliance.rule_rows import TOLERANCE
 
 

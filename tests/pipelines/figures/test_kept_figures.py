@@ -1,9 +1,6 @@
 """Figures as files: whole or not there, the later data stands, each company under its own name."""
 
-import contextlib
-import os
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -12,6 +9,7 @@ import pytest
 
 from compliance.rollup.tonnes import TONNES_SCHEMA
 from pipelines.figures import count_changed_rows, with_tonnes
+from tests.dying import killed_before
 from warehouse.figures import stored
 from warehouse.figures.stored import TABLES, Basis
 
@@ -79,35 +77,10 @@ def test_another_companys_figures_are_not_touched(tmp_path):
 
 @pytest.mark.parametrize("steps", range(14))
 def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, steps):
-    """Every change of the file system is a step; the process dies before one of them."""
-    company, left = uuid4(), steps
+    company = uuid4()
     publish(tmp_path, company, 1)
-
-    class Killed(BaseException):
-        pass
-
-    def counted(real):
-        def step(*arguments, **named):
-            nonlocal left
-            if left == 0:
-                raise Killed
-            left -= 1
-            return real(*arguments, **named)
-
-        return step
-
-    with monkeypatch.context() as patched:
-        for place, name in (
-            (Path, "mkdir"),
-            (Path, "write_bytes"),
-            (Path, "write_text"),
-            (Path, "replace"),
-            (os, "fsync"),
-            (pl.DataFrame, "write_parquet"),
-        ):
-            patched.setattr(place, name, counted(getattr(place, name)))
-        with contextlib.suppress(Killed):
-            publish(tmp_path, company, 2)
+    with killed_before(steps, monkeypatch):
+        publish(tmp_path, company, 2)
     assert held(tmp_path, company) in {1, 2}
     stays = stored.current(tmp_path, company)
     assert len({pl.read_parquet(getattr(stays, table)).item() for table in TABLES}) == 1

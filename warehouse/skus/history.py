@@ -14,7 +14,7 @@ from schemas.skus.types import Component
 from warehouse.operate import copying
 from warehouse.operate.sessions import Connection
 from warehouse.skus.queries import COLUMNS, SELECT, StoredSku
-from warehouse.skus.tables import DTYPES, VALUE_COLUMNS, Table, select_list, skus
+from warehouse.skus.tables import DTYPES, VALUE_COLUMNS, Table, resting, select_list, skus
 
 State = Literal["undone", "archive", "take_units", "restore", "archived_since", "changed_since"]
 """What undoing an import does to a SKU, or why it does nothing: it is as before, archived, or changed since.
@@ -115,14 +115,12 @@ def versions(conn: Connection, wanted: Sequence[tuple[UUID, int]]) -> Table:
     return Table.from_frame(copying.out_of(conn, _VERSIONS, parameters, {name: DTYPES[name] for name in _READ}))
 
 
-_PRESENT: Final = """
+_PRESENT: Final = f"""
 WITH present AS (
     SELECT id, sku_code, version, import_id, import_sheet, import_line FROM skus WHERE sku_code = ANY(%(codes)s)
     UNION ALL
     SELECT last.id, last.sku_code, last.version, last.import_id, last.import_sheet, last.import_line
-    FROM archived_skus AS archived
-    JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
-    WHERE archived.sku_code = ANY(%(codes)s) AND archived.returned_at IS NULL
+    FROM {resting()} WHERE rests.sku_code = ANY(%(codes)s)
 )"""
 """The newest versions of SKUs, archived ones too: what was declared of them is still to be explained."""
 _ORIGINS: Final = f"""{_PRESENT}
