@@ -29,7 +29,7 @@ def _type(column: str) -> str:
 _TYPED = ", ".join(f"{name} {_type(name)}" for name in COLUMNS)
 
 
-def create_table(owner: psycopg.Connection[Any], app_role: str) -> None:
+def create_table(owner: psycopg.Connection[Any]) -> None:
     """Make the floor's own table: the file's columns, its key, the list's index, row-level security, no tuning."""
     owner.execute("DROP TABLE IF EXISTS bench_floor")
     owner.execute(
@@ -44,7 +44,7 @@ def create_table(owner: psycopg.Connection[Any], app_role: str) -> None:
         "CREATE POLICY own ON bench_floor USING (company_id = (SELECT current_setting('app.company_id')::uuid)) "
         "WITH CHECK (company_id = (SELECT current_setting('app.company_id')::uuid))"
     )
-    owner.execute(f"GRANT SELECT, INSERT, UPDATE ON bench_floor TO {app_role}")
+    owner.execute("GRANT SELECT, INSERT, UPDATE ON bench_floor TO pcds_app")
     owner.commit()
 
 

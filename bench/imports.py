@@ -50,7 +50,7 @@ def completed(
 def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
     """Yield every line about imports; floor and service take turns, the medians of the rounds are compared."""
     with psycopg.connect(service.database.owner_url) as owner:
-        floors.create_table(owner, "pcds_app")
+        floors.create_table(owner)
     for suffix, bound, made in ((".csv", 2.0, data.csv_file), (".xlsx", 1.6, data.xlsx_file)):
         ours, floor = _rounds(service, rows, rounds, made)
         for number, (name, _) in enumerate(KINDS):

@@ -491,7 +491,7 @@ def answer_rows(
     by = actor.origin
     filed_by = {"filed_by_type": by.actor_type, "filed_by_id": by.actor_id, "filed_by_name": by.actor_name}
     review.add_answers(conn, {"company_id": actor.company_id, "filed_at": actor.now, **filed_by}, filings)
-    enquiries.move_items(conn, [filing["request_id"] for filing in filings], "awaiting_review", at=actor.now)
+    enquiries.await_review(conn, [filing["request_id"] for filing in filings], actor.now)
     entered = [(filing["id"], None, {name: filing[name] for name in filing if name != "id"}) for filing in filings]
     if entered:
         ledger.enter_many(conn, actor, "supplier_submission.filed", entered)

@@ -280,10 +280,10 @@ def answered_items(conn: Connection, enquiry_id: UUID) -> list[Answered]:
     return [Answered(*row) for row in conn.execute(_ANSWERED, {"id": enquiry_id})]
 
 
-def move_items(conn: Connection, request_ids: Sequence[UUID], state: str, *, at: datetime) -> None:
-    """Put requests into another state."""
-    query = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = ANY(%s)"
-    conn.execute(query, [state, at, list(request_ids)])
+def await_review(conn: Connection, request_ids: Sequence[UUID], at: datetime) -> None:
+    """Note that answers to these requests wait for review."""
+    query = "UPDATE supplier_requests SET state = 'awaiting_review', updated_at = %s WHERE id = ANY(%s)"
+    conn.execute(query, [at, list(request_ids)])
 
 
 class Terms(NamedTuple):

@@ -1,7 +1,6 @@
 """`pcds declaration`: write the tonnes of one market and period to a file for submission, and list what is not counted.
 
-`pipelines.filings` makes the contents; docs/declarations.md describes the options of the UK file. `pcds
-declaration ratings` is `declaration_ratings`.
+`pipelines.filings` makes the contents; docs/declarations.md describes the options of the UK file.
 """
 
 from dataclasses import replace

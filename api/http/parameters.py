@@ -139,10 +139,13 @@ def agreed(name: str, check: Callable[[Sequence[str]], T], values: Sequence[str]
         raise Refused([Issue(unfit.code, unfit.message, name)]) from None
 
 
-def said_in(body: object, name: str) -> list[str]:
-    """Return a parameter that a body may have as a member, where it is a boolean there; other types are the body's."""
-    sent = body.get(name) if isinstance(body, dict) else None
-    return [str(sent).lower()] if isinstance(sent, bool) else []
+def dry_run_asked(sent: Sequence[str] | None, body: object) -> bool | None:
+    """Return what the parameter `dry_run` and the member of that name say; None without either. Raise `Refused`.
+
+    A member that is no boolean is the body's fault.
+    """
+    member = body.get("dry_run") if isinstance(body, dict) else None
+    return agreed("dry_run", truth, [*(sent or ()), *([str(member).lower()] if isinstance(member, bool) else ())])
 
 
 ImportStatus: Any = one_of_states(VOCABULARIES["import_status"], "Only those in this state.")

@@ -33,8 +33,8 @@ from api.http.parameters import (
     RecordId,
     agreed,
     bound,
+    dry_run_asked,
     one_of,
-    said_in,
     sent_once,
     truth,
 )
@@ -187,7 +187,7 @@ async def post_repeat(
     """
     body = await json_body(request)
     sent = parse_body(ImportRepeat, body)
-    dry = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")]) or False
+    dry = dry_run_asked(dry_run, body) or False
     write = await run_in_threadpool(Write.by_key, request, key)
     stored = await run_in_threadpool(stored_import, write.service, write.actor.company_id, import_id)
     keep_archived = None if archived is None else archived[0] == "keep"
@@ -368,7 +368,7 @@ async def post_corrections(
     """
     body = await json_body(request)
     sent = parse_body(ImportCorrections, body)
-    wanted = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
+    wanted = dry_run_asked(dry_run, body)
     write = await run_in_threadpool(Write.by_key, request, key)
     edits = [Edit(cell.sheet, cell.line, cell.column, cell.value) for cell in sent.cells]
     return await submit_corrected(request, write, import_id, edits, _accepted, dry_run=wanted)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from api.http.answers import json_of
 from api.http.auth import Writer
 from api.http.errors import WrongMethod
-from api.http.parameters import DryRunValues, agreed, said_in, truth
+from api.http.parameters import DryRunValues, dry_run_asked
 from api.http.requests import fingerprint, json_body
 from api.http.writing import JsonWrite, Write
 from api.imports.submissions import Render, submit
@@ -93,7 +93,7 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
     write, body = received.admitted()
     if received.request.headers.get("If-Match") is not None:
         raise Refused([Issue("unknown_field", _PER_ROW, "If-Match")])
-    dry_run = agreed("dry_run", truth, [*(sent or ()), *said_in(body, "dry_run")]) or False
+    dry_run = dry_run_asked(sent, body) or False
 
     def write_rows(conn: Connection) -> Rows:
         valid = _validated(body, cache(partial(served_markets, conn)))
@@ -144,7 +144,7 @@ async def post_changes(
     """
     body = await json_body(request)
     changes = parse_body(SkuChangesInput, body)
-    dry_run = agreed("dry_run", truth, [*(sent or ()), *said_in(body, "dry_run")]) or False
+    dry_run = dry_run_asked(sent, body) or False
     write = await run_in_threadpool(Write.by_key, request, key)
     return await change(request, write, wanted, changes, lambda _, accepted: json_of(accepted, 202), dry_run=dry_run)
 

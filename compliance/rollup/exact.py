@@ -84,9 +84,9 @@ def difference(whole: Decimal, *parts: Decimal) -> Decimal:
     return rest
 
 
-def in_tonnes(grams_column: str) -> pl.Expr:
-    """Return a column of grams as written tonnes, row by row: for the rows of an answer."""
-    return pl.col(grams_column).map_elements(written_tonnes, return_dtype=pl.Decimal(38, 6))
+def in_tonnes() -> pl.Expr:
+    """Return the column `grams` as written tonnes, row by row: for the rows of an answer."""
+    return pl.col("grams").map_elements(written_tonnes, return_dtype=pl.Decimal(38, 6))
 
 
 def written_tonnes(total_grams: Decimal) -> Decimal:

@@ -93,7 +93,7 @@ def figures(computed: Figures, origin: Basis) -> Metadata:
         "halves": halves_by_year(computed),
         "tonnes_by_category": frame_table(_by_category(computed.tonnes), most=_MOST_ROWS),
         "uncounted": frame_table(
-            uncounted.sort("market", "period", "reason").with_columns(in_tonnes("grams")).rename({"grams": "tonnes"}),
+            uncounted.sort("market", "period", "reason").with_columns(in_tonnes()).rename({"grams": "tonnes"}),
             most=_MOST_ROWS,
         ),
     }

@@ -113,21 +113,25 @@ def known_as(email: str) -> str:
 
 def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
     """Look a person up and count the attempt; where the password proves right, `undo_attempt` takes the count back."""
+    mark_attempt(connection)
+    parameters = attempt_parameters(email, network, at)
+    row = connection.execute(_SIGN_IN, {**parameters, "slow_above": SLOW_ABOVE}).fetchone()
+    assert row is not None, "the function answers one row whoever asks"
+    return Attempt(*row)
+
+
+def attempt_parameters(email: str, network: str, at: datetime) -> dict[str, object]:
+    """Return the parameters of the functions that count an attempt, of a person or of the staff."""
     name = known_as(email)
-    # The counts outlive the attempt, so they store a hash and not the name.
-    parameters = {
+    return {
         "email": name,
+        # The counts outlive the attempt, so they store a hash and not the name.
         "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
         "network": network,
         "per_account": PER_ACCOUNT,
         "per_network": PER_NETWORK,
-        "slow_above": SLOW_ABOVE,
         "at": at,
     }
-    mark_attempt(connection)
-    row = connection.execute(_SIGN_IN, parameters).fetchone()
-    assert row is not None, "the function answers one row whoever asks"
-    return Attempt(*row)
 
 
 def mark_attempt(connection: Connection) -> None:

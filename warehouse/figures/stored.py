@@ -182,7 +182,7 @@ def figure_rows(
             rows = rows.filter(pl.col(column) == value)
     page = rows.slice(offset, limit)
     if table == "uncounted":
-        page = page.with_columns(in_tonnes("grams").alias("tonnes"))
+        page = page.with_columns(in_tonnes().alias("tonnes"))
     page = page.select(COLUMNS[table])
     if table == "tonnes":  # sums of tonnes count units in a decimal without places
         page = page.with_columns(pl.col("units").cast(pl.Int64))

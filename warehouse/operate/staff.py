@@ -5,7 +5,6 @@ Accounts are made and changed on the owner's connection. Sign-ins and sessions g
 (`warehouse.accounts.people`).
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ from psycopg.rows import class_row
 from sqlalchemy import CheckConstraint, Column, DateTime, ForeignKey, Index, LargeBinary, Table, Text, Uuid, text
 
 from warehouse.accounts.keys import digest
-from warehouse.accounts.people import LONGEST, PER_ACCOUNT, PER_NETWORK, known_as, mark_attempt, session_parameters
+from warehouse.accounts.people import LONGEST, attempt_parameters, known_as, mark_attempt, session_parameters
 from warehouse.base import identity, instant, metadata
 from warehouse.operate.sessions import AsyncConnection, Connection
 
@@ -68,17 +67,8 @@ class Attempt:
 
 def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
     """Look an account up and count the attempt; `people.undo_attempt` takes the count back where it was no guess."""
-    name = known_as(email)
-    parameters = {
-        "email": name,
-        "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
-        "network": network,
-        "per_account": PER_ACCOUNT,
-        "per_network": PER_NETWORK,
-        "at": at,
-    }
     mark_attempt(connection)
-    row = connection.execute(_SIGN_IN, parameters).fetchone()
+    row = connection.execute(_SIGN_IN, attempt_parameters(email, network, at)).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return Attempt(*row)
 
