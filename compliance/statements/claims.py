@@ -81,7 +81,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date with its role: from, until, by, before, after, in, latest, `bis` (until or by), or none."""
+    """A date with its role: from, from_only, until, by, before, after, in, latest, `bis` (until or by), or none."""
 
     day: Day
     role: str = ""
@@ -333,8 +333,8 @@ def _is_part(at: int, text: _Text) -> bool:
 def _marks(items: list[_Item], text: _Text) -> frozenset[str]:
     """Return the marks, with those of what stands side by side: all packaging, packaging for a format."""
     marks = {item.name for item in items if item.kind == "mark"}
-    if _NOT_ONLY & set(text.tokens):
-        marks.discard("ne")
+    if _NOT_ONLY & set(text.tokens) or any(moment.role == "from_only" for _, moment in text.moments):
+        marks.discard("ne")  # it belongs to pas, or to qu'à partir de
     if any(item.kind == "ruletopic" for item in items):
         marks.add("rule")
     for one, other in pairwise(item for item in items if item.kind != "skip"):
