@@ -96,7 +96,7 @@ def _judge_one(claim: Claim, corpus: CorpusName, today: date) -> Judgement:
         denies = [
             comparison for comparison in compared if comparison.lean is False
         ]  # what is wrong of a part is wrong of all
-    return Judgement("contradicted", tuple(denies)) if denies else _UNDECIDED
+    return Judgement("contradicted", tuple(denies)) if denies and not claim.ahead else _UNDECIDED
 
 
 def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
@@ -432,7 +432,7 @@ def _role(moment: Moment, claim: Claim, fact: Fact) -> str:
     if moment.role != "bis":
         return moment.role
     ends = "until" in fact.dates and "internal" not in fact.flags  # that a later figure overtakes its own is no end
-    return "until" if ends or claim.demand not in ("oblige", None) else "by"
+    return "until" if ends or claim.demand is not None else "by"
 
 
 def _moment(
