@@ -37,7 +37,7 @@ _DEMANDS: Final[dict[str | None, str]] = {
     None: "is so",
 }
 _SIGNS: Final = {">=": "at least ", ">": "more than ", "<=": "at most ", "<": "less than "}
-_ROLES: Final = {"": "on", "bis": "until or by", "latest": "at the latest by"}
+_ROLES: Final = {"": "on", "bis": "until or by", "latest": "at the latest by", "from_only": "only from"}
 _MARKS: Final = {
     "all": "all",
     "each": "each",

@@ -44,6 +44,8 @@ _NEGATIONS: Final = frozenset(words("not|nicht|pas"))
 _OF: Final = frozenset(words("of|der|des|von|vom|de|d|du"))
 _NOT_ONLY: Final = frozenset(words("pas|plus|aucun|aucune|jamais|ni|rien|nul"))
 """Second halves of a French negation, beside which *ne* is no *ne ... que*."""
+_DUTY: Final = frozenset(words("muss|mussen"))
+"""Verbs with which a German *bis* is a deadline: something has to be done by then."""
 _BASE_YEAR: Final = 2018
 """The year with which Article 43 compares."""
 _CUTS: Final = frozenset(words(";|,|.|and|while|whereas|but|et|tandis|mais|und|wahrend|aber"))
@@ -81,7 +83,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date with its role: from, until, by, before, after, in, latest, `bis` (until or by), or none."""
+    """A date with its role: from, from_only, until, by, before, after, in, latest, `bis` (until or by), or none."""
 
     day: Day
     role: str = ""
@@ -102,6 +104,8 @@ class Claim:
     references: tuple[Reference, ...] = ()
     lent: frozenset[str] = frozenset()
     """What the statement's other parts supply."""
+    ahead: bool = False
+    """Whether a later part alone names a class, which need not be what this part is about."""
     unlisted: tuple[str, ...] = ()
     """Its words that no list has."""
     unclear: str = ""
@@ -190,7 +194,7 @@ def _read(statement: str, lang: Lang, corpus: CorpusName) -> list[Claim]:
     claims = [_claim(text, start, stop) for start, stop in spans]
     if len(claims) == 1:
         return claims
-    return [_completed(claim, [other for other in claims if other is not claim]) for claim in claims]
+    return [_completed(claim, claims[:place], claims[place + 1 :]) for place, claim in enumerate(claims)]
 
 
 def _beside_figures(text: _Text) -> list[int]:
@@ -219,7 +223,8 @@ def _beside_figures(text: _Text) -> list[int]:
         elif name != "base" or figure.year != _BASE_YEAR:
             if name.endswith("_end"):  # the end of a year is its last day
                 figure = figure if figure.month else Day(figure.year, 12, 31)
-            text.moments.append((at, Moment(figure, name.removesuffix("_end"))))
+            role = name.removesuffix("_end")
+            text.moments.append((at, Moment(figure, "by" if role == "bis" and _DUTY & set(text.tokens) else role)))
     return [at for at in range(len(text.tokens)) if at not in used]
 
 
@@ -333,8 +338,8 @@ def _is_part(at: int, text: _Text) -> bool:
 def _marks(items: list[_Item], text: _Text) -> frozenset[str]:
     """Return the marks, with those of what stands side by side: all packaging, packaging for a format."""
     marks = {item.name for item in items if item.kind == "mark"}
-    if _NOT_ONLY & set(text.tokens):
-        marks.discard("ne")
+    if _NOT_ONLY & set(text.tokens) or any(moment.role == "from_only" for _, moment in text.moments):
+        marks.discard("ne")  # it belongs to pas, or to qu'à partir de
     if any(item.kind == "ruletopic" for item in items):
         marks.add("rule")
     for one, other in pairwise(item for item in items if item.kind != "skip"):
@@ -376,12 +381,14 @@ def _demand(items: list[_Item], text: _Text) -> tuple[str | None, str]:
     return _NEGATED.get(base or "", "isnot"), "a negated aim" if base == "endeavour" else ""
 
 
-def _completed(part: Claim, others: list[Claim]) -> Claim:
+def _completed(part: Claim, earlier: list[Claim], later: list[Claim]) -> Claim:
     """Return a part completed by the others: their content, their demand, their date, their article."""
+    others = [*earlier, *later]
     moments = {moment for other in others for moment in other.moments}
     return replace(
         part,
         lent=frozenset().union(*(other.about for other in others)) - part.about.keys(),
+        ahead=not any(claim.classes for claim in (*earlier, part)) and any(claim.classes for claim in later),
         demand=part.demand or next((other.demand for other in others if other.demand), None),
         moments=part.moments or (tuple(moments) if len(moments) == 1 else ()),
         references=part.references or others[0].references,

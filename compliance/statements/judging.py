@@ -21,7 +21,7 @@ Agreement = bool | None
 _OPPOSITE: Final = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 _COMPARABLE: Final = frozenset({"all", "each", "all_packaging", "all_operator", "rule", "now", "only", "no_exception"})
 """Marks that a comparison takes into account; any other leaves a claim undecided."""
-_ENDS: Final = ("until", "before", "bis")
+_ENDS: Final = ("until", "before")
 _SPARED: Final = {"forbid": False, "oblige": False, "holds": False, "exempt": True, "permit": True}
 """What a claim says of a case that is spared from a rule → whether that is so."""
 _BY_RULE: Final[dict[str, dict[str | None, bool]]] = {
@@ -96,7 +96,7 @@ def _judge_one(claim: Claim, corpus: CorpusName, today: date) -> Judgement:
         denies = [
             comparison for comparison in compared if comparison.lean is False
         ]  # what is wrong of a part is wrong of all
-    return Judgement("contradicted", tuple(denies)) if denies else _UNDECIDED
+    return Judgement("contradicted", tuple(denies)) if denies and not claim.ahead else _UNDECIDED
 
 
 def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
@@ -122,7 +122,7 @@ def compare(claim: Claim, fact: Fact, today: date) -> Comparison:
     narrower = bool(extra) and "*" in fact.admits and all(kinds()[name] in CLASSES for name in extra)
     if (extra and not narrower) or not _in_order(claim, fact):
         return undecided
-    if "total" in fact.flags and claim.demand == "oblige" and set(claim.classes) - covered:
+    if "total" in fact.flags and claim.demand != "exempt" and set(claim.classes) - covered:
         return undecided
     comparison = _sum(claim, fact, today)
     part_of = {name for name in claim.about if name in fact.wider and not within()[name] & covered}
@@ -164,6 +164,8 @@ def _sum(claim: Claim, fact: Fact, today: date) -> Comparison:
     limited = claim.universal and (
         "average" in fact.flags or any(exemption.holds in ("spared", "open") for exemption in fact.exemptions)
     )
+    if "denies" in fact.flags and (beyond_only or any(moment.role == "from_only" for moment in claim.moments)):
+        return undecided
     if limited or future or beyond_only or "denies" in fact.flags:
         return Comparison(fact, lean=True)
     return Comparison(fact, True, fact.exemptions)
@@ -251,7 +253,7 @@ def _exempted(claim: Claim, fact: Fact, exemption: Exemption) -> Comparison:
     for name in _untaken(claim, frozenset().union(*exemption.when), fact) - own:
         if kinds()[name] != "ruletopic" or not within()[name] & own:
             return undecided
-    if "only" in claim.marks or any(moment.role in _ENDS for moment in claim.moments):
+    if "only" in claim.marks or any(_role(moment, claim, fact) in _ENDS for moment in claim.moments):
         return undecided
     demand = claim.demand or ("holds" if claim.amounts or claim.of_rule else "")
     if claim.demand == "permit" and any(
@@ -342,7 +344,10 @@ def _value(amount: Amount, own: Sequence[Amount], claim: Claim, fact: Fact) -> A
     if claim.demand == "exempt" or fact.rule not in ("forbid", "oblige", "define"):
         return True if same else (False if fact.rule in ("endeavour", "permit") else None)
     if len(own) > 1 and not line.operator:
-        return any(amount.quantity.equals(bound.quantity) for bound in own)
+        if any(amount.quantity.equals(bound.quantity) for bound in own):
+            return True
+        of_line = claim.demand not in ("forbid", "permit") and (fact.rule != "forbid" or claim.of_rule)
+        return False if of_line and not amount.operator else None
     if len(own) > 1:
         return _in_band(amount, own, same=same)
     barred = line if fact.rule == "forbid" else replace(line, operator=_OPPOSITE.get(line.operator, ""))
@@ -413,7 +418,7 @@ def _times(claim: Claim, fact: Fact, today: date, *, opposed: bool) -> list[Agre
     """Compare the dates, and a claim about the present with this day."""
     start, end = fact.dates.get("from") or fact.dates.get("by"), fact.dates.get("until")
     if fact.rule in _ABSENT:
-        return [None if moment.role in _ENDS else True for moment in claim.moments]
+        return [None if _role(moment, claim, fact) in _ENDS else True for moment in claim.moments]
     if claim.moments:
         return [_moment(moment, claim, fact, start, end, opposed=opposed) for moment in claim.moments]
     if "now" in claim.marks:
@@ -422,15 +427,21 @@ def _times(claim: Claim, fact: Fact, today: date, *, opposed: bool) -> list[Agre
     return [None] if end is not None and end < today else []
 
 
+def _role(moment: Moment, claim: Claim, fact: Fact) -> str:
+    """Return the role of a date; German has one word for until and by."""
+    if moment.role != "bis":
+        return moment.role
+    ends = "until" in fact.dates and "internal" not in fact.flags  # that a later figure overtakes its own is no end
+    return "until" if ends or claim.demand is not None else "by"
+
+
 def _moment(
     moment: Moment, claim: Claim, fact: Fact, start: date | None, end: date | None, *, opposed: bool
 ) -> Agreement:
     """Compare a date with the days on which a rule begins and ends."""
-    day, role = moment.day, moment.role
+    day, role = moment.day, _role(moment, claim, fact)
     if start is None and end is None:
         return None
-    if role == "bis":  # German has one word for until and by
-        role = "by" if claim.demand in ("oblige", None) and end is None else "until"
     before_start = start is not None and day.first > start
     if role == "until" and end is not None and not opposed:
         return day.covers(end) or day.covers(end + timedelta(days=1))

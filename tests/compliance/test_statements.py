@@ -3,9 +3,9 @@
 `statements.csv` has the statements with their truth: true, false, partly (half-true), open (nothing of ours says).
 `supported` is wrong of all but a true one, `contradicted` of all but a false one; undecided is never wrong. `origin`
 says who wrote it: the five tables that were here before, `law` (132 from the regulation's text, by others), `own1` to
-`own6`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
+`own7`, and `attack` to `attack3` (to break the check). Rows whose truth was another before say why in `note`.
 `statement_matrix.csv` has the verdicts on sentence patterns with each class and each actor, read by eye once: what it
-does not name is undecided.
+does not name is undecided. `statement_triples.csv` has sentences in three languages, which have one verdict.
 """
 
 import csv
@@ -149,6 +149,12 @@ def test_a_statement_with_a_word_that_nobody_listed_is_not_judged(doubt: str):
         told = answer(doubt.format(said), "en", "regulation", TODAY)
         assert told.verdict == "not_covered", told
         assert told.not_understood or "a national rule" in told.read_as.lower(), "no rule of the Union has a country"
+
+
+@pytest.mark.parametrize("triple", table("statement_triples.csv"), ids=lambda triple: triple["en"])
+def test_a_sentence_has_one_verdict_in_every_language(triple: dict[str, str]):
+    verdicts = {lang: verdict(said, lang) for lang, said in triple.items()}
+    assert len(set(verdicts.values())) == 1, verdicts
 
 
 def test_a_denied_statement_has_the_other_verdict():
