@@ -42,6 +42,16 @@ _OF_LIMIT: Final = {"pfas_value": {"ppb"}, "svhc_value": {"%"}, "bpa_value": _UN
 """The units in which a value may be that has none of its own: that of its limit; bisphenol A has none."""
 
 
+def by_countries(column: Column, header: Searched) -> Column:
+    """Return the column of `Tara` as that of markets where its cells name them: Romanian writes the country so, too."""
+    if column.table != "sku" or fold(column.header) not in words("tare_or_country"):
+        return column
+    cells = header.under(column.position).unique()
+    if cells.is_empty() or not all(market_of(cell) for cell in cells):
+        return column
+    return replace(column, name="markets", field=fields_of("sku")["markets"], exact=False)
+
+
 def with_statuses(columns: Sequence[Column], header: Searched) -> list[Column]:
     """Return the columns, those of a substance as its status where their cells are statuses; over numbers none."""
     return [judged for column in columns if (judged := _by_cells(column, header)) is not None]
@@ -123,14 +133,27 @@ _ZEROS: Final = "0{1,5}$"
 
 
 def summed_metals(columns: Sequence[Column], header: Searched) -> list[Column]:
-    """Return the columns of the four metals, each as one of the sum; none where one is missing or a sum is read."""
-    if header.table != "sku" or any(column.field.name == SUM for column in columns):
+    """Return the columns of the four metals, each as one of the sum; none where one is missing.
+
+    Beside a sum that is read they are those in its unit, each as one that the sum is compared with.
+    """
+    if header.table != "sku":
         return []
+    own = next((column for column in columns if column.field.name == SUM), None)
     found = _metals(header.free([column.position for column in columns]).items())
     units = {(column.factor, column.per) for of_metal in found.values() for column in of_metal}
     each = [of_metal[0] for of_metal in found.values() if len(of_metal) == 1]
     each = sorted((c for c in each if _are_measured(header, c.position)), key=lambda column: column.position)
+    if own is not None:
+        return [column for column in each if (column.factor, column.per) == (own.factor, own.per)]
     return each if len(each) == _ALL and len(units) == 1 else []
+
+
+def without_compared(ticks: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
+    """Return the ticks that tell a field, and not those that a column of the field itself is compared with."""
+    places = {tick.position for tick in ticks}
+    read = {column.name for column in columns if column.position not in places}
+    return [tick for tick in ticks if tick.name not in read]
 
 
 def _are_measured(header: Searched, at: int) -> bool:
@@ -156,6 +179,20 @@ def add_up_metals(body: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
     listed = pl.concat_str([cell.fill_null("?") for cell in cells], separator=" + ")
     given = pl.any_horizontal(cell.is_not_null() for cell in cells)
     return body.select(pl.when(are_numbers).then(text).when(given).then(listed).alias(SUM)).to_series()
+
+
+_ROUNDED: Final = 1.02
+"""How much more single metals may be than their sum, which is rounded."""
+
+
+def _compared(sums: pl.Series, body: pl.DataFrame, metals: Sequence[Column]) -> pl.Series:
+    """Return the sums of lines, and in place of one that is less than its metals both, which are no number."""
+    cells = body.select(f"c{column.position}" for column in metals)
+    figures = (text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) for text in (sums, *cells))
+    stated, *each = figures
+    less = (stated * _ROUNDED < pl.DataFrame(each).sum_horizontal()).fill_null(value=False)
+    both = sums + " < " + cells.select(pl.concat_str(pl.all().fill_null("?"), separator=" + ")).to_series()
+    return both.set(~less, None).fill_null(sums).alias(SUM)
 
 
 def metals_asked(
@@ -269,8 +306,8 @@ def with_ticked(
     columns, of_markets = _with_ticked_markets(columns, header, reads)
     columns, of_materials = _with_ticked_materials(columns, header, reads)
     metals = [column for column in summed_metals(columns, header) if reads(column)]
-    columns = [*columns, *metals[:1]]
-    return columns, (*of_markets, *of_materials, *metals)
+    tells = not any(column.field.name == SUM for column in columns)
+    return [*columns, *(metals[:1] if tells else ())], (*of_markets, *of_materials, *metals)
 
 
 def _with_ticked_materials(
@@ -354,10 +391,13 @@ _SEPARATORS: Final = {"markets": ";", "material": " / "}
 """What stands between several ticks of a line, as between the names in a cell."""
 
 
-def with_ticks(cells: pl.DataFrame, body: pl.DataFrame, ticks: Sequence[Column]) -> pl.DataFrame:
+def with_ticks(
+    cells: pl.DataFrame, body: pl.DataFrame, columns: Sequence[Column], ticks: Sequence[Column]
+) -> pl.DataFrame:
     """Return the cells with what is ticked or summed in each line; what is no tick is no market or material either."""
     if metals := [column for column in ticks if column.name == SUM]:
-        cells = cells.with_columns(add_up_metals(body, metals))
+        tells = without_compared(metals, columns)
+        cells = cells.with_columns(add_up_metals(body, metals) if tells else _compared(cells[SUM], body, metals))
     for field in dict.fromkeys(column.name for column in ticks if column.name != SUM):
         listed = []
         for column in (column for column in ticks if column.name == field):

@@ -33,7 +33,6 @@ from pipelines.reading.grammar import (
     measures_in,
     roles_of_word,
     sense_of,
-    spellings,
     tokens_of,
     unit_of_mapped,
     without_measures,
@@ -56,6 +55,7 @@ from pipelines.reading.placed import (
     is_served,
     little_words,
 )
+from pipelines.reading.spelling import spellings
 from pipelines.reading.words import SALES, level_at, runs, says_within
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
+from pipelines.reading.spelling import spellings
 from pipelines.reading.words import SALES, first_words_of_units, is_uncertain, level_at, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
@@ -38,11 +39,6 @@ _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
 _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*+)[)\]]?")
 _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 """Where a note goes on to something else: `see sheet 4, per case`."""
-_HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
-_NUMBER_SIGN: Final = re.compile(r"(?<=[^\W\d_])\.? ?#(?!\w)")
-_OWN_FIELD: Final = re.compile(r"^x_(?:studio_)?(?=[a-z])| \((?:product|variant)\.metafields\.[\w.-]+\)$")
-"""What Odoo and Shopify add to a company's own fields: `x_weight`, `Material (product.metafields.my.pack)`."""
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
 _NUMBERS: Final = frozenset({"number", "numero", "liczba"})
 """Words for a count that are words for an identifier too."""
@@ -109,17 +105,6 @@ def tokens_of(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=MOST_KEPT)
 def _folded(token: str) -> list[str]:
     return fold(token).split()
-
-
-def spellings(header: str) -> Iterator[str]:
-    """Yield the header with words joined that a line break has hyphenated, and with `camelCase` split.
-
-    A `#` behind a word is a number of it: `Item #`.
-    """
-    joined = _OWN_FIELD.sub("", _NUMBER_SIGN.sub(" number", _HYPHEN_AT_BREAK.sub("", header)))
-    yield joined
-    if not re.search(r"\s", joined) and _CAMEL.search(joined):
-        yield _CAMEL.sub(" ", joined)
 
 
 @lru_cache(maxsize=MOST_KEPT)

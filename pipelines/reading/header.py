@@ -3,10 +3,8 @@
 A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
 takes precedence over recognised columns, by their headers or letters. `columns.py` recognises one header.
 
-The header line is the one with most known headers, or the one that the mapping names. Its labels may be spread over
-lines, merged titles above or units below: `Weight` over `Glass | Paper` is `Weight Glass` and `Weight Paper`;
-`Emballage 1` over `Matière | Poids` likewise; `kg` below `Weight` is `Weight (kg)`. Where titles name levels of
-packaging, the columns of a level that is not sold keep their title, so that they do not count as the SKU's.
+The header line is the one with most known headers, or the one that the mapping names. `labels.py` puts its labels
+together.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -16,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.by_cells import with_reusable, with_statuses, with_ticked
+from pipelines.reading.by_cells import by_countries, with_reusable, with_statuses, with_ticked, without_compared
 from pipelines.reading.column_values import (
     ROWS_SEARCHED,
     SHARED_WITH_PRODUCT,
@@ -32,7 +30,6 @@ from pipelines.reading.column_values import (
 )
 from pipelines.reading.columns import (
     column_for,
-    column_of_label,
     is_bare_material,
     open_column,
     recognise,
@@ -40,12 +37,11 @@ from pipelines.reading.columns import (
     usable_groups,
     words_of_terms,
 )
-from pipelines.reading.grammar import mentions, names_packaging, says_unit, word_roles
+from pipelines.reading.grammar import mentions, names_packaging
 from pipelines.reading.grid import (
     BESIDE,
     LONGEST_HEADER,
     VOLUME,
-    WEIGHTS,
     Cells,
     Column,
     Grid,
@@ -57,13 +53,12 @@ from pipelines.reading.grid import (
     refuse,
     with_component_prefix,
 )
+from pipelines.reading.labels import header_labels, without_number, without_numbering
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.neighbours import (
     check_component_type,
     find_possible_materials,
     open_parts,
-    part_column,
-    unit_of_title,
     unknown_weights,
     watched_columns,
     with_part_columns,
@@ -71,6 +66,7 @@ from pipelines.reading.neighbours import (
     with_total,
 )
 from pipelines.reading.side_by_side import (
+    of_markets,
     split_units_of_lines,
     whole_years,
     with_units_in_doubt,
@@ -86,13 +82,12 @@ from pipelines.reading.units import (
     with_units_of_mapping,
 )
 from pipelines.reading.values import read_values
-from pipelines.reading.words import SALES, level_of, part_type
 from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
 from schemas.normalise import quote
-from schemas.words import code_of, fold
+from schemas.words import fold
 
 REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
     "sku": ("sku_code", "name"),
@@ -173,7 +168,7 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
         return int(grid.lines.to_list().index(mapped.header_row))
     headers, constant = mapped_headers(mapped), {column.name for column in mapped.constants}
     filled = grid.cells.head(ROWS_SEARCHED).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
-    rows = [grid.row(index) for index in range(max(1, int((filled <= _MOST_CELLS_SEARCHED).sum())))]
+    rows = [without_numbering(grid.row(index)) for index in range(max(1, int((filled <= _MOST_CELLS_SEARCHED).sum())))]
     promising = set(_most_promising(rows, headers, _MOST_CELLS_READ))
 
     def merit(row: Cells) -> tuple[bool, int, int]:
@@ -228,117 +223,6 @@ def _is_value(name: str, cell: str | None, table: Table) -> bool:
     return not read_values(pl.Series([cell]), column, ".", None).faults.height
 
 
-def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
-    """Return each column's label, and the header's last line. `row` is the header; `keys` are the fields of a key.
-
-    A further line belongs to the header where it is directly below, says nothing about the keys, and either is below
-    merged titles or contains only units.
-    """
-    cells, line = grid.row(row), int(grid.lines[row])
-
-    def at_line(index: int, number: int) -> Cells | None:
-        there = 0 <= index < grid.cells.height and int(grid.lines[index]) == number
-        return grid.row(index) if there else None
-
-    parts = at_line(row + 1, line + 1)
-    if parts is not None and _is_below_titles(cells, parts, keys) and not _contains_units(cells, parts, keys):
-        cells, row, line = _join_titles(cells, parts), row + 1, line + 1
-    elif (titles := at_line(row - 1, line - 1)) is not None:
-        cells = _with_titles(cells, titles)
-    for below in range(1, _LINES_OF_HELP + 1):
-        units = at_line(row + below, line + below)
-        if units is not None and _contains_units(cells, units, keys):
-            with_unit = [
-                f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and says_unit(unit) else cell
-                for cell, unit in zip(cells, units, strict=True)
-            ]
-            return with_unit, line + below
-        if units is None or not all(cell is None or code_of(cell, "line") == "help" for cell in units):
-            break
-    return cells, line
-
-
-_LINES_OF_HELP: Final = 3
-"""Lines below the header among which its units are: lines of help may be above them."""
-
-
-def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
-    """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
-    pairs = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
-    others = (cell for cell, of_key in pairs if of_key or not says_unit(cell))
-    bare = all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
-    return bare and any(not of_key and says_unit(cell, certain=True) for cell, of_key in pairs)
-
-
-def _is_key(title: str | None, keys: Sequence[str]) -> bool:
-    column = None if title is None else recognise(title, 0, "sku")
-    return column is not None and column.name in keys
-
-
-def _is_below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
-    """Return whether a line has parts of merged titles: words, some where the header is empty, none below a key."""
-    for cell, part in zip(cells, below, strict=True):
-        if part is not None and (not any(map(str.isalpha, part)) or _is_key(cell, keys)):
-            return False
-    spread = [part for cell, part in zip(cells, below, strict=True) if cell is None and part is not None]
-    return bool(spread) and len(spread) < sum(cell is not None for cell in below) * 2 and cells[0] is not None
-
-
-def _join_titles(titles: Cells, parts: Cells) -> Cells:
-    """Return each part behind the title that covers it."""
-    over = _covering_titles(titles, parts)
-    return [
-        title if part is None else part if above is None else f"{above} {part}"
-        for title, part, above in zip(titles, parts, over, strict=True)
-    ]
-
-
-def _covering_titles(titles: Cells, parts: Cells) -> Cells:
-    """Return the title over each part: the last one to its left that has a part of its own."""
-    covering: Cells = []
-    reaching: str | None = None
-    for title, part in zip(titles, parts, strict=True):
-        if title is not None:
-            reaching = title if part is not None else None
-        covering.append(None if part is None else reaching)
-    return covering
-
-
-def _with_titles(cells: Cells, titles: Cells) -> Cells:
-    """Return the label with its title where the header alone is no field, or the title makes it another one."""
-    over, joined = _covering_titles(titles, cells), _join_titles(titles, cells)
-    levels = {title: level_of(title) for title in over if title is not None}
-    sold = SALES in levels.values()
-    parts = {title for title in levels if part_type(title) is not None}
-    return [
-        label
-        if (sold and title is not None and levels[title] not in (None, SALES))
-        or (len(parts) > 1 and title in parts and label is not None and part_column(label) is not None)
-        else _choose_label(cell, label, title)
-        for cell, title, label in zip(cells, over, joined, strict=True)
-    ]
-
-
-def _choose_label(cell: str | None, label: str | None, title: str | None) -> str | None:
-    """Return the joined label only where it is a field and the header alone is none, or it names a component.
-
-    `Code` below a title that names a supplier is theirs and no article's. A title that names the unit of the weights
-    below it gives it to each: `Weights in kg` over `Glass | Paper`.
-    """
-    if cell is None or label is None or title is None or label == cell:
-        return cell
-    alone, together, roles = recognise(cell, 0, "sku"), column_of_label(label), word_roles(title)
-    is_theirs = "somebody" in roles and "thing" not in roles and ":" not in title  # no `Supplier: ACME`
-    if alone is not None and alone.name in ("sku_code", "name") and is_theirs:
-        return label
-    if together is not None and (alone is None or together.group is not None):
-        return label
-    if alone is None or alone.has_unit or alone.field.name not in WEIGHTS:
-        return cell
-    said = unit_of_title(title)
-    return f"{cell} ({said})" if said else cell
-
-
 _LONGEST_SEEN: Final = 500
 
 
@@ -384,7 +268,8 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     chosen = [column for column in mapped_here if column.open is None]
     doubtful = [column for column in mapped_here if column.open is not None]
     others = searched.free([column.position for column in mapped_here]).items()
-    recognised = [column for at, cell in others if (column := recognise(cell, at, table)) is not None]
+    found = (column for at, cell in others if (column := recognise(cell, at, table)) is not None)
+    recognised = [by_countries(column, searched) for column in found]
     unread = [*mapped.off, *mapped.constants, *doubtful]
     usable = [column for column in recognised if not any(same_field(column, other) for other in unread)]
     off = _switched_off(mapped, recognised)
@@ -404,12 +289,13 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         )
         raise
     columns, ticks = with_ticked(columns, searched, mapped.reads)
-    searched = searched.without(ticks)
+    told = without_compared(ticks, columns)
+    searched = searched.without(told)
     opened = with_units_of_mapping(open_columns(searched, [*columns, *doubtful, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     doubtful += [column for column in opened if column.open is not None]
-    doubtful += open_parts(columns, doubtful, searched)
-    whole = whole_years([*columns, *doubtful, *ticks], searched, of_rows=False) if table == "sku" else []
+    columns, doubtful = _with_siblings_asked(columns, doubtful, searched)
+    whole = whole_years([*columns, *doubtful, *told], searched, of_rows=False) if table == "sku" else []
     columns = with_component_prefix([*columns, *whole]) if table == "sku" else columns
     above = searched.above()
     columns = with_year_of_titles(columns, [*above, *([sheet] if sheet else [])], mapped)
@@ -422,15 +308,26 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         searched.line,
         last_line,
         tuple(columns),
-        tuple(searched.free([*(c.position for c in (*columns, *doubtful, *ticks)), *judged.in_question]).items()),
+        tuple(searched.free([*(c.position for c in (*columns, *doubtful, *told)), *judged.in_question]).items()),
         off,
         any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, searched),
         (*(about_open_column(column, searched) for column in doubtful), *judged.questions),
         judged.in_question,
-        tuple(watched_columns([*columns, *doubtful, *ticks], searched)),
+        tuple(watched_columns([*columns, *doubtful, *told], searched)),
         ticks,
     )
+
+
+def _with_siblings_asked(
+    columns: list[Column], doubtful: list[Column], header: Searched
+) -> tuple[list[Column], list[Column]]:
+    """Return the columns that are read and those in doubt, with those of parts and of markets beside each other."""
+    doubtful = [*doubtful, *open_parts(columns, doubtful, header)]
+    by_market = of_markets(columns, header)
+    places = {column.position for column in by_market}
+    columns, doubtful = ([c for c in own if c.position not in places] for own in (columns, doubtful))
+    return columns, [*doubtful, *by_market]
 
 
 def _switched_off(mapped: SheetMapping, recognised: Sequence[Column]) -> Off:
@@ -584,7 +481,11 @@ def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
 
 def _position(cells: Cells, header: str) -> int | None:
     """Return the column that the caller means: a header as written, a header after folding, or a column letter."""
-    for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
+    for same in (
+        lambda cell: cell.strip() == header.strip(),
+        lambda cell: fold(cell) == fold(header),
+        lambda cell: fold(cell) == fold(without_number(header)),
+    ):
         places = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
         if len(places) == 1:
             return places[0]

@@ -1,17 +1,15 @@
 """Judges the columns of a table by their names, their values and their neighbours; what is not certain is asked about.
 
-One column after the other: the code list that it speaks, shares that may be fractions, quantities beside weights, and
-at last whether weights and materials are the packaging's or the product's (decisions §13, docs/decisions/0030).
+One column after the other: the code list that it speaks (`lists.py`), shares that may be fractions, quantities beside
+weights, and at last whether weights and materials are the packaging's or the product's (decisions §13, decision 0030).
 `units.py` judges columns of units, `grammar.py` a single header.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 import polars as pl
-import pycountry
 
 from compliance.weights import is_likely
 from pipelines.reading.columns import ROUNDED_SHARE, SHARE_OF_WEIGHT
@@ -28,9 +26,9 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.lines import SAME_PART
+from pipelines.reading.lists import with_code_lists
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.neighbours import is_of_lines, is_of_packaging_part, names_total
-from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import choice_for
@@ -44,14 +42,13 @@ from pipelines.reading.unread import (
     with_unread_asked,
     with_versions_asked,
 )
-from pipelines.reading.values import MATERIALS, read_values
-from pipelines.reading.words import family_of_detail, level_of, market_parts, names_part, names_sales_level
+from pipelines.reading.values import read_values
+from pipelines.reading.words import level_of, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.words import code_lists, code_of, fold, words
+from schemas.words import fold, words
 
-_PLAIN: Final = re.compile(r"[\w\s.'’/&-]*")
 _OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
 
 
@@ -61,7 +58,7 @@ def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
     A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` where lines are
     totals and nothing says how many packagings they are of.
     """
-    sheet, questions = _with_code_lists(with_classes_asked(with_hues_asked(sheet)))
+    sheet, questions = with_code_lists(with_classes_asked(with_hues_asked(sheet)))
     questions += fractions_asked(sheet)
     positions = sheet.in_question | {column.position for column, _ in questions}
     sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in questions)), in_question=positions)
@@ -77,117 +74,6 @@ def without_asked(sheet: Sheet) -> Sheet:
         return sheet
     weighed = any(column.field.unit == "g" for column in kept)
     return replace(sheet, columns=tuple(c for c in kept if weighed or c.field.name not in _OF_WEIGHTS))
-
-
-LISTED: Final = {"markets": "iso", "material": "ours", "packaging_level": "ours"}
-"""Fields whose values may be codes of another list, each with its own list."""
-_HEADERS: Final = {
-    "uk_rpd": ("rpd", "pepr", "epr", "packaging class"),
-    "uk_nations": ("nation", "nations", "uk"),
-    "us_states": ("state", "states", "us", "usa"),
-    "97_129": ("97", "129", "ric", "recycling code", "resin code"),
-}
-"""Words of a header that is one list's alone."""
-_MOST_TEXTS: Final = 400
-_MOST_SHOWN: Final = 8
-
-
-def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
-    """Return the sheet with the codes of other lists in our words, and the columns whose list is open (§13)."""
-    questions: list[tuple[Column, Asked]] = []
-    for column in sheet.columns:
-        field = "material" if column.field.name in MATERIALS else column.field.name
-        if field not in LISTED or column.constant is not None:
-            continue
-        before = sheet.table[column.name]
-        texts = before.drop_nulls().unique(maintain_order=True)
-        values = {part for text in texts.head(_MOST_TEXTS) for part in _parts(text, field)}
-        spoken = choice_for(column, sheet.mapped.lists) or _spoken(values, field, column.header)
-        if isinstance(spoken, list):
-            some = ", ".join(sorted(values)[:_MOST_SHOWN])
-            message = Message(
-                "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which "
-                "list it is: mapping={mapping}.",
-                header=quote(column.header),
-                some=quote(some),
-                lists=", ".join(spoken),
-                mapping={"lists": {letter(column.position): spoken[0]}},
-            )
-            questions.append((column, sheet.ask("list", column, message, could_be=spoken, text=some)))
-        elif (codes := code_lists(field).get(spoken)) is not None:
-            cells = {t: ";".join(dict.fromkeys(codes.get(_plain(p), p) for p in _parts(t, field))) for t in texts}
-            counts = dict(before.drop_nulls().value_counts().iter_rows())
-            changed = {text: (cell, counts[text]) for text, cell in cells.items() if text != cell}
-            replaced = {**sheet.replaced, column.name: {**sheet.replaced.get(column.name, {}), **changed}}
-            after = before.replace_strict(cells, default=None, return_dtype=pl.String).alias(column.name)
-            sheet = replace(sheet, table=sheet.table.with_columns(after), replaced=replaced)
-    return sheet, questions
-
-
-def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
-    """Return the list that a column speaks, or those that it could where that is open.
-
-    Ours, and ISO's where the catalogue serves the market, speak where they know every value. Else a list that knows all
-    of them speaks where a value or the header is that list's alone; where none is, or where a list gives a value of
-    ours another meaning, it is open.
-    """
-    lists, own = code_lists(field), LISTED[field]
-    if not values:
-        return own
-    fitting = [name for name, codes in lists.items() if all(_plain(value) in codes for value in values)]
-    if all(is_served(value) if field == "markets" else _ours(value, field) is not None for value in values):
-        fitting = [name for name in fitting if any(_is_taken(value, field, lists[name]) for value in values)]
-    if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
-        mixed = [
-            name
-            for name, codes in lists.items()
-            if any(_is_alone(value, name, field) for value in values)
-            and any(_plain(value) in codes and _is_taken(value, field, codes) for value in values)
-        ]
-        return [*mixed, own] if mixed else own
-    title = f" {fold(header)} "
-    by_title = [name for name in fitting if any(f" {word} " in title for word in _HEADERS[name])]
-    alone = [name for name in fitting if any(_is_alone(value, name, field) for value in values)]
-    certain = next((names for names in (by_title, alone) if len(names) == 1), None)
-    return [*fitting, own] if certain is None else certain[0]
-
-
-def _is_alone(value: str, name: str, field: str) -> bool:
-    """Return whether a value is in one list and has no meaning of ours: `EN`, `Wales`, `PL` as a material."""
-    others = [codes for other, codes in code_lists(field).items() if other != name]
-    if any(_plain(value) in codes for codes in others) or value.isdecimal():
-        return False
-    return not _is_country(value) if field == "markets" else _ours(value, field) is None
-
-
-def _is_taken(value: str, field: str, codes: Mapping[str, str]) -> bool:
-    """Return whether a list's value would be read as something else by our words or ISO's codes."""
-    if field == "markets":
-        return _is_country(value) and not is_served(value)
-    own = _ours(value, field)
-    return own is not None and own != _ours(codes[fold(value)], field)
-
-
-def _ours(value: str, field: str) -> str | None:
-    """Return what our words say that a material or a level is."""
-    return family_of_detail(value) if field == "material" else code_of(value, field)
-
-
-def _is_country(value: str) -> bool:
-    """Return whether ISO 3166-1 has a value as a code or a name."""
-    try:
-        return pycountry.countries.lookup(value.strip()) is not None
-    except LookupError:
-        return False
-
-
-def _plain(value: str) -> str:
-    """Return a value as codes of lists are compared; with a sign of its own, such as `DE*`, it is none of them."""
-    return fold(value) if _PLAIN.fullmatch(value.strip()) else ""
-
-
-def _parts(text: str, field: str) -> list[str]:
-    return market_parts(text) if field == "markets" else [text.strip()]
 
 
 _FIELDS: Final = {field.name: field for field in WEIGHT_HELPERS}

@@ -438,6 +438,11 @@ def _tells_versions(header: str) -> bool:
     return any(code_of(word, "version_title") is not None for word in (header, *fold(header).split()))
 
 
+def names_alternatives(header: str) -> bool:
+    """Return whether a header says that one of its values holds and not the others: `Alternative`, `Option`."""
+    return any(code_of(word, "version_title") == "alternative" for word in (header, *fold(header).split()))
+
+
 def _with_values_again(columns: Sequence[Column], free: Iterable[int], header: Searched) -> set[int]:
     """Return the free columns by which the lines of one SKU fall into groups of several lines each."""
     code = next((column.position for column in columns if column.field == SKU_CODE), None)
@@ -479,7 +484,7 @@ def with_stated_unit(columns: list[Column], notes: Sequence[str], doubtful: list
         factor, per = units.pop()
         return [replace(c, factor=factor, per=per) if c in bare else c for c in columns]
     bare = [column for column in bare if not (column.exact or column.mapped or column.group)]
-    of_report = [column for column in bare if column.header.strip() == OF_UK_REPORT and not units]
+    of_report = [column for column in bare if _is_of_uk_report(column, columns) and not units]
     doubtful += [replace(column, open="kg") for column in of_report]
     columns = [column for column in columns if column not in of_report]
     bare = [column for column in bare if column not in of_report]
@@ -488,6 +493,12 @@ def with_stated_unit(columns: list[Column], notes: Sequence[str], doubtful: list
     said = next(clause for clause in clauses if _is_of_other_weight(clause) and _stated_units(clause) - {_GRAM})
     doubtful += [replace(column, open=said.strip()) for column in bare]
     return [column for column in columns if column not in bare]
+
+
+def _is_of_uk_report(column: Column, columns: Sequence[Column]) -> bool:
+    """Return whether a weight has the report's own name, or its words beside the report's classes."""
+    beside = any(fold(other.header) == "packaging class" for other in columns)
+    return column.header.strip() == OF_UK_REPORT or (beside and fold(column.header) == fold(OF_UK_REPORT))
 
 
 def _is_of_other_weight(text: str) -> bool:

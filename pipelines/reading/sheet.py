@@ -11,14 +11,14 @@ it is a fault. No cell is ever moved.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 import polars as pl
 
-from pipelines.reading.by_cells import with_ticks
+from pipelines.reading.by_cells import with_ticks, without_compared
 from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import (
@@ -61,8 +61,9 @@ from pipelines.reading.mapping import (
     samples_of,
     with_names,
 )
+from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.questions import question
-from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
+from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.fields import COMPONENT_FIELDS
 from schemas.imports.types import Asked, SourceSheet
@@ -70,6 +71,7 @@ from schemas.issues import QuestionKind
 from schemas.messages import Message
 from schemas.normalise import quote
 from schemas.texts import INVISIBLE, control_in
+from schemas.vocabularies import table_rows
 from schemas.words import fold
 
 CREATED: Final[Mapping[str, str]] = {
@@ -351,7 +353,7 @@ def read_sheet(
     below = grid.below(header.last_line)
     one, further = of_one_table(below, header, table, _help_below(below, header))
     body = _without_ragged(one, grid, header)
-    cells = with_ticks(_select_columns(body.cells, header.columns), body.cells, header.ticks)
+    cells = with_ticks(_select_columns(body.cells, header.columns), body.cells, header.columns, header.ticks)
     cells = without_marks(_without_invisible(cells, header.columns))
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
     reasons, about_lines, doubted = with_answered_lines(
@@ -362,6 +364,7 @@ def read_sheet(
     _check_rows(int(is_data.sum()) + len(faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
+    cells, kinds = _with_dittos(cells, kinds)
     mapping, questions = with_new_names(cells, header.columns, mapping, mapped.new_ids, name)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
     cells = without_null_words(cells, header.columns)
@@ -388,7 +391,11 @@ def read_sheet(
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
-        ticks=tuple(tick for tick in header.ticks if all(c.position != tick.position for c in columns)),
+        ticks=tuple(
+            tick
+            for tick in without_compared(header.ticks, columns)
+            if all(column.position != tick.position for column in columns)
+        ),
     )
     sheet = sheet.without(misleading_columns((*columns, *mapping.constants), cells, table))
     return _with_constants(sheet, mapping.constants)
@@ -479,6 +486,23 @@ def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.Dat
         visible = texts.strip_chars(INVISIBLE) if of_text else texts.replace_all(anywhere, "")
         cells = cells.with_columns(visible.set(visible.str.strip_chars() == "", None).alias(column.name))
     return cells
+
+
+@cache
+def _dittos() -> list[str]:
+    """Return the ways to write that a cell has what stands above it."""
+    said = [row["word"] for row in table_rows("words.csv") if row["vocabulary"] == "ditto"]
+    return sorted({way for word in said for way in (word, word.capitalize(), word.upper(), f"{word}.")})
+
+
+def _with_dittos(cells: pl.DataFrame, kinds: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the cells with what stands above in place of the marks that say so: `"`, `ditto`."""
+    marked = cells.select(pl.exclude("line").str.strip_chars().is_in(_dittos()).fill_null(value=False))
+    for name in (column.name for column in marked if column.any()):
+        above = pl.int_range(cells.height, eager=True).set(marked[name], None).forward_fill()
+        cells = cells.with_columns(cells[name].gather(above))
+        kinds = None if kinds is None else kinds.with_columns(kinds[name].gather(above))
+    return cells, kinds
 
 
 def _select_columns(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:

@@ -191,6 +191,34 @@ def states_in_doubt(placed: Sequence[Column], header: Searched) -> list[Column]:
     return found
 
 
+_OF_MARKET: Final = ("number", "integer", "truth", "ppm")
+"""Kinds of fields that a SKU has one value of, whatever its market; texts may be in several languages."""
+
+
+def of_markets(columns: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the columns of one market beside the same of another: `Packaging weight DE | Packaging weight FR`.
+
+    Each is open by its market, the other ones too.
+    """
+    found: dict[int, Column] = {}
+    for column in columns:
+        if column.field.kind not in _OF_MARKET or column.field == VOLUME or column.mapped or column.group:
+            continue
+        tokens = tokens_of(column.header)
+        for at, text in header.free([column.position]).items():
+            other = tokens_of(text) if len(text) < LONGEST_HEADER else ()
+            differing = [pair for pair in zip(tokens, other, strict=False) if pair[0] != pair[1]]
+            if len(other) == len(tokens) and _is_one(differing) and all(map(_is_market, differing[0])):
+                own, said = differing[0]
+                found[column.position] = replace(column, open=own)
+                found[at] = replace(column, position=at, header=text, open=said)
+    return [found[at] for at in sorted(found)]
+
+
+def _is_market(word: str) -> bool:
+    return unit_of(word, "g") is None and is_served(word)
+
+
 def _is_one(pairs: Sequence[tuple[str, str]]) -> bool:
     return len(pairs) == 1
 
@@ -271,7 +299,7 @@ def split_units_of_lines(
         return columns, []
     without = [column for column in columns if column.field != VOLUME_HALF]
     if not by_name.keys() >= {"sku_code", "markets"} or any(
-        c.field == VOLUME or c.field.name in WEIGHTS or c.table == "component" for c in columns
+        c.field == VOLUME or c.table == "component" for c in columns
     ):
         return without, []
     codes, markets = (header.under(by_name[name].position) for name in ("sku_code", "markets"))
@@ -279,6 +307,9 @@ def split_units_of_lines(
     units = [column for at, cell in free if (column := units_of_rows(cell, at)) is not None]
     units += whole_years([*columns, *units], header, of_rows=True)
     repeated = codes.n_unique() < len(codes) or by_name.keys() <= {*_BESIDE_UNITS, _UNIT}
+    if any(column.field.name in WEIGHTS for column in columns):
+        placed = [column for column in units if headers("sku").get(fold(column.header)) == VOLUME.name]
+        units, repeated = (placed, True) if "volume_year" in by_name else ([], False)
     if not units or not repeated or any(len(market_parts(cell)) > 1 for cell in markets.unique()):
         return without, []
     own = by_name.get(VOLUME_HALF.name)

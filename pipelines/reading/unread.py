@@ -19,18 +19,18 @@ from compliance.weights import is_likely
 from compliance.words import names_hue
 from pipelines.reading.by_cells import metals_asked
 from pipelines.reading.columns import field_column, recognise, units_of_rows
-from pipelines.reading.grammar import PIECES, measures_in, names_bundle, quantity_of, tokens_of, word_roles
+from pipelines.reading.grammar import PIECES, measure_of, measures_in, names_bundle, quantity_of, tokens_of, word_roles
 from pipelines.reading.grid import LONGEST_HEADER, VOLUME, WEIGHTS, Column, Grid, ReadingRefused, fields_of, letter
 from pipelines.reading.header import find_header
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.neighbours import about_material, parts_asked
+from pipelines.reading.neighbours import about_material, names_alternatives, parts_asked
 from pipelines.reading.placed import Placed, is_served, little_words
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.side_by_side import names_year, years_asked
 from pipelines.reading.units import name_in_mapping
 from pipelines.reading.values import MATERIALS
-from pipelines.reading.words import SALES, family_of_detail, level_of
+from pipelines.reading.words import SALES, family_of_detail, level_of, part_types
 from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import quote
@@ -117,6 +117,8 @@ def _are_packagings(sheet: Sheet) -> bool:
 
 
 def _may_weigh(header: str, *, of_packagings: bool) -> bool:
+    if measure_of(header, "g") is not None:  # a unit alone, `g/unit`, where no other column weighs
+        return True
     roles = word_roles(header) | ({"weight"} if fold(header) in words("article_weight") else set())
     named = "weight" in roles and (of_packagings or roles & {"packaging", "material"}) and not roles & _NO_WEIGHTS
     is_of_sold = level_of(header) in (None, "sales") and not names_bundle(header)
@@ -335,7 +337,8 @@ def with_versions_asked(sheet: Sheet, weight: Column, repeated: pl.Series) -> Sh
     `repeated` has a number for each line, the same for lines of one part, and null for parts of one line.
     """
     for column, cells in _told_apart_by(sheet):
-        table = sheet.table.select("line", "sku_code", part=repeated, of=cells)
+        part = _of_types(sheet) if names_alternatives(column.header) else repeated
+        table = sheet.table.select("line", "sku_code", part=part, of=cells)
         again = table.drop_nulls("part").group_by("part").agg(pl.col("of").n_unique(), pl.col("sku_code").first())
         several = again.filter(pl.col("of") > 1)
         if several.is_empty():
@@ -355,6 +358,13 @@ def with_versions_asked(sheet: Sheet, weight: Column, repeated: pl.Series) -> Sh
     return sheet
 
 
+def _of_types(sheet: Sheet) -> pl.Series:
+    """Return a number for each line, the same for all parts of one type of a SKU."""
+    typed = next((c for c in sheet.columns if c.field.name == "component_type" and c.constant is None), None)
+    types = pl.lit("") if typed is None else part_types(sheet.table[typed.name])
+    return sheet.table.select(part=pl.struct("sku_code", types.alias("type")).rank("dense")).to_series()
+
+
 def _told_apart_by(sheet: Sheet) -> Iterator[tuple[Column, pl.Series]]:
     """Yield the columns by whose values versions may differ, with their cells."""
     for column in sheet.watched:
@@ -364,12 +374,14 @@ def _told_apart_by(sheet: Sheet) -> Iterator[tuple[Column, pl.Series]]:
 
 _LEAST_G: Final = 0.1
 """Grams of the lightest packaging that a total is divided into."""
+_LEAST_OF_LINES_G: Final = 1
+"""The same where no weight is too heavy for one packaging."""
 
 
 def weights_of_units(sheet: Sheet) -> list[Column]:
     """Return the weights where one is of all the units beside it: divided by them it is one packaging's, alone none's.
 
-    Most weights of its column are such, at least two; or one below a header that says that they are totals.
+    Each other weight of its column divided by its units is one packaging's too.
     """
     weights = [column for column in sheet.columns if column.field.name in WEIGHTS and column.constant is None]
     placed = [sheet.read(column).alias(column.name) for column in sheet.columns if column.field == VOLUME]
@@ -378,14 +390,18 @@ def weights_of_units(sheet: Sheet) -> list[Column]:
     units = pl.DataFrame(placed).sum_horizontal()
     for column in weights:
         grams = sheet.read(column)
-        heavy, given = int((~is_likely(grams)).sum()), int(grams.count())
+        heavy = int((~is_likely(grams)).sum())
         each = (grams / units).filter((units > 1) & (grams > 0)).drop_nulls()
-        is_total = any(code_of(word, "line") == "total" for word in tokens_of(column.header))
         of_one = len(each) >= heavy and bool((is_likely(each) & (each >= _LEAST_G)).all())
-        enough = heavy > 0 if is_total else heavy > 1 and 2 * heavy > given
-        if of_one and enough:
+        # Where lines name the market the weight may be that of their units, too, if each of them weighs some grams.
+        of_lines = len(each) > 0 and bool((each >= _LEAST_OF_LINES_G).all()) and _are_of_lines(sheet)
+        if of_one and (heavy or of_lines):
             return weights
     return []
+
+
+def _are_of_lines(sheet: Sheet) -> bool:
+    return any(column.field == VOLUME and column.market is None for column in sheet.columns)
 
 
 def about_weights_of_units(columns: list[Column], sheet: Sheet) -> Asked:

@@ -146,7 +146,7 @@ def runs(count: int) -> list[tuple[int, int]]:
 
 _BODY: Final = "body"
 _NOT_WHOLE: Final = frozenset(
-    {"corrugated_sheet", "loose_fill", "protective_foam", "spool", "rack", "dispenser", "cutlery"}
+    {"corrugated_sheet", "loose_fill", "protective_foam", "spool", "rack", "dispenser", "cutlery", "pallet"}
 )
 """Rigid formats that are no packaging around a product, but lie in one or hold several."""
 
