@@ -443,7 +443,7 @@ def _moment(
     if start is None and end is None:
         return None
     before_start = start is not None and day.first > start
-    if role == "until" and end is not None and not opposed:
+    if role == "until" and end is not None and not opposed and "internal" not in fact.flags:
         return day.covers(end) or day.covers(end + timedelta(days=1))
     if role == "until" or (role == "before" and opposed):
         return True if opposed and before_start else None
