@@ -17,7 +17,7 @@ from api import evidence as routes_evidence
 from api import marks as routes_marks
 from api.accounts import routes as routes_accounts
 from api.accounts import sign_in
-from api.audit import routes
+from api.audit import routes as routes_audit
 from api.catalogue import routes as routes_catalogue
 from api.changes import routes as routes_changes
 from api.companies import routes as routes_companies
@@ -147,7 +147,7 @@ _PUBLISHED: Final = (
     routes_changes.router,
     routes_changes.webhooks_router,
     routes_suppliers.router,
-    routes.router,
+    routes_audit.router,
     routes_catalogue.router,
     routes_openapi.router,
     routes_openapi.schemas_router,

@@ -45,9 +45,7 @@ def page_of(page: Any) -> Page[AuditEntry] | None:  # a page of `ledger.page`
 
 
 def _entry(entry: Entry) -> AuditEntry:
-    before, after = entry["before"], entry["after"]
-    if entry["version_after"] is not None:
-        before, after = difference(entry["version_before"], entry["version_after"])
+    before, after = _before_and_after(entry)
     return {
         "id": str(entry["id"]),
         "at": entry["at"],
@@ -62,6 +60,13 @@ def _entry(entry: Entry) -> AuditEntry:
         "user_agent": entry["user_agent"],
         "correlation_id": entry["correlation_id"],
     }
+
+
+def _before_and_after(entry: Entry) -> tuple[Any, Any]:
+    """Return the changed fields of an entry before and after: of a SKU those in which its two versions differ."""
+    if entry["version_after"] is None:
+        return entry["before"], entry["after"]
+    return difference(entry["version_before"], entry["version_after"])
 
 
 def difference(old: Sequence[object] | None, new: Sequence[object]) -> Difference:
@@ -284,9 +289,7 @@ def _imported(line: ImportLine) -> Change:
 
 
 def _change(conn: Connection, entry: Entry) -> Change:
-    before, after = entry["before"], entry["after"]
-    if entry["version_after"] is not None:
-        before, after = difference(entry["version_before"], entry["version_after"])
+    before, after = _before_and_after(entry)
     who, fields = entry["actor_name"] or entry["actor_type"], list(_recent_fields(before, after or {}))
     return Change(entry["at"], who, entry["action"], _record(conn, entry), entry["reason"], fields, entry["actor_id"])
 

@@ -43,8 +43,7 @@ def page_with_records(
 
     The records are read after the changes, so that none is older than a change that names it. The commit of the
     caller's transaction makes them durable: a newer one is told by a change that a crash does not take back. A page of
-    large component graphs ends earlier. Raise `Refused` for a place that
-    the company's ledger does not have.
+    large component graphs ends earlier. Raise `Refused` for a place that the company's ledger does not have.
     """
     page = feed.read(conn, place, limit)
     if page is None:

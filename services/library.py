@@ -75,8 +75,8 @@ def _with_kept_supplier(conn: Connection, values: JsonMapping) -> JsonMapping:
 def change(conn: Connection, actor: Actor, resource: str, record_id: UUID, values: JsonMapping) -> Added:
     """Change some values of a record in the caller's transaction, with an entry in the ledger.
 
-    Nothing is stored where nothing differs. Raise `NotThere`, and `Refused` where another record has
-    its name or code, or where it names a supplier of nobody.
+    Nothing is stored where nothing differs. Raise `NotThere`, and `Refused` where another record has its name or code,
+    or where it names a supplier of nobody.
     """
     before = require(library.find(conn, resource, record_id))
     record_id, unique = UUID(str(before["id"])), library.unique_field(resource)

@@ -66,9 +66,7 @@ def producers(
 
     Only markets whose codes begin so are read: a country's parts have codes that begin with its own.
     """
-    profile = profiles.read(conn)
-    facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
-    facts |= _codes(beside.read(conn, ROLES, company_id).body or {})
+    facts = _of_company(conn) | _codes(beside.read(conn, ROLES, company_id).body or {})
     return facts, [
         (each.market, rules.decide_producer(each.market, {**facts, **_of_sku(each.sku), **_codes(each.answers)}))
         for each in stored.alike(conn, FIRST_YEAR_IN_EFFECT, begin)
@@ -83,8 +81,7 @@ def conflict() -> Refused:
 
 
 def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: Stored) -> RolesRecord:
-    profile = profiles.read(conn)
-    facts: dict[str, str | None] = {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
+    facts = _of_company(conn)
     sku: dict[str, Any] = {}
     if sku_id is None:
         markets = stored.markets(conn, FIRST_YEAR_IN_EFFECT)
@@ -105,6 +102,12 @@ def _record(conn: Connection, actor: Actor, sku_id: UUID | None, own: Stored) ->
         "updated_at": own.updated_at,
         "markets": [_in_market(market, facts, actor.today, has_declaration, actor.lang) for market in markets],
     }
+
+
+def _of_company(conn: Connection) -> dict[str, str | None]:
+    """Return the facts that the company's profile answers."""
+    profile = profiles.read(conn)
+    return {name: _code(profile[name]) for name in ("seat", "size", "sells_directly_abroad")}
 
 
 def _of_sku(sku: dict[str, Any]) -> dict[str, str]:

@@ -60,7 +60,7 @@ def page_with_items(
 
     It is narrowed to a status, to valid ones that end within so many days, and to one SKU.
     """
-    chosen = f"""SELECT docs.*, sku.sku_code, sku.name AS sku_name FROM docs{_SKU}
+    docs = f"""SELECT docs.*, sku.sku_code, sku.name AS sku_name FROM docs{_SKU}
         WHERE (%(status)s::text IS NULL OR {_STATUS} = %(status)s::text)
         AND (%(sku_code)s::text IS NULL OR sku.sku_code = %(sku_code)s::text)
         AND (%(days)s::integer IS NULL OR ({_ENDS}))"""
@@ -71,8 +71,7 @@ def page_with_items(
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * FROM ({chosen}) AS docs ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) FROM ({chosen}) AS docs)",
+        chosen=f"FROM ({docs}) AS docs",
         parameters={"today": today, "status": status, "days": ends_within_days, "sku_code": sku_code},
     )
 
@@ -251,8 +250,7 @@ FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {query} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {query})",
+        chosen=query,
         beside=_SKU,
         parameters={"today": today, "sku_id": sku_id, "state": state, "days": ends_within},
     )

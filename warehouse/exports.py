@@ -73,8 +73,7 @@ def page(limit: int, offset: int, *, now: datetime, status: str | None) -> Listi
         order="created_at DESC, id",
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {chosen} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {chosen})",
+        chosen=chosen,
         parameters={"now": now, "status": status},
     )
 

@@ -106,8 +106,7 @@ def page(sku_id: UUID, limit: int, offset: int) -> Listing[TechnicalFile]:
         order=_ORDER,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {_OF_SKU} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {_OF_SKU})",
+        chosen=_OF_SKU,
         parameters={"sku_id": sku_id},
     )
     exists = f"EXISTS (SELECT FROM skus WHERE id = %(sku_id)s) OR {is_archived('%(sku_id)s')}"

@@ -276,8 +276,7 @@ def page(limit: int, offset: int, filters: Mapping[str, object] = MappingProxyTy
         order=_ORDER,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * FROM kept_declarations WHERE {where} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) FROM kept_declarations WHERE {where})",
+        chosen=f"FROM kept_declarations WHERE {where}",
         parameters=filters,
     )
 

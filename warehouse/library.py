@@ -134,16 +134,14 @@ def page(resource: str, limit: int, offset: int, q: str | None = None) -> Listin
     """
     table = TABLES[resource].name
     labels = "name || ' ' || code" if resource == "library_component" else "name"
-    where = f"FROM {table} WHERE {_STAYS[resource]}" + (f" AND strpos(lower({labels}), lower(%(q)s)) > 0" if q else "")
-    order = f'{_SORTED_BY[resource]} COLLATE "C"'
+    chosen = f"FROM {table} WHERE {_STAYS[resource]}" + (f" AND strpos(lower({labels}), lower(%(q)s)) > 0" if q else "")
     return pages.listing(
         _columns(resource),
         table,
-        order=order,
+        order=f'{_SORTED_BY[resource]} COLLATE "C"',
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {where} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {where})",
+        chosen=chosen,
         parameters={"q": q},
     )
 

@@ -83,6 +83,7 @@ def listing(
     order: str,
     limit: int,
     offset: int,
+    chosen: str | None = None,
     rows: str | None = None,
     total: str | None = None,
     beside: str = "",
@@ -91,18 +92,19 @@ def listing(
 ) -> Listing[Any]:
     """Return the question for a page; the caller's return type says what its rows are.
 
-    `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows, and
-    `total` counts all of the list, where there is a cheaper way than to skip and to count. `beside` joins other tables
-    that an item needs, `more` names the answer's members beside data and pagination. Limit and offset are in the text
-    and not in parameters: the plan depends on them, so that Postgres would plan a prepared statement anew each time, at
-    half the query's cost.
+    `item` is the select list of an item, `order` a total order of the table's rows. `chosen` are the rows of the list,
+    `FROM … WHERE …`, where it has not all of the table. `rows` selects the page's rows, and `total` counts all of the
+    list, where there is a cheaper way than to skip and to count. `beside` joins other tables that an item needs, `more`
+    names the answer's members beside data and pagination. Limit and offset are in the text and not in parameters: the
+    plan depends on them, so that Postgres would plan a prepared statement anew each time, at half the query's cost.
     """
-    chosen = rows or f"SELECT * FROM {table} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
-    counted = total or f"(SELECT count(*) FROM {table})"
+    chosen = chosen or f"FROM {table}"
+    page_rows = rows or f"SELECT * {chosen} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    counted = total or f"(SELECT count(*) {chosen})"
     others = "".join(f", {expression} AS {name}" for name, expression in more.items())
     sql = f"""
 SELECT whole.*, item.* FROM (SELECT {counted} AS total{others}) AS whole LEFT JOIN (
-    SELECT true AS is_item, {item} FROM ({chosen}) AS {table}{beside} ORDER BY {order}) AS item ON true"""
+    SELECT true AS is_item, {item} FROM ({page_rows}) AS {table}{beside} ORDER BY {order}) AS item ON true"""
     return Listing(sql, limit, offset, tuple(more), parameters)
 
 

@@ -337,8 +337,7 @@ def _grouped(query: str, order: str, limit: int, offset: int, parameters: Mappin
         order=order,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * FROM ({query}) AS suppliers ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) FROM ({query}) AS suppliers)",
+        chosen=f"FROM ({query}) AS suppliers",
         parameters=parameters,
     )
 
@@ -360,19 +359,14 @@ def enquiries_page(
     now: datetime, limit: int, offset: int, *, supplier_name: str | None = None
 ) -> Listing[SupplierEnquiry]:
     """Return the question for a page of enquiries, newest first: all of them, or those to one supplier."""
-    order = "created_at DESC, id"
-    query = (
-        "FROM supplier_enquiries WHERE "
-        "(%(supplier_name)s::text IS NULL OR lower(supplier_name) = lower(%(supplier_name)s::text))"
-    )
     return pages.listing(
         _LISTED,
         "supplier_enquiries",
-        order=order,
+        order="created_at DESC, id",
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {query} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {query})",
+        chosen="FROM supplier_enquiries WHERE "
+        "(%(supplier_name)s::text IS NULL OR lower(supplier_name) = lower(%(supplier_name)s::text))",
         beside=_COUNTED,
         parameters={"now": now, "supplier_name": supplier_name},
     )

@@ -1,8 +1,8 @@
 """The one layer around every request: correlation id, log line, counts, common headers, compression, faults.
 
 Every answer passes it: those of handlers and of the framework, the one for an uncaught exception, and the one for a
-request that was running when the process had to end. The log line names company
-and route and the caller's network (/24, of IPv6 /48), never a whole address, a header's value or a body.
+request that was running when the process had to end. The log line names company and route and the caller's network
+(/24, of IPv6 /48), never a whole address, a header's value or a body.
 """
 
 import asyncio

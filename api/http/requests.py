@@ -314,8 +314,8 @@ class FileForm:
     async def file(self) -> AsyncIterator[bytes]:
         """Yield the file's bytes as they arrive. End with the body.
 
-        Raise `Refused` and `TooLarge` as early as the fault is seen: at the latest when the
-        body has ended, so that a consumer of the bytes has not finished storing them.
+        Raise `Refused` and `TooLarge` as early as the fault is seen: at the latest when the body has ended, so that a
+        consumer of the bytes has not finished storing them.
         """
         parser = self._parser()
         async for chunk in limited_chunks(self._request, _MOST_BYTES[self._answering]):

@@ -153,9 +153,8 @@ def operation(
     `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
     answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
     common ones. `kept` where the handler answers with `api.http.answers.cacheable`, `revalidated` where with the
-    function of
-    this name, or likewise by a file's digest. `preview` marks our own operations
-    beside the contract: they may still change (docs/spec). `reads` marks one that is posted and needs the scope read.
+    function of this name, or likewise by a file's digest. `preview` marks our own operations beside the contract: they
+    may still change (docs/spec). `reads` marks one that is posted and needs the scope read.
     """
     header_texts = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
     extra: JsonObject = {"x-stability": "preview" if preview else "stable"}

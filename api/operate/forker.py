@@ -2,9 +2,9 @@
 
 Webserver, daemon, code server and workers each need Dagster and its storage: 90 MiB and more than a second of processor
 time a process. A forked process shares those pages with all others, and starts at once. So does the preparation of the
-database at a start of the service, which needs most of them. What belongs here: loading what
-all of them need, forking, and asking for a fork over the forker's socket. What does not: which programs run and when
-they start again (`api.operate.serve`).
+database at a start of the service, which needs most of them. What belongs here: loading what all of them need, forking,
+and asking for a fork over the forker's socket. What does not: which programs run and when they start again
+(`api.operate.serve`).
 
 A fork loses threads. Polars starts three as it is imported, which a program can do without, and its pool with the first
 query, which is never made here (decision 0061).

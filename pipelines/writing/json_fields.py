@@ -1,11 +1,10 @@
 """The fields of a SKU that are stored as text: its arrays, component graph, substances and units placed.
 
 Arrays are Postgres literals, all else is JSON. A graph is replaced whole and compared as text: two graphs are equal
-when their texts are. A line has the id of the
-stored line that is the same part, so that an unchanged graph has an unchanged text. An entry of a substance stands for
-the deprecated fields, too, which are read back from it (decisions §2, §9, §11); `compliance.substances` compares values
-with limits. Volumes are one object with keys `FR/2026/0` in sorted order; a patch names the rows that it changes, a
-null clears a row, and rows that it does not name stay.
+when their texts are. A line has the id of the stored line that is the same part, so that an unchanged graph has an
+unchanged text. An entry of a substance stands for the deprecated fields, too, which are read back from it (decisions
+§2, §9, §11); `compliance.substances` compares values with limits. Volumes are one object with keys `FR/2026/0` in
+sorted order; a patch names the rows that it changes, a null clears a row, and rows that it does not name stay.
 """
 
 from collections import Counter, defaultdict

@@ -153,8 +153,8 @@ def issue(
 ) -> UUID:
     """Issue a draft with the fields of `schemas.conformity`; return the id of the declaration.
 
-    Raises `NotThere`, `Refused`: where it is decided already, `not_conform` where the record
-    contradicts conformity, else for the faults of the form.
+    Raises `NotThere`, `Refused`: where it is decided already, `not_conform` where the record contradicts conformity,
+    else for the faults of the form.
     """
     load_draft(conn, entry_id)
     decide.accept(conn, actor, entry_id, rulesets=rulesets, reason=reason, issued_with=fields)

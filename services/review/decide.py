@@ -76,10 +76,9 @@ def accept(
 
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
     conformity with the fields of the issuing form (`issued_with`), files become technical files. The actor is the
-    person; `seen_version` the version of the SKU that the person was shown; `parts_compared` says that the person
-    has compared the parts that were asked about and are others now; `decisions` are on the parts of an answer that
-    contradict the record, by their id. Raises `NotThere` and `Refused`: a `conflict`, or
-    as `issuing.issue`.
+    person; `seen_version` the version of the SKU that the person was shown; `parts_compared` says that the person has
+    compared the parts that were asked about and are others now; `decisions` are on the parts of an answer that
+    contradict the record, by their id. Raises `NotThere` and `Refused`: a `conflict`, or as `issuing.issue`.
     """
     entry = _lock_open(conn, entry_id)
     writer = actor.with_reason(f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))

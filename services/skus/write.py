@@ -238,8 +238,8 @@ def write_volumes(
 ) -> VolumesWritten:
     """Write rows of `schemas.skus.inputs.parse_volumes` of a stored SKU, in a session that has its company set.
 
-    Raise `Refused` where any row is refused, or where
-    the law forbids the SKU as it would be stored; nothing is written then.
+    Raise `Refused` where any row is refused, or where the law forbids the SKU as it would be stored; nothing is written
+    then.
     """
     written = _checked_rows(rows, served_markets(conn))
     patch = _patch_of_column(sku_code, "volumes", _as_patch(written))

@@ -11,8 +11,7 @@ older links stay valid. What does not belong here: the statements (`pipelines.wr
 Values go into a digest as `record_send` writes them, each with its type and length: two different records never have
 the same form, and the session's time zone and date style have no effect. Text is in the client's encoding, which
 `warehouse.operate.sessions` sets to UTF-8. Row versions use SHA-512, which is faster over hundreds of bytes on a server
-without
-instructions for either hash.
+without instructions for either hash.
 """
 
 import base64

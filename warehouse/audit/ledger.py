@@ -177,8 +177,7 @@ def enter(
     """Add one entry, as the last statement of the caller's transaction, whose session has the company set.
 
     `action` is one of `schemas.vocabularies`; `before` and `after` are the fields that changed, as JSON takes them, and
-    null
-    where the record did not exist before or does not exist after.
+    null where the record did not exist before or does not exist after.
     """
     assert action in ACTIONS, f"{action} is not published in schemas/vocabularies.py"
     entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}

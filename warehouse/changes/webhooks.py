@@ -82,9 +82,7 @@ class Hook:
 def page(limit: int, offset: int) -> Listing[Webhook]:
     """Return the question for a page of the company's webhooks, newest first."""
     kept = "FROM webhooks WHERE removed_at IS NULL"
-    rows = f"SELECT * {kept} ORDER BY {_NEWEST} LIMIT {limit:d} OFFSET {offset:d}"
-    total = f"(SELECT count(*) {kept})"
-    return pages.listing(_ITEM, "webhooks", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)
+    return pages.listing(_ITEM, "webhooks", order=_NEWEST, limit=limit, offset=offset, chosen=kept)
 
 
 def detail(connection: Connection, webhook_id: UUID) -> Webhook | None:
@@ -207,15 +205,13 @@ def page_of_deliveries(webhook_id: UUID, limit: int, offset: int) -> Listing[Web
 
     Beside the page it says whether the webhook `exists`.
     """
-    of_hook = "FROM webhook_deliveries WHERE webhook_id = %(id)s"
     return pages.listing(
         _DELIVERY,
         "webhook_deliveries",
         order=_NEWEST_DELIVERY,
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {of_hook} ORDER BY {_NEWEST_DELIVERY} LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {of_hook})",
+        chosen="FROM webhook_deliveries WHERE webhook_id = %(id)s",
         more={"exists": "EXISTS (SELECT FROM webhooks WHERE id = %(id)s AND removed_at IS NULL)"},
         parameters={"id": webhook_id},
     )

@@ -1,8 +1,7 @@
 """Reads one market's figures of its latest calendar year: tonnes by category, obligations, and undecided tonnes.
 
 They are the company's stored figures (`warehouse.figures.stored`), with an `as_of` of their own. `readiness` decides
-which of
-its SKUs may be sold there.
+which of its SKUs may be sold there.
 """
 
 from collections import Counter, defaultdict

@@ -4,8 +4,8 @@ A snapshot never changes; a newer one replaces it: `publish` writes all rows of 
 name, then moves the pointer. Changed rows are read, the rest is taken over from the snapshot before; where that is not
 reliable, all is read. Both give the same rows. A kill at any instant leaves the last complete snapshot in place: the
 pointer is moved, in one atomic step of the file system, when everything that it points to is on the disk. A later sweep
-removes unfinished files. A snapshot is under `snapshots/<company id>/` in the data directory
-and has no other company's rows. `warehouse.figures` and `pipelines.figures` compute from it.
+removes unfinished files. A snapshot is under `snapshots/<company id>/` in the data directory and has no other company's
+rows. `warehouse.figures` and `pipelines.figures` compute from it.
 """
 
 import os
@@ -62,9 +62,8 @@ class Snapshot:
     """One company's portfolio as it was at `as_of`, with every write up to the audit chain's link `number`.
 
     `link_hash` is that link's, as hexadecimal digits; `writes` counts those that changed what figures are made from.
-    `made_by` names release and rule-set that made it. `parts` counts
-    the rows of each part, which has its SKUs with all their components and volumes. `size_bytes` is the size of all
-    files.
+    `made_by` names release and rule-set that made it. `parts` counts the rows of each part, which has its SKUs with all
+    their components and volumes. `size_bytes` is the size of all files.
     """
 
     company_id: UUID

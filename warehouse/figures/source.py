@@ -128,8 +128,7 @@ _FACE: Final = (
     "additives",
 )
 """What bans ask for besides markets and layers: the same for many SKUs. `product_category` is null but where it
-excludes a ban. `additives` are those of the body's components,
-a sorted text as `a|b`, null where there are none."""
+excludes a ban. `additives` are those of the body's components, a sorted text as `a|b`, null where there are none."""
 _BETWEEN: Final = "|"
 """Stands between the markets of a SKU where they are one text."""
 _WHO_AND_WHEN: Final = r',"by":(?:null|"(?:[^"\\]|\\.)*"),"at":"[^"]*"'

@@ -326,8 +326,7 @@ def _page(item: str, limit: int, offset: int, filters: Mapping[str, object]) -> 
         order="created_at DESC, id",
         limit=limit,
         offset=offset,
-        rows=f"SELECT * {chosen} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) {chosen})",
+        chosen=chosen,
         parameters=filters,
     )
 

@@ -2,8 +2,7 @@
 
 A killed supervisor ends nothing. On Linux the kernel signals its children, but not their children. So each process of a
 supervisor carries its mark, whichever process started it. The keeper (`warehouse.operate.keeper`) finds it by that mark
-as soon
-as the supervisor is gone, and so does the next start.
+as soon as the supervisor is gone, and so does the next start.
 """
 
 import ctypes

@@ -3,8 +3,7 @@
 Without the setting OpenTelemetry is not imported, and a span does nothing. What belongs here: beginning and ending
 spans, and how a trace continues in another process. What does not: which work has a span, and the library itself, which
 `warehouse.operate.otlp` alone knows. No attribute names a person or quotes a value: companies, imports and requests
-stand in
-traces by their ids.
+stand in traces by their ids.
 """
 
 from contextlib import AbstractContextManager, nullcontext
