@@ -253,11 +253,14 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
     with job.pool.company(job.work.company_id) as conn:
         rules = job.rulesets.active(conn)
         typed = from_typed(job.typed.values[start:], job.typed.presence[start:], rules)
-        if not merge.likely(conn, typed, rules):
+        if is_short := typed.values.height <= merge.SAMPLE_ROWS:
+            unchanged = merge.find(conn, typed, rules)
+        elif not merge.likely(conn, typed, rules):
             return Rows(start, typed, merge.no_grades(typed))
-    height = typed.values.height
-    parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
-    unchanged = pl.concat(threads.map(partial(_find_unchanged, job), parts))
+    if not is_short:
+        height = typed.values.height
+        parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
+        unchanged = pl.concat(threads.map(partial(_find_unchanged, job), parts))
     if "articles" in job.typed.values.columns:  # they are kept beside the records, whose parts the write path reads
         unchanged = unchanged.set(job.typed.values["articles"][start:].is_not_null(), None)
     return Rows(start, typed, unchanged)

@@ -194,7 +194,8 @@ def _filled(stored: Column, changed: list[bool], computed: Column) -> Column:
     return [next(new) if is_changed else old for old, is_changed in zip(stored, changed, strict=True)]
 
 
-_SAMPLE_ROWS: Final = 200
+SAMPLE_ROWS: Final = 200
+"""Rows that are compared to decide about more; no more than these are compared at once, without a sample."""
 _WORTHWHILE: Final = 0.5
 """Share of the sample that must be unchanged: below it a comparison of all rows costs more than it saves."""
 
@@ -206,7 +207,7 @@ def no_grades(typed: TypedPatch) -> pl.Series:
 
 def likely(conn: Connection, typed: TypedPatch, rules: RuleSet) -> bool:
     """Return whether so many rows of a sample are unchanged that comparing all rows saves time."""
-    every = -(-typed.values.height // _SAMPLE_ROWS) or 1
+    every = -(-typed.values.height // SAMPLE_ROWS) or 1
     sampled = TypedPatch(typed.values.gather_every(every), typed.presence.gather_every(every), typed.issues)
     sample = _candidates(conn, sampled, rules)
     if sample.is_empty():
@@ -218,7 +219,10 @@ def likely(conn: Connection, typed: TypedPatch, rules: RuleSet) -> bool:
 def find(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.Series:
     """Return for each unchanged row its stored grade; null for a row that the write path must process."""
     grades, candidates = no_grades(typed), _candidates(conn, typed, rules)
-    for grade, places in alike(conn, candidates) if candidates.height else ():
+    if candidates.is_empty():
+        return grades
+    codes = candidates["sku_code"].to_list() if candidates.height <= SAMPLE_ROWS else None
+    for grade, places in alike(conn, candidates, codes):
         grades = grades.scatter(places, grade)
     return grades
 
