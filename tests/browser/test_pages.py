@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from api.pages.routes import router
-from tests.browser.visitor import LetIn, Shop
+from tests.browser.visitor import LetIn, Shop, Visitor
 from tools.browser.pages import FOR_ALL, FOR_PERSONS, WITHOUT_PICTURE
 
 pytestmark = pytest.mark.browser
@@ -18,6 +18,8 @@ pytestmark = pytest.mark.browser
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 STYLES = ("api.pages", "api.reference")
 WIDTHS = (360, 1440)
+AT_FIRST: ViewportSize = {"width": 1280, "height": 720}
+"""The window in which a page opens; its document is read there."""
 NO_PAGES = {
     "/",  # leads to the portfolio
     "/pages/style.css",
@@ -75,10 +77,26 @@ REFUSED_OR_CHECKED: list[tuple[str, dict[str, str], str]] = [
 """Page, what is typed there, and the button that is pressed."""
 
 
-def opened(name: str, shop: Shop, let_in: LetIn, **options: Any) -> Page:
-    window = let_in(storage_state=None if name in FOR_ALL else shop.signed_in, reduced_motion="reduce", **options)
-    window.goto(shop.service + shop.paths[name])
-    return window
+@pytest.fixture(scope="module")
+def visitor(shop: Shop, browser: Browser) -> Iterator[Visitor]:
+    """One window for all pages: each of its own is a process that compiles axe, and its calls, anew."""
+    visitor = Visitor(browser.new_context(reduced_motion="reduce"), shop.service)
+    yield visitor
+    assert visitor.left() == []
+
+
+@pytest.fixture
+def window(name: str, shop: Shop, visitor: Visitor) -> Iterator[Page]:
+    """A page in that window, by whoever it is for; nothing is left in it of the page before."""
+    visitor.context.clear_cookies()
+    if name not in FOR_ALL:
+        visitor.context.add_cookies(shop.signed_in["cookies"])
+    visitor.page.emulate_media(color_scheme="light")
+    visitor.page.set_viewport_size(AT_FIRST)
+    visitor.page.goto(shop.service + shop.paths[name])
+    yield visitor.page
+    faults, visitor.faults = visitor.faults, []
+    assert faults == []
 
 
 def violations(window: Page, options: dict[str, Any]) -> list[str]:
@@ -105,8 +123,7 @@ def test_no_page_of_the_router_is_forgotten(shop: Shop):
 
 
 @pytest.mark.parametrize("name", [*FOR_ALL, *FOR_PERSONS, *WITHOUT_PICTURE])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(name: str, shop: Shop, let_in: LetIn):
-    window = opened(name, shop, let_in)
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(window: Page):
     window.evaluate(AXE)
     assert violations(window, READ_RULES) == []
     for width in WIDTHS:
@@ -132,8 +149,8 @@ def test_a_scheme_changes_colours_alone(package: str):
 
 
 @pytest.mark.parametrize("name", [*FOR_ALL, *FOR_PERSONS])
-def test_the_tab_key_reaches_every_control_in_order_and_shows_where_it_is(name: str, shop: Shop, let_in: LetIn):
-    window = opened(name, shop, let_in, viewport={"width": 360, "height": 800})
+def test_the_tab_key_reaches_every_control_in_order_and_shows_where_it_is(window: Page):
+    window.set_viewport_size({"width": 360, "height": 800})
     stops = min(window.evaluate(STOPS), MOST_STOPS)
     reached: list[int] = []
     while len(reached) < stops:
@@ -162,7 +179,8 @@ def test_axe_finds_nothing_where_a_form_was_refused_or_is_checked(shop: Shop, le
 
 @pytest.mark.parametrize("names", [FOR_ALL, FOR_PERSONS])
 def test_no_page_has_a_script_or_needs_one(names: tuple[str, ...], shop: Shop, let_in: LetIn):
-    window = opened(names[0], shop, let_in, java_script_enabled=False)
+    signed_in = None if names is FOR_ALL else shop.signed_in
+    window = let_in(storage_state=signed_in, reduced_motion="reduce", java_script_enabled=False)
     for name in names:
         window.goto(shop.service + shop.paths[name])
         assert (window.locator("h1").count(), window.locator("script").count()) == (1, 0), name
