@@ -37,7 +37,7 @@ from schemas.skus.inputs import ReasonInput, parse_body, validator
 from services.run import run
 from warehouse.accounts.keys import Key
 from warehouse.answers import Answer, RepeatableRequest, ReusedKey
-from warehouse.operate.sessions import Connection, wait_for_results
+from warehouse.operate.sessions import Connection, Cursor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -309,15 +309,14 @@ def answer_each(
     keyed = _OnceEach(_first_of_equals(onces), {})
     todo = [place for place, once in onces.items() if once is None or place in keyed.requests]
     (first, _), *_ = writes.values()
-    is_sent = False
+    last: Cursor | None = None
 
     def do_all(conn: Connection) -> Mapping[int, T | Exception]:
-        nonlocal is_sent
-        is_sent = False
+        nonlocal last
+        last = None
         done = operation(conn, [place for place in todo if place not in keyed.answers])
         if not keyed.requests:
-            wait_for_results(conn)  # raises what failed: the commit is sent next
-            is_sent = True
+            last = conn.execute("SELECT")  # travels with the commit; its result says that nothing before it failed
         return done
 
     def render_each(done: Mapping[int, T | Exception]) -> dict[int, Response | Exception]:
@@ -330,7 +329,8 @@ def answer_each(
     try:
         answers = run(first.service.writes, first.actor, do_all, render_each, once=once, pipelined=True)
     except Exception as error:
-        if is_sent or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
+        is_done = last is not None and last.statusmessage is not None
+        if is_done or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
             raise
         return {}
     answers |= keyed.answers

@@ -290,9 +290,19 @@ _END: Final = "SELECT pg_terminate_backend(pg_backend_pid())"
 def test_a_group_whose_connection_is_lost_is_written_once(
     caller: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _faulty_group(monkeypatch, lambda conn, times: None if times else conn.execute(_END))
+    """It is lost before the commit is sent: nothing is stored, and the group is written again."""
+    _faulty_group(monkeypatch, lambda conn, times: None if times else conn.execute(_END).fetchall())
     assert [answer.status_code for answer in at_once(caller, pool, numbered("L", 3))] == [201] * 3
     assert _versions(caller, pool) == {(f"L-{n}", 1) for n in range(3)}
+
+
+def test_a_group_whose_connection_is_lost_while_its_commit_travels_hears_of_it(
+    caller: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a write by itself does: nobody knows that the commit behind the last statement was not reached."""
+    _faulty_group(monkeypatch, lambda conn, _: conn.execute(_END))
+    assert [answer.status_code for answer in at_once(caller, pool, numbered("T", 3))] == [503] * 3
+    assert _versions(caller, pool) == set()
 
 
 def test_nothing_is_written_again_where_a_commit_is_in_doubt(

@@ -441,11 +441,6 @@ class AsyncPool:
                 await self._pool.putconn(connection)
 
 
-def wait_for_results(connection: Connection) -> None:
-    """Wait until everything that was sent in a pipeline is done; raise what failed of it."""
-    connection.execute("SELECT").fetchall()
-
-
 def make_seen_durable(connection: Connection) -> None:
     """Have the commit of this transaction, which waits for the disk, make durable whatever it has seen (decision 0016).
 
