@@ -37,7 +37,7 @@ from schemas.skus.inputs import ReasonInput, parse_body, validator
 from services.run import run
 from warehouse.accounts.keys import Key
 from warehouse.answers import Answer, RepeatableRequest, ReusedKey
-from warehouse.operate.sessions import Connection, Cursor
+from warehouse.operate.sessions import Connection, telling_whether_done
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -309,14 +309,14 @@ def answer_each(
     keyed = _OnceEach(_first_of_equals(onces), {})
     todo = [place for place, once in onces.items() if once is None or place in keyed.requests]
     (first, _), *_ = writes.values()
-    last: Cursor | None = None
+    is_done: Callable[[], bool] | None = None
 
     def do_all(conn: Connection) -> Mapping[int, T | Exception]:
-        nonlocal last
-        last = None
+        nonlocal is_done
+        is_done = None
         done = operation(conn, [place for place in todo if place not in keyed.answers])
         if not keyed.requests:
-            last = conn.execute("SELECT")  # travels with the commit; its result says that nothing before it failed
+            is_done = telling_whether_done(conn)  # travels with the commit
         return done
 
     def render_each(done: Mapping[int, T | Exception]) -> dict[int, Response | Exception]:
@@ -329,8 +329,8 @@ def answer_each(
     try:
         answers = run(first.service.writes, first.actor, do_all, render_each, once=once, pipelined=True)
     except Exception as error:
-        is_done = last is not None and last.statusmessage is not None
-        if is_done or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
+        is_away = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+        if is_away or (is_done is not None and is_done()):
             raise
         return {}
     answers |= keyed.answers

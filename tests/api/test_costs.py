@@ -11,9 +11,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.app import create
+from api.http import together
+from tests.api.test_writing_together import at_once, numbered
 from tests.contract.counting import Road, counted
 from tests.contract.outside import until
 from tests.keys import with_keys
+from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
 from warehouse.operate.settings import Settings
 
@@ -79,6 +82,17 @@ def test_a_write_of_six_components_is_at_most_this_many_statements_and_waits(roa
     write()
     statements, waits = fewest(road, write)
     assert (statements, waits <= 4) == (8, True)
+
+
+def test_eight_writes_that_come_together_add_this_many_statements_and_waits(
+    road, http_over_road, join, pool, monkeypatch
+):
+    """They wait behind one that waits for a row; their codes are new, so that the company's SKUs are counted."""
+    monkeypatch.setattr(together, "PATIENCE_SECONDS", 10 * PATIENCE_SECONDS)
+    callers = iter([replace(join(), http=http_over_road) for _ in range(2 * TRIES)])
+    none = fewest(road, lambda: at_once(next(callers), pool, []))
+    eight = fewest(road, lambda: at_once(next(callers), pool, numbered("G", 8)))
+    assert (eight[0] - none[0], eight[1] - none[1]) == (10, 5)
 
 
 def test_an_item_and_a_page_of_three_are_no_more_than_these_bytes(caller):

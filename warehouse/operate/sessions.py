@@ -441,6 +441,12 @@ class AsyncPool:
                 await self._pool.putconn(connection)
 
 
+def telling_whether_done(connection: Connection) -> Callable[[], bool]:
+    """Return what tells, once a pipeline is over, whether everything that was sent in it until now was done."""
+    cursor = connection.execute("SELECT")
+    return lambda: cursor.statusmessage is not None
+
+
 def make_seen_durable(connection: Connection) -> None:
     """Have the commit of this transaction, which waits for the disk, make durable whatever it has seen (decision 0016).
 
