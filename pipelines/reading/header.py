@@ -3,8 +3,11 @@
 A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
 takes precedence over recognised columns, by their headers or letters. `columns.py` recognises one header.
 
-The header line is the one with most known headers, or the one that the mapping names. `labels.py` puts its labels
-together.
+The header line is the one with most known headers, or the one that the mapping names. Its labels may be spread over
+lines, merged titles above or units below: `Weight` over `Glass | Paper` is `Weight Glass` and `Weight Paper`;
+`Emballage 1` over `Matière | Poids` likewise; `kg` below `Weight` is `Weight (kg)`. A title that is filled into each
+column counts as merged. Where titles name levels of packaging, the columns of a level that is not sold keep their
+title, so that they do not count as the SKU's; so do headers that stand twice, below two titles.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -15,6 +18,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.by_cells import by_countries, with_reusable, with_statuses, with_ticked, without_compared
+from pipelines.reading.by_mapping import NUMBERED, mapped_columns, row_of_lettered_columns
 from pipelines.reading.column_values import (
     ROWS_SEARCHED,
     SHARED_WITH_PRODUCT,
@@ -29,7 +33,7 @@ from pipelines.reading.column_values import (
     without_article_numbers,
 )
 from pipelines.reading.columns import (
-    column_for,
+    column_of_label,
     is_bare_material,
     open_column,
     recognise,
@@ -37,28 +41,28 @@ from pipelines.reading.columns import (
     usable_groups,
     words_of_terms,
 )
-from pipelines.reading.grammar import mentions, names_packaging
+from pipelines.reading.grammar import mentions, names_packaging, says_unit, word_roles
 from pipelines.reading.grid import (
     BESIDE,
     LONGEST_HEADER,
     VOLUME,
+    WEIGHTS,
     Cells,
     Column,
     Grid,
     ReadingRefused,
     Table,
     invalid_mapping,
-    letter,
-    position,
     refuse,
     with_component_prefix,
 )
-from pipelines.reading.labels import header_labels, without_number, without_numbering
 from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
 from pipelines.reading.neighbours import (
     check_component_type,
     find_possible_materials,
     open_parts,
+    part_column,
+    unit_of_title,
     unknown_weights,
     watched_columns,
     with_part_columns,
@@ -81,13 +85,12 @@ from pipelines.reading.units import (
     with_units_beside,
     with_units_of_mapping,
 )
-from pipelines.reading.values import read_values
+from pipelines.reading.words import SALES, level_of, part_type
 from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
-from schemas.normalise import quote
-from schemas.words import fold
+from schemas.words import code_of, fold
 
 REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
     "sku": ("sku_code", "name"),
@@ -189,41 +192,144 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
     columns = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(columns) > 1:
         return best
-    return _row_of_lettered_columns(grid, rows, table, mapped, best)
+    return row_of_lettered_columns(grid, rows, table, mapped, best)
 
 
-def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, mapped: SheetMapping, best: int) -> int:
-    """Return the header row of columns that the mapping names only by letters: the first row that fills all of them.
+_FEWEST_NUMBERED: Final = 3
 
-    Nothing in the file says that this row is a header. A row of values is refused, so that no data is lost.
+
+def without_numbering(cells: Cells) -> Cells:
+    """Return headers without their running numbers or letters: `1. SKU | 2. Name | 3. Weight`."""
+    found = [None if cell is None else NUMBERED.match(cell) for cell in cells]
+    marks = [match[1].lower() for match in found if match is not None]
+    filled = sum(cell is not None for cell in cells)
+    running = [str(at) for at in range(1, filled + 1)], [chr(ord("a") + at) for at in range(min(filled, 26))]
+    if filled < _FEWEST_NUMBERED or marks not in running:
+        return cells
+    return [None if cell is None else NUMBERED.sub("", cell) for cell in cells]
+
+
+def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
+    """Return each column's label, and the header's last line. `row` is the header; `keys` are the fields of a key.
+
+    A further line belongs to the header where it is directly below, says nothing about the keys, and either is below
+    merged titles or contains only units.
     """
-    lettered = {name: position(to[0]) for name, to in mapped.columns.items() if to[0].isascii() and to[0].isalpha()}
-    wide = max(lettered.values(), default=-1)
-    filled = (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values()))
-    index = next(filled, best) if lettered else best
-    if len(rows[index]) > wide and any(_is_value(name, rows[index][to], table) for name, to in lettered.items()):
-        texts = ", ".join(quote(cell[:60]) for cell in rows[index] if cell is not None)[:500]
-        message = Message(
-            "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
-            "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
-            line=grid.lines[index],
-            held=texts,
-        )
-        raise invalid_mapping(message)
-    return index
+    cells, line = without_numbering(grid.row(row)), int(grid.lines[row])
+
+    def at_line(index: int, number: int) -> Cells | None:
+        there = 0 <= index < grid.cells.height and int(grid.lines[index]) == number
+        return grid.row(index) if there else None
+
+    parts = at_line(row + 1, line + 1)
+    if parts is not None and _is_below_titles(cells, parts, keys) and not _contains_units(cells, parts, keys):
+        cells, row, line = _join_titles(cells, parts), row + 1, line + 1
+    elif (titles := at_line(row - 1, line - 1)) is not None:
+        cells = _with_titles(cells, titles)
+    for below in range(1, _LINES_OF_HELP + 1):
+        units = at_line(row + below, line + below)
+        if units is not None and _contains_units(cells, units, keys):
+            with_unit = [
+                f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and says_unit(unit) else cell
+                for cell, unit in zip(cells, units, strict=True)
+            ]
+            return with_unit, line + below
+        if units is None or not all(cell is None or code_of(cell, "line") == "help" for cell in units):
+            break
+    return cells, line
 
 
-def _is_value(name: str, cell: str | None, table: Table) -> bool:
-    """Return whether a cell is a value of the field and no header: a code has a digit, a number can be read."""
-    column = column_for(name, 0, "", table)
-    if column is None or cell is None:
-        return False
-    if column.field.kind == "text":
-        return column.field.name == "sku_code" and any(map(str.isdigit, cell))
-    return not read_values(pl.Series([cell]), column, ".", None).faults.height
+_LINES_OF_HELP: Final = 3
+"""Lines below the header among which its units are: lines of help may be above them."""
 
 
-_LONGEST_SEEN: Final = 500
+def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
+    """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
+    pairs = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
+    others = (cell for cell, of_key in pairs if of_key or not says_unit(cell))
+    bare = all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
+    return bare and any(not of_key and says_unit(cell, certain=True) for cell, of_key in pairs)
+
+
+def _is_key(title: str | None, keys: Sequence[str]) -> bool:
+    column = None if title is None else recognise(title, 0, "sku")
+    return column is not None and column.name in keys
+
+
+def _is_below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
+    """Return whether a line has parts of merged titles: words, some where the header is empty, none below a key."""
+    for cell, part in zip(cells, below, strict=True):
+        if part is not None and (not any(map(str.isalpha, part)) or _is_key(cell, keys)):
+            return False
+    merged = [cell is None or (at > 0 and cell == cells[at - 1]) for at, cell in enumerate(cells)]
+    spread = [part for is_merged, part in zip(merged, below, strict=True) if is_merged and part is not None]
+    return bool(spread) and len(spread) < sum(cell is not None for cell in below) * 2 and cells[0] is not None
+
+
+def _join_titles(titles: Cells, parts: Cells) -> Cells:
+    """Return each part behind the title that covers it."""
+    over = _covering_titles(titles, parts)
+    return [
+        title if part is None else part if above is None else f"{above} {part}"
+        for title, part, above in zip(titles, parts, over, strict=True)
+    ]
+
+
+def _covering_titles(titles: Cells, parts: Cells) -> Cells:
+    """Return the title over each part: the last one to its left that has a part of its own."""
+    covering: Cells = []
+    reaching: str | None = None
+    for title, part in zip(titles, parts, strict=True):
+        if title is not None:
+            reaching = title if part is not None else None
+        covering.append(None if part is None else reaching)
+    return covering
+
+
+def _with_titles(cells: Cells, titles: Cells) -> Cells:
+    """Return the label with its title where the header alone is no field, or the title makes it another one."""
+    over, joined = _covering_titles(titles, cells), _join_titles(titles, cells)
+    levels = {title: level_of(title) for title in over if title is not None}
+    sold = SALES in levels.values()
+    parts = {title for title in levels if part_type(title) is not None}
+    twice = _below_two_titles(cells, over)
+    return [
+        label
+        if (sold and title is not None and levels[title] not in (None, SALES))
+        or (cell in twice and title is not None)
+        or (len(parts) > 1 and title in parts and label is not None and part_column(label) is not None)
+        else _choose_label(cell, label, title)
+        for cell, title, label in zip(cells, over, joined, strict=True)
+    ]
+
+
+def _below_two_titles(cells: Cells, over: Cells) -> set[str]:
+    """Return the headers that stand below two titles, which tell them apart."""
+    titles: dict[str, set[str]] = {}
+    for cell, title in zip(cells, over, strict=True):
+        if cell is not None and title is not None:
+            titles.setdefault(cell, set()).add(title)
+    return {cell for cell, of_cell in titles.items() if len(of_cell) > 1}
+
+
+def _choose_label(cell: str | None, label: str | None, title: str | None) -> str | None:
+    """Return the joined label only where it is a field and the header alone is none, or it names a component.
+
+    `Code` below a title that names a supplier is theirs and no article's. A title that names the unit of the weights
+    below it gives it to each: `Weights in kg` over `Glass | Paper`.
+    """
+    if cell is None or label is None or title is None or label == cell:
+        return cell
+    alone, together, roles = recognise(cell, 0, "sku"), column_of_label(label), word_roles(title)
+    is_theirs = "somebody" in roles and "thing" not in roles and ":" not in title  # no `Supplier: ACME`
+    if alone is not None and alone.name in ("sku_code", "name") and is_theirs:
+        return label
+    if together is not None and (alone is None or together.group is not None):
+        return label
+    if alone is None or alone.has_unit or alone.field.name not in WEIGHTS:
+        return cell
+    said = unit_of_title(title)
+    return f"{cell} ({said})" if said else cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +370,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     if unmapped and (refusal := form_refusal(grid)) is not None:
         raise refusal
     searched, last_line = _searched(grid, table, mapped, sheet)
-    mapped_here = with_units_of_mapping(_mapped_columns(searched, mapped), mapped)
+    mapped_here = with_units_of_mapping(mapped_columns(searched, mapped) if mapped.columns else [], mapped)
     chosen = [column for column in mapped_here if column.open is None]
     doubtful = [column for column in mapped_here if column.open is not None]
     others = searched.free([column.position for column in mapped_here]).items()
@@ -292,9 +398,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     told = without_compared(ticks, columns)
     searched = searched.without(told)
     opened = with_units_of_mapping(open_columns(searched, [*columns, *doubtful, *unread], table), mapped)
-    columns = [*columns, *(column for column in opened if column.open is None)]
-    doubtful += [column for column in opened if column.open is not None]
-    columns, doubtful = _with_siblings_asked(columns, doubtful, searched)
+    columns, doubtful = _with_opened(columns, doubtful, opened, searched)
     whole = whole_years([*columns, *doubtful, *told], searched, of_rows=False) if table == "sku" else []
     columns = with_component_prefix([*columns, *whole]) if table == "sku" else columns
     above = searched.above()
@@ -319,11 +423,13 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     )
 
 
-def _with_siblings_asked(
-    columns: list[Column], doubtful: list[Column], header: Searched
+def _with_opened(
+    columns: list[Column], doubtful: list[Column], opened: Sequence[Column], header: Searched
 ) -> tuple[list[Column], list[Column]]:
     """Return the columns that are read and those in doubt, with those of parts and of markets beside each other."""
-    doubtful = [*doubtful, *open_parts(columns, doubtful, header)]
+    columns = [*columns, *(column for column in opened if column.open is None)]
+    doubtful = [*doubtful, *(column for column in opened if column.open is not None)]
+    doubtful += open_parts(columns, doubtful, header)
     by_market = of_markets(columns, header)
     places = {column.position for column in by_market}
     columns, doubtful = ([c for c in own if c.position not in places] for own in (columns, doubtful))
@@ -452,49 +558,3 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     instead = {column.position for column in spares}
     worse = better - settled
     return [*spares, *(c for c in columns if c.position not in instead and c.name not in worse)]
-
-
-def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
-    """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
-
-    Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
-    """
-    cells, columns = header.cells, list[Column]()
-    for name, places in mapped.columns.items():
-        at = next((at for place in places if (at := _position(cells, place)) is not None), None)
-        column = None if at is None else column_for(name, at, cells[at] or "", header.table)
-        if column is None:
-            lacking = " or ".join(map(quote, places))
-            seen = ", ".join(f"{letter(at)} {quote(cell)}" for at, cell in header.free([]).items())
-            message = Message(
-                "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
-                "{last}; the headers are: {seen}.",
-                header=lacking,
-                name=name,
-                last=letter(len(cells) - 1),
-                seen=seen[:_LONGEST_SEEN],
-            )
-            raise invalid_mapping(message)
-        columns.append(column)
-    return columns
-
-
-def _position(cells: Cells, header: str) -> int | None:
-    """Return the column that the caller means: a header as written, a header after folding, or a column letter."""
-    for same in (
-        lambda cell: cell.strip() == header.strip(),
-        lambda cell: fold(cell) == fold(header),
-        lambda cell: fold(cell) == fold(without_number(header)),
-    ):
-        places = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
-        if len(places) == 1:
-            return places[0]
-        if places:
-            where = ", ".join(map(letter, places))
-            message = Message(
-                "The header {header} stands over columns {where}; name the letter.", header=quote(header), where=where
-            )
-            raise invalid_mapping(message)
-    if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
-        return position(header)
-    return None
