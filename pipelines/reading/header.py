@@ -18,7 +18,6 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.by_cells import by_countries, with_reusable, with_statuses, with_ticked, without_compared
-from pipelines.reading.by_mapping import NUMBERED, mapped_columns, row_of_lettered_columns
 from pipelines.reading.column_values import (
     ROWS_SEARCHED,
     SHARED_WITH_PRODUCT,
@@ -33,6 +32,7 @@ from pipelines.reading.column_values import (
     without_article_numbers,
 )
 from pipelines.reading.columns import (
+    column_for,
     column_of_label,
     is_bare_material,
     open_column,
@@ -45,6 +45,7 @@ from pipelines.reading.grammar import mentions, names_packaging, says_unit, word
 from pipelines.reading.grid import (
     BESIDE,
     LONGEST_HEADER,
+    NUMBERED,
     VOLUME,
     WEIGHTS,
     Cells,
@@ -52,11 +53,17 @@ from pipelines.reading.grid import (
     Grid,
     ReadingRefused,
     Table,
+    below_two_titles,
+    covering_titles,
     invalid_mapping,
+    join_titles,
+    letter,
+    position,
     refuse,
     with_component_prefix,
+    without_numbering,
 )
-from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field
+from pipelines.reading.mapping import Off, SheetMapping, outline_of, same_field, switched_off
 from pipelines.reading.neighbours import (
     check_component_type,
     find_possible_materials,
@@ -85,11 +92,13 @@ from pipelines.reading.units import (
     with_units_beside,
     with_units_of_mapping,
 )
+from pipelines.reading.values import read_values
 from pipelines.reading.words import SALES, level_of, part_type
 from schemas.fields import NAME, SKU_CODE
 from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
+from schemas.normalise import quote
 from schemas.words import code_of, fold
 
 REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
@@ -192,21 +201,38 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
     columns = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(columns) > 1:
         return best
-    return row_of_lettered_columns(grid, rows, table, mapped, best)
+    return _row_of_lettered_columns(grid, rows, table, mapped, best)
 
 
-_FEWEST_NUMBERED: Final = 3
+def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, mapped: SheetMapping, best: int) -> int:
+    """Return the header row of columns that the mapping names only by letters: the first row that fills all of them.
+
+    Nothing in the file says that this row is a header. A row of values is refused, so that no data is lost.
+    """
+    lettered = {name: position(to[0]) for name, to in mapped.columns.items() if to[0].isascii() and to[0].isalpha()}
+    wide = max(lettered.values(), default=-1)
+    filled = (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values()))
+    index = next(filled, best) if lettered else best
+    if len(rows[index]) > wide and any(_is_value(name, rows[index][to], table) for name, to in lettered.items()):
+        texts = ", ".join(quote(cell[:60]) for cell in rows[index] if cell is not None)[:500]
+        message = Message(
+            "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
+            "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
+            line=grid.lines[index],
+            held=texts,
+        )
+        raise invalid_mapping(message)
+    return index
 
 
-def without_numbering(cells: Cells) -> Cells:
-    """Return headers without their running numbers or letters: `1. SKU | 2. Name | 3. Weight`."""
-    found = [None if cell is None else NUMBERED.match(cell) for cell in cells]
-    marks = [match[1].lower() for match in found if match is not None]
-    filled = sum(cell is not None for cell in cells)
-    running = [str(at) for at in range(1, filled + 1)], [chr(ord("a") + at) for at in range(min(filled, 26))]
-    if filled < _FEWEST_NUMBERED or marks not in running:
-        return cells
-    return [None if cell is None else NUMBERED.sub("", cell) for cell in cells]
+def _is_value(name: str, cell: str | None, table: Table) -> bool:
+    """Return whether a cell is a value of the field and no header: a code has a digit, a number can be read."""
+    column = column_for(name, 0, "", table)
+    if column is None or cell is None:
+        return False
+    if column.field.kind == "text":
+        return column.field.name == "sku_code" and any(map(str.isdigit, cell))
+    return not read_values(pl.Series([cell]), column, ".", None).faults.height
 
 
 def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
@@ -223,7 +249,7 @@ def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int
 
     parts = at_line(row + 1, line + 1)
     if parts is not None and _is_below_titles(cells, parts, keys) and not _contains_units(cells, parts, keys):
-        cells, row, line = _join_titles(cells, parts), row + 1, line + 1
+        cells, row, line = join_titles(cells, parts), row + 1, line + 1
     elif (titles := at_line(row - 1, line - 1)) is not None:
         cells = _with_titles(cells, titles)
     for below in range(1, _LINES_OF_HELP + 1):
@@ -266,33 +292,13 @@ def _is_below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
     return bool(spread) and len(spread) < sum(cell is not None for cell in below) * 2 and cells[0] is not None
 
 
-def _join_titles(titles: Cells, parts: Cells) -> Cells:
-    """Return each part behind the title that covers it."""
-    over = _covering_titles(titles, parts)
-    return [
-        title if part is None else part if above is None else f"{above} {part}"
-        for title, part, above in zip(titles, parts, over, strict=True)
-    ]
-
-
-def _covering_titles(titles: Cells, parts: Cells) -> Cells:
-    """Return the title over each part: the last one to its left that has a part of its own."""
-    covering: Cells = []
-    reaching: str | None = None
-    for title, part in zip(titles, parts, strict=True):
-        if title is not None:
-            reaching = title if part is not None else None
-        covering.append(None if part is None else reaching)
-    return covering
-
-
 def _with_titles(cells: Cells, titles: Cells) -> Cells:
     """Return the label with its title where the header alone is no field, or the title makes it another one."""
-    over, joined = _covering_titles(titles, cells), _join_titles(titles, cells)
+    over, joined = covering_titles(titles, cells), join_titles(titles, cells)
     levels = {title: level_of(title) for title in over if title is not None}
     sold = SALES in levels.values()
     parts = {title for title in levels if part_type(title) is not None}
-    twice = _below_two_titles(cells, over)
+    twice = below_two_titles(cells, over)
     return [
         label
         if (sold and title is not None and levels[title] not in (None, SALES))
@@ -301,15 +307,6 @@ def _with_titles(cells: Cells, titles: Cells) -> Cells:
         else _choose_label(cell, label, title)
         for cell, title, label in zip(cells, over, joined, strict=True)
     ]
-
-
-def _below_two_titles(cells: Cells, over: Cells) -> set[str]:
-    """Return the headers that stand below two titles, which tell them apart."""
-    titles: dict[str, set[str]] = {}
-    for cell, title in zip(cells, over, strict=True):
-        if cell is not None and title is not None:
-            titles.setdefault(cell, set()).add(title)
-    return {cell for cell, of_cell in titles.items() if len(of_cell) > 1}
 
 
 def _choose_label(cell: str | None, label: str | None, title: str | None) -> str | None:
@@ -370,7 +367,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     if unmapped and (refusal := form_refusal(grid)) is not None:
         raise refusal
     searched, last_line = _searched(grid, table, mapped, sheet)
-    mapped_here = with_units_of_mapping(mapped_columns(searched, mapped) if mapped.columns else [], mapped)
+    mapped_here = with_units_of_mapping(_mapped_columns(searched, mapped), mapped)
     chosen = [column for column in mapped_here if column.open is None]
     doubtful = [column for column in mapped_here if column.open is not None]
     others = searched.free([column.position for column in mapped_here]).items()
@@ -378,7 +375,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     recognised = [by_countries(column, searched) for column in found]
     unread = [*mapped.off, *mapped.constants, *doubtful]
     usable = [column for column in recognised if not any(same_field(column, other) for other in unread)]
-    off = _switched_off(mapped, recognised)
+    off = switched_off(mapped, recognised)
     try:
         columns = _needed_columns(searched, mapped, chosen, usable)
     except ReadingRefused as refused:
@@ -434,12 +431,6 @@ def _with_opened(
     places = {column.position for column in by_market}
     columns, doubtful = ([c for c in own if c.position not in places] for own in (columns, doubtful))
     return columns, [*doubtful, *by_market]
-
-
-def _switched_off(mapped: SheetMapping, recognised: Sequence[Column]) -> Off:
-    """Return the fields that the mapping reads from no column, each with the column that it would have had."""
-    had = {of.name: next((other for other in recognised if same_field(of, other)), None) for of in mapped.off}
-    return tuple((name, None, None) if c is None else (name, c.position, c.header) for name, c in had.items())
 
 
 def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None) -> tuple[Searched, int]:
@@ -558,3 +549,52 @@ def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Contai
     instead = {column.position for column in spares}
     worse = better - settled
     return [*spares, *(c for c in columns if c.position not in instead and c.name not in worse)]
+
+
+_LONGEST_SEEN: Final = 500
+
+
+def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
+    """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
+
+    Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
+    """
+    cells, columns = header.cells, list[Column]()
+    for name, places in mapped.columns.items():
+        at = next((at for place in places if (at := _position(cells, place)) is not None), None)
+        column = None if at is None else column_for(name, at, cells[at] or "", header.table)
+        if column is None:
+            lacking = " or ".join(map(quote, places))
+            seen = ", ".join(f"{letter(at)} {quote(cell)}" for at, cell in header.free([]).items())
+            message = Message(
+                "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
+                "{last}; the headers are: {seen}.",
+                header=lacking,
+                name=name,
+                last=letter(len(cells) - 1),
+                seen=seen[:_LONGEST_SEEN],
+            )
+            raise invalid_mapping(message)
+        columns.append(column)
+    return columns
+
+
+def _position(cells: Cells, header: str) -> int | None:
+    """Return the column that the caller means: a header as written, a header after folding, or a column letter."""
+    for same in (
+        lambda cell: cell.strip() == header.strip(),
+        lambda cell: fold(cell) == fold(header),
+        lambda cell: fold(cell) == fold(NUMBERED.sub("", header)),
+    ):
+        places = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            where = ", ".join(map(letter, places))
+            message = Message(
+                "The header {header} stands over columns {where}; name the letter.", header=quote(header), where=where
+            )
+            raise invalid_mapping(message)
+    if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
+        return position(header)
+    return None

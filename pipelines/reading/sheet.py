@@ -39,6 +39,7 @@ from pipelines.reading.grid import (
     repeated,
     sheet_starts,
     with_component_prefix,
+    without_marks,
 )
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.lines import (
@@ -62,7 +63,7 @@ from pipelines.reading.mapping import (
     with_names,
 )
 from pipelines.reading.questions import question
-from pipelines.reading.values import decimal_marks, read_values, unescaped, without_marks, without_null_words
+from pipelines.reading.values import decimal_marks, read_values, unescaped, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.fields import COMPONENT_FIELDS
 from schemas.imports.types import Asked, SourceSheet

@@ -1,7 +1,7 @@
 """Reads cell text as typed values, kind by kind: text, codes, truths, markets, GTINs, ids and numbers.
 
 `schemas.normalise` makes the stored form of a value, with the same function as for a JSON field; this module turns a
-cell into the input of that function, with `identifiers.py` for codes that have a form of their own.
+cell into the input of that function.
 
 Numbers have decimal marks, grouping, units, percent signs. Plain ones are read as whole columns; the rest cell by cell.
 Whether `1.234` is over a thousand or a little more than one is decided for a column, in this order: the mapping; the
@@ -11,13 +11,16 @@ header that is exactly the field's own name (then a point).
 
 import csv
 import re
+import uuid
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import polars as pl
+from stdnum import ean
 
 from pipelines.reading.grammar import unit_behind
 from pipelines.reading.grid import (
@@ -31,14 +34,13 @@ from pipelines.reading.grid import (
     faults_where,
     read_distinct,
 )
-from pipelines.reading.identifiers import country, day, digits_lost, gtins, uuid_of
 from pipelines.reading.words import certain, code_by_rules, is_uncertain, market_parts, unit_of, without_language
-from schemas import normalise
+from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
 from schemas.normalise import Unfit, quote
 from schemas.texts import APOSTROPHE_BEFORE, CONTROL, INVISIBLE, NULL_WORDS, UNUSUAL
-from schemas.words import code_of, market_named
+from schemas.words import code_of, fold, market_named
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
 MATERIALS: Final = ("material", "material_family")
@@ -46,6 +48,9 @@ MATERIALS: Final = ("material", "material_family")
 _SEVERAL = re.compile(r"[/+&]|%.*%")
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 EMPTY_LIST = "[]"
+_LETTERS_OF_COUNTRY: Final = 2
+_DAY_WITH_POINTS: Final = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})", re.ASCII)
+_EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 
 
 def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
@@ -65,13 +70,13 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
         case "markets":
             return read_distinct(cells, lambda cell: _markets(certain(cell, "unknown_market")), pl.String)
         case "uuid":
-            return read_distinct(cells, lambda cell: uuid_of(cell, column), pl.String)
+            return read_distinct(cells, lambda cell: _uuid(cell, column), pl.String)
         case "gtin":
-            return gtins(cells)
+            return _gtins(cells)
         case "day":
-            return read_distinct(cells, day, pl.String)
+            return read_distinct(cells, _day, pl.String)
         case "country":
-            return read_distinct(cells, country, pl.String)
+            return read_distinct(cells, _country, pl.String)
         case "marks":
             return read_distinct(cells, lambda cell: _marks(cell, int(field.maximum or 0)), pl.String)
         case _:
@@ -135,8 +140,90 @@ def _unusual_text(longest: int | None, *, is_code: bool) -> pl.Expr:
 
 def _text(cell: str, field: Field) -> str:
     if field.name == "sku_code" and re.match(_ROUNDED, cell):
-        raise digits_lost(cell)
+        raise _digits_lost(cell)
     return normalise.text(cell, min_length=field.min_length, max_length=field.max_length, is_code=field.is_code)
+
+
+def _gtins(cells: pl.Series) -> TypedColumn:
+    """Accept GTINs with a correct check digit as a column; only the others are examined one by one for the reason."""
+    cells = cells.str.strip_chars()
+    cell, number = pl.col("cell"), pl.col("number")
+    shaped = cell.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$")
+    numbers = cells.to_frame("cell").select_seq(number=pl.when(shaped).then(cell.str.zfill(14)).cast(pl.Int64))
+    total = pl.sum_horizontal(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
+    right = numbers.select(number.is_not_null() & (total % 10 == 0)).to_series()
+    if right.sum() + cells.null_count() == len(cells):
+        return TypedColumn(cells, NO_FAULTS)
+    odd = read_distinct(cells.set(right, None), _gtin, pl.String)
+    return TypedColumn(cells.set(~right, None).fill_null(odd.values), odd.faults)
+
+
+def _gtin(cell: str) -> str:
+    if re.match(_EXPONENT, cell):
+        raise _digits_lost(cell)
+    digits = re.sub(r"[\s-]|[.,]0+$", "", cell)
+    if len(digits) == 11 and ean.is_valid(f"0{digits}"):
+        raise Unfit(
+            "invalid_gtin",
+            Message(
+                "{value} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.",
+                value=quote(cell),
+                digits=digits,
+            ),
+        )
+    return normalise.gtin(digits)
+
+
+def _digits_lost(cell: str) -> Unfit:
+    return Unfit(
+        "digits_lost",
+        Message(
+            "A spreadsheet has rounded the number to {cell}; take it again from its source and store it as text.",
+            cell=quote(cell),
+        ),
+    )
+
+
+def _day(cell: str) -> str:
+    """Return an ISO day; `31.12.2026` is one in every language that writes points."""
+    with_points = _DAY_WITH_POINTS.fullmatch(cell.strip())
+    return files.day("-".join(with_points.group(3, 2, 1)) if with_points else cell.strip()).isoformat()
+
+
+def _country(cell: str) -> str:
+    code = market_named(cell.strip())
+    if len(code) > _LETTERS_OF_COUNTRY:
+        message = Message("{cell} is a part of a country; name the country.", cell=quote(cell))
+        raise Unfit("invalid_format", message)
+    return code
+
+
+def _uuid(cell: str, column: Column) -> str:
+    """Return an id; a name that a record has was replaced by its id before."""
+    try:
+        return str(uuid.UUID(cell.strip()))
+    except ValueError:
+        pass
+    if same := [name for name in column.names if fold(name) == fold(cell)]:
+        message = Message(
+            "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
+            cell=quote(cell),
+            names=", ".join(sorted(same)),
+        )
+        raise Unfit("unknown_reference", message)
+    names = {fold(name): name for name in column.names}
+    near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
+    if not near:
+        message = Message(
+            "{cell} is no id; {name} takes the UUID that the service gave.", cell=quote(cell), name=column.field.name
+        )
+        raise Unfit("invalid_format", message)
+    message = Message(
+        "{cell} is no id, and no record has this name; the nearest names are: {names}.",
+        cell=quote(cell),
+        names=", ".join(near),
+    )
+    raise Unfit("unknown_reference", message)
 
 
 def _truth(cell: str, field: Field) -> bool:
@@ -220,31 +307,6 @@ def _ppm(cell: str, column: Column, mark: str | None) -> str:
     if text.startswith("<"):
         return normalise.attested_ppm(f"<{number:.15g}")
     return f"{normalise.measured_ppm(number):.15g}"
-
-
-_PAIRS: Final = (('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("‚", "‘"))
-_WRAPPED: Final = [
-    rf"^\s*{re.escape(begin)}\s*([^{re.escape(begin + end)}]*?[^{re.escape(begin + end)}\s])\s*{re.escape(end)}\s*$"
-    for begin, end in _PAIRS
-]
-
-
-def without_marks(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells without the quotation marks around codes; where all codes have them, around other cells too.
-
-    A file has them that was written with a space before each mark, or with single ones. A name in quotation marks
-    beside a plain code keeps them.
-    """
-    codes = cells["sku_code"]
-    if not codes.str.contains(r"^\s*\W.*\W\s*$").any():
-        return cells
-    everywhere = False
-    for pattern in _WRAPPED:
-        if codes.str.contains(pattern).any():
-            everywhere |= bool(codes.drop_nulls().str.contains(pattern).all())
-            names = cells.columns if everywhere else ["sku_code"]
-            cells = cells.with_columns(pl.col(names).str.replace(pattern, "$1"))
-    return cells
 
 
 _IS_NULL_WORD: Final = pl.first().str.strip_chars().is_in(NULL_WORDS)
