@@ -27,8 +27,7 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, said, text
 from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
 from pipelines.reading.grid import Column
-from pipelines.reading.numbers import AMBIGUOUS, both_readings, read_number
-from pipelines.reading.values import LIST_SEPARATOR
+from pipelines.reading.values import AMBIGUOUS, LIST_SEPARATOR, both_readings, read_number
 from schemas.actors import Actor
 from schemas.fields import Field
 from schemas.issues import Issue

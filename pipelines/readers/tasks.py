@@ -13,7 +13,7 @@ from compliance.catalogue import pinned
 from pipelines.imports import rejections
 from pipelines.imports.rejections import Edit, as_csv, as_workbook, rejected_tables
 from pipelines.readers import requests
-from pipelines.reading import lists
+from pipelines.reading import unread
 from pipelines.reading.grid import MOST_COLUMNS, NUMBER, check_width, refuse
 from pipelines.reading.header import recognised_fields
 from pipelines.reading.lines import example_word
@@ -131,7 +131,7 @@ def load_words() -> None:
     ruleset.load()
     pinned()
     market_named("US CA")  # it may be a country with a part, or two countries: all lists of places are asked
-    for field in lists.LISTED:
+    for field in unread.LISTED:
         code_lists(field)
     recognised_fields(_HEADERS)
     example_word()

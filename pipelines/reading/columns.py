@@ -55,8 +55,7 @@ from pipelines.reading.placed import (
     is_served,
     little_words,
 )
-from pipelines.reading.spelling import spellings
-from pipelines.reading.words import SALES, level_at, runs, says_within
+from pipelines.reading.words import SALES, level_at, runs, says_within, spellings
 from schemas.fields import SKU_CODE, Field
 from schemas.words import code_of, fold, headers, words
 

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
-from pipelines.reading.spelling import spellings
-from pipelines.reading.words import SALES, first_words_of_units, is_uncertain, level_at, unit_of
+from pipelines.reading.words import SALES, first_words_of_units, is_uncertain, level_at, spellings, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.words import code_of, fold, is_kept, words

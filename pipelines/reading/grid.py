@@ -6,6 +6,7 @@ in it, `columns.py` recognises headers, and `values.py` reads cells.
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -447,3 +448,73 @@ class Sums:
         """Begin another sum below a line."""
         self._before = self._whole[at] - self._left_out
         self._count = self._many[at] - self._left
+
+
+_PAIRS: Final = (('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("‚", "‘"))
+_WRAPPED: Final = [
+    rf"^\s*{re.escape(begin)}\s*([^{re.escape(begin + end)}]*?[^{re.escape(begin + end)}\s])\s*{re.escape(end)}\s*$"
+    for begin, end in _PAIRS
+]
+
+
+def without_marks(cells: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells without the quotation marks around codes; where all codes have them, around other cells too.
+
+    A file has them that was written with a space before each mark, or with single ones. A name in quotation marks
+    beside a plain code keeps them.
+    """
+    codes = cells["sku_code"]
+    if not codes.str.contains(r"^\s*\W.*\W\s*$").any():
+        return cells
+    everywhere = False
+    for pattern in _WRAPPED:
+        if codes.str.contains(pattern).any():
+            everywhere |= bool(codes.drop_nulls().str.contains(pattern).all())
+            names = cells.columns if everywhere else ["sku_code"]
+            cells = cells.with_columns(pl.col(names).str.replace(pattern, "$1"))
+    return cells
+
+
+NUMBERED: Final = re.compile(r"^\s*\(?(\d{1,2}|[a-z])[.)]\s*(?=[^\W\d_])", re.IGNORECASE)
+"""A running number or letter before a header."""
+_FEWEST_NUMBERED: Final = 3
+
+
+def without_numbering(cells: Cells) -> Cells:
+    """Return headers without their running numbers or letters: `1. SKU | 2. Name | 3. Weight`."""
+    found = [None if cell is None else NUMBERED.match(cell) for cell in cells]
+    marks = [match[1].lower() for match in found if match is not None]
+    filled = sum(cell is not None for cell in cells)
+    running = [str(at) for at in range(1, filled + 1)], [chr(ord("a") + at) for at in range(min(filled, 26))]
+    if filled < _FEWEST_NUMBERED or marks not in running:
+        return cells
+    return [None if cell is None else NUMBERED.sub("", cell) for cell in cells]
+
+
+def join_titles(titles: Cells, parts: Cells) -> Cells:
+    """Return each part behind the title that covers it."""
+    over = covering_titles(titles, parts)
+    return [
+        title if part is None else part if above is None else f"{above} {part}"
+        for title, part, above in zip(titles, parts, over, strict=True)
+    ]
+
+
+def covering_titles(titles: Cells, parts: Cells) -> Cells:
+    """Return the title over each part: the last one to its left that has a part of its own."""
+    covering: Cells = []
+    reaching: str | None = None
+    for title, part in zip(titles, parts, strict=True):
+        if title is not None:
+            reaching = title if part is not None else None
+        covering.append(None if part is None else reaching)
+    return covering
+
+
+def below_two_titles(cells: Cells, over: Cells) -> set[str]:
+    """Return the headers that stand below two titles, which tell them apart."""
+    titles: dict[str, set[str]] = {}
+    for cell, title in zip(cells, over, strict=True):
+        if cell is not None and title is not None:
+            titles.setdefault(cell, set()).add(title)
+    return {cell for cell, of_cell in titles.items() if len(of_cell) > 1}

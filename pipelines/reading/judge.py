@@ -1,6 +1,6 @@
 """Judges the columns of a table by their names, their values and their neighbours; what is not certain is asked about.
 
-One column after the other: the code list that it speaks (`lists.py`), shares that may be fractions, quantities beside
+One column after the other: the code list that it speaks (`unread.py`), shares that may be fractions, quantities beside
 weights, and at last whether weights and materials are the packaging's or the product's (decisions §13, decision 0030).
 `units.py` judges columns of units, `grammar.py` a single header.
 """
@@ -26,7 +26,6 @@ from pipelines.reading.grid import (
     letter,
 )
 from pipelines.reading.lines import SAME_PART
-from pipelines.reading.lists import with_code_lists
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.neighbours import is_of_lines, is_of_packaging_part, names_total
 from pipelines.reading.questions import question, refused
@@ -38,6 +37,7 @@ from pipelines.reading.unread import (
     weights_of_cases,
     weights_of_units,
     with_classes_asked,
+    with_code_lists,
     with_hues_asked,
     with_unread_asked,
     with_versions_asked,

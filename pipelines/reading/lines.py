@@ -41,9 +41,8 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.header import REQUIRED_FIELDS, Header, recognised_fields
 from pipelines.reading.mapping import MappedLines
-from pipelines.reading.numbers import read_numbers
 from pipelines.reading.questions import question
-from pipelines.reading.values import read_values
+from pipelines.reading.values import read_numbers, read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message, message_of
 from schemas.words import code_of, fold, headers, pattern_of, words

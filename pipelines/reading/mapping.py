@@ -505,6 +505,12 @@ _MOST_OUTLINED: Final = 500
 """Most columns of an outline: a person looks through them."""
 
 
+def switched_off(mapped: SheetMapping, recognised: Sequence[Column]) -> Off:
+    """Return the fields that the mapping reads from no column, each with the column that it would have had."""
+    had = {of.name: next((other for other in recognised if same_field(of, other)), None) for of in mapped.off}
+    return tuple((name, None, None) if c is None else (name, c.position, c.header) for name, c in had.items())
+
+
 def samples_of(cells: pl.DataFrame) -> Samples:
     """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
     top = cells.head(_SAMPLED_ROWS).to_dict(as_series=False)

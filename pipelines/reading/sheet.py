@@ -39,6 +39,7 @@ from pipelines.reading.grid import (
     repeated,
     sheet_starts,
     with_component_prefix,
+    without_marks,
 )
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.lines import (
@@ -61,9 +62,8 @@ from pipelines.reading.mapping import (
     samples_of,
     with_names,
 )
-from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.questions import question
-from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
+from pipelines.reading.values import decimal_marks, read_values, unescaped, without_null_words
 from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.fields import COMPONENT_FIELDS
 from schemas.imports.types import Asked, SourceSheet
@@ -362,9 +362,8 @@ def read_sheet(
     is_data = (~reduce(or_, reasons.values())).scatter([*doubted], values=False)
     faults = tuple(sorted((*body.faults, *doubted.values()), key=lambda fault: fault.line))
     _check_rows(int(is_data.sum()) + len(faults), table)
-    cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
-    cells, kinds = _with_dittos(cells, kinds)
+    cells, kinds = _with_dittos(cells.with_columns(line=body.lines).filter(is_data), kinds)
     mapping, questions = with_new_names(cells, header.columns, mapping, mapped.new_ids, name)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
     cells = without_null_words(cells, header.columns)
@@ -391,14 +390,16 @@ def read_sheet(
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
-        ticks=tuple(
-            tick
-            for tick in without_compared(header.ticks, columns)
-            if all(column.position != tick.position for column in columns)
-        ),
+        ticks=_further_ticks(header, columns),
     )
     sheet = sheet.without(misleading_columns((*columns, *mapping.constants), cells, table))
     return _with_constants(sheet, mapping.constants)
+
+
+def _further_ticks(header: Header, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the ticks that tell a field with the one that is read as it."""
+    read = {column.position for column in columns}
+    return tuple(tick for tick in without_compared(header.ticks, columns) if tick.position not in read)
 
 
 def _reasons(body: Grid, cells: pl.DataFrame, header: Header) -> dict[str, pl.Series]:

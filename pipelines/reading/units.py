@@ -39,10 +39,10 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.neighbours import OF_UK_REPORT, misspelt_column
-from pipelines.reading.numbers import outside_limits, read_numbers
 from pipelines.reading.placed import is_served
 from pipelines.reading.questions import question
 from pipelines.reading.side_by_side import about_other_units, is_of_other_units
+from pipelines.reading.values import outside_limits, read_numbers
 from pipelines.reading.words import Unit, unit_by_factor, unit_of
 from schemas.imports.types import Asked
 from schemas.json_values import JsonObject

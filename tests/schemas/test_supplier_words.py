@@ -42,7 +42,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "pipelines/reading/workbook/book.py": (),
     "pipelines/reading/workbook/cells.py": (),
     "pipelines/reading/media.py": (),
-    "pipelines/reading/numbers.py": ("read_number", "_factor_of", "_parse_decimal"),
+    "pipelines/reading/values.py": ("read_number", "_factor_of", "_parse_decimal"),
     "pipelines/writing/json_fields.py": ("_complete",),
     "schemas/files.py": (),
     "schemas/skus/inputs.py": (),

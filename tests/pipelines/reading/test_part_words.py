@@ -102,7 +102,7 @@ def test_every_word_of_a_format_is_a_part_or_is_asked() -> None:
         expected = listed or (None if found.form in (None, "film") else "body")
         if part_type(word) != expected:
             wrong[word] = (found.key, part_type(word))
-    inserts = {"corrugated_sheet", "loose_fill", "protective_foam", "spool", "rack", "dispenser", "cutlery"}
+    inserts = {"corrugated_sheet", "loose_fill", "protective_foam", "spool", "rack", "dispenser", "cutlery", "pallet"}
     assert {key for key, kind in wrong.values() if kind is not None} == set()
     assert {key for key, _ in wrong.values()} == inserts
 
