@@ -519,7 +519,7 @@ _LEAST_OF_LINES_G: Final = 1
 def weights_of_units(sheet: Sheet) -> list[Column]:
     """Return the weights where one is of all the units beside it: divided by them it is one packaging's, alone none's.
 
-    Each other weight of its column divided by its units is one packaging's too.
+    Each other weight of its column divided by its units is one packaging's too; a single one says that it is a total.
     """
     weights = [column for column in sheet.columns if column.field.name in WEIGHTS and column.constant is None]
     placed = [sheet.read(column).alias(column.name) for column in sheet.columns if column.field == VOLUME]
@@ -533,7 +533,8 @@ def weights_of_units(sheet: Sheet) -> list[Column]:
         of_one = len(each) >= heavy and bool((is_likely(each) & (each >= _LEAST_G)).all())
         # Where lines name the market the weight may be that of their units, too, if each of them weighs some grams.
         of_lines = len(each) > 0 and bool((each >= _LEAST_OF_LINES_G).all()) and _are_of_lines(sheet)
-        if of_one and (heavy or of_lines):
+        several = len(each) > 1 or any(code_of(word, "line") == "total" for word in tokens_of(column.header))
+        if of_one and ((heavy and several) or of_lines):
             return weights
     return []
 
