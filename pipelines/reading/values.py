@@ -38,7 +38,7 @@ from pipelines.reading.words import certain, code_by_rules, is_uncertain, market
 from schemas import files, normalise
 from schemas.fields import Field
 from schemas.messages import Message
-from schemas.normalise import Unfit, quote
+from schemas.normalise import Unfit, none_named, quote, several_named
 from schemas.texts import APOSTROPHE_BEFORE, CONTROL, INVISIBLE, NULL_WORDS, UNUSUAL
 from schemas.words import code_of, fold, market_named
 
@@ -205,25 +205,15 @@ def _uuid(cell: str, column: Column) -> str:
     except ValueError:
         pass
     if same := [name for name in column.names if fold(name) == fold(cell)]:
-        message = Message(
-            "Several records have the name {cell}: {names}. Merge them, or write the id of the one that is meant.",
-            cell=quote(cell),
-            names=", ".join(sorted(same)),
-        )
-        raise Unfit("unknown_reference", message)
+        raise several_named(cell, sorted(same))
     names = {fold(name): name for name in column.names}
     near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
-    if not near:
-        message = Message(
-            "{cell} is no id; {name} takes the UUID that the service gave.", cell=quote(cell), name=column.field.name
-        )
-        raise Unfit("invalid_format", message)
+    if near:
+        raise none_named(cell, near)
     message = Message(
-        "{cell} is no id, and no record has this name; the nearest names are: {names}.",
-        cell=quote(cell),
-        names=", ".join(near),
+        "{cell} is no id; {name} takes the UUID that the service gave.", cell=quote(cell), name=column.field.name
     )
-    raise Unfit("unknown_reference", message)
+    raise Unfit("invalid_format", message)
 
 
 def _truth(cell: str, field: Field) -> bool:
