@@ -84,7 +84,7 @@ def test_a_write_of_six_components_is_at_most_this_many_statements_and_waits(roa
     assert (statements, waits <= 4) == (8, True)
 
 
-def test_eight_writes_that_come_together_add_this_many_statements_and_waits(
+def test_eight_writes_that_come_together_add_at_most_this_many_statements_and_waits(
     road, http_over_road, join, pool, monkeypatch
 ):
     """They wait behind one that waits for a row; their codes are new, so that the company's SKUs are counted."""
@@ -92,7 +92,7 @@ def test_eight_writes_that_come_together_add_this_many_statements_and_waits(
     callers = iter([replace(join(), http=http_over_road) for _ in range(2 * TRIES)])
     none = fewest(road, lambda: at_once(next(callers), pool, []))
     eight = fewest(road, lambda: at_once(next(callers), pool, numbered("G", 8)))
-    assert (eight[0] - none[0], eight[1] - none[1]) == (10, 5)
+    assert (eight[0] - none[0], eight[1] - none[1] <= 5) == (10, True)
 
 
 def test_an_item_and_a_page_of_three_are_no_more_than_these_bytes(caller):
