@@ -497,12 +497,15 @@ def _dittos() -> list[str]:
 
 
 def _with_dittos(cells: pl.DataFrame, kinds: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the cells with what stands above in place of the marks that say so: `"`, `ditto`."""
+    """Return the cells with what stands above in place of the marks that say so: `"`, `ditto`.
+
+    A mark below no value stays as it is.
+    """
     marked = cells.select(pl.exclude("line").str.strip_chars().is_in(_dittos()).fill_null(value=False))
     for name in (column.name for column in marked if column.any()):
         above = pl.int_range(cells.height, eager=True).set(marked[name], None).forward_fill()
-        cells = cells.with_columns(cells[name].gather(above))
-        kinds = None if kinds is None else kinds.with_columns(kinds[name].gather(above))
+        cells = cells.with_columns(cells[name].gather(above).fill_null(cells[name]))
+        kinds = None if kinds is None else kinds.with_columns(kinds[name].gather(above).fill_null(kinds[name]))
     return cells, kinds
 
 

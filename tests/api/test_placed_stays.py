@@ -31,7 +31,7 @@ def archived(caller, code: str, **params):
 
 @pytest.mark.promise("SKU-63")
 def test_an_archived_sku_counts_in_every_figure_and_declaration_of_its_periods(caller, weighed_anew):
-    placed(caller, "JAR", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2025, 2, 10_001))
+    placed(caller, "JAR", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2025, 2, 10_001), level="sales")
     placed(caller, "BOX", BOX, ("DE", 2025, 0, 7), level="transport")
     weighed_anew()
     lists = ("tonnes", "uncounted", "undecided", "obligations")
@@ -62,8 +62,8 @@ def test_an_archived_sku_counts_in_every_figure_and_declaration_of_its_periods(c
 
 
 def test_archived_skus_are_in_no_list_gap_or_count(caller, weighed_anew):
-    placed(caller, "GONE", BOX, ("DE", 2026, 0, 7))
-    placed(caller, "KEPT", BOX, ("DE", 2026, 0, 7))
+    placed(caller, "GONE", BOX, ("DE", 2026, 0, 7), level="sales")
+    placed(caller, "KEPT", BOX, ("DE", 2026, 0, 7), level="sales")
     archived(caller, "GONE")
     weighed_anew()
     for query in ({}, {"gap": "weight_missing"}, {"market": "DE"}):
@@ -77,7 +77,7 @@ def test_archived_skus_are_in_no_list_gap_or_count(caller, weighed_anew):
 
 @pytest.mark.promise("SKU-63")
 def test_units_of_an_archived_sku_are_written_and_cleared_without_bringing_it_back(caller, weighed_anew):
-    placed(caller, "REST", JAR, ("DE", 2025, 0, 1_000))
+    placed(caller, "REST", JAR, ("DE", 2025, 0, 1_000), level="sales")
     sku_id = id_of(caller, "REST")
     version = archived(caller, "REST")["version"]
     path = f"/skus/{sku_id}"
@@ -104,8 +104,10 @@ def test_units_of_an_archived_sku_are_written_and_cleared_without_bringing_it_ba
 
 
 def test_archiving_warns_with_the_tonnes_by_market_and_year_and_says_how_units_are_cleared(caller):
-    placed(caller, "WARN", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2024, 1, 1_000), ("GB", 2024, 2, 1_000))
-    placed(caller, "BARE", [{**BOX[1]}], ("FR", 2026, 0, 3))
+    placed(
+        caller, "WARN", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2024, 1, 1_000), ("GB", 2024, 2, 1_000), level="sales"
+    )
+    placed(caller, "BARE", [{**BOX[1]}], ("FR", 2026, 0, 3), level="sales")
     caller.made(sku_code="NONE")
     for dry_run in ("true", "false"):
         [warning] = archived(caller, "WARN", dry_run=dry_run)["warnings"]
@@ -123,7 +125,7 @@ def test_archiving_warns_with_the_tonnes_by_market_and_year_and_says_how_units_a
 
 
 def test_undoing_an_import_takes_its_units_back(caller, weighed_anew):
-    placed(caller, "OLD", JAR, ("DE", 2025, 0, 1_000))
+    placed(caller, "OLD", JAR, ("DE", 2025, 0, 1_000), level="sales")
     rested = caller.made(sku_code="RESTED", weight_grams=1)["id"]
     caller.put(f"/skus/{rested}/volumes", [{**YEAR, "units_placed": 30}])
     archived(caller, "RESTED")

@@ -26,11 +26,12 @@ COMPONENT_COLUMNS: Final = ["sku_code", *(n for n in COMPONENT if n != "substanc
 
 NOBODY: Final = "019a0000-0000-7000-8000-00000000dead"
 _NO_WORDS: Final = ("null", "none", "nan")
+_DITTO: Final = ('"', '-"-', '--"--')
 
 
 def _sayable(text: str) -> bool:
-    """Whether a cell can hold the text: something to see, no clearing word, no escape mark, no spreadsheet error."""
-    return bool(text.strip()) and text.strip().lower() not in _NO_WORDS and text[0] not in "'#"
+    """Whether a cell can hold the text: something to see, no clearing word, ditto mark, escape or spreadsheet error."""
+    return bool(text.strip()) and text.strip().lower() not in (*_NO_WORDS, *_DITTO) and text[0] not in "'#"
 
 
 TEXTS: Final = st.text(

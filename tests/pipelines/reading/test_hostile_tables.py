@@ -119,8 +119,8 @@ def test_a_ditto_is_what_stands_above(mark: str) -> None:
     assert parts(data) == [[("body", "glass", 180), ("cap", "glass", 8)]]
 
 
-def test_a_ditto_without_a_line_above_is_nothing() -> None:
-    assert row_of(table("SKU|Name|Material\nA|ditto|glass"))["name"] is None
+def test_a_ditto_below_no_value_stays() -> None:
+    assert row_of(table("SKU|Name|Material\nA|ditto|glass"))["name"] == "ditto"
 
 
 def test_a_pallet_is_no_part_of_what_is_sold() -> None:
