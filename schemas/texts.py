@@ -165,8 +165,18 @@ NULL_WORDS: Final = (
     *("(null)", "(NULL)", "[null]", "[NULL]", "{null}", "undefined", "Undefined", "#NULL"),
 )
 """How programs write that there is no value. `null` and `NULL` are not among them: they clear (decisions §4)."""
+_SAID_AS_ABOVE: Final = (
+    *('"', "”", "″", "〃", '-"-', '--"--', "ditto", "same as above", "see above", "as above", "idem", "idem ci-dessus"),
+    *("voir ci-dessus", "dto", "siehe oben", "wie oben", "s. oben", "ver arriba", "ídem", "come sopra", "vedi sopra"),
+    *("zie boven", "jak wyżej", "jw", "viz výše", "se ovan", "ver acima"),
+)
+DITTO_MARKS: Final = tuple(
+    sorted({way for said in _SAID_AS_ABOVE for way in (said, said.capitalize(), said.upper(), f"{said}.")})
+)
+"""How people write in a table that a cell has what stands above it."""
 _SPACE: Final = r"[^\S\x1c-\x1f]*"
-_MEANS_MORE: Final = rf"{COMPUTED}|#|{_SPACE}(?:null|NULL|{'|'.join(map(re.escape, NULL_WORDS))}){_SPACE}$"
+_WORDS: Final = "|".join(map(re.escape, (*NULL_WORDS, *DITTO_MARKS)))
+_MEANS_MORE: Final = rf"{COMPUTED}|#|{_SPACE}(?:null|NULL|{_WORDS}){_SPACE}$"
 APOSTROPHE_BEFORE: Final = rf"^'('*(?:{_MEANS_MORE}|\d|{_SPACE}$))"
 """A text with a leading `'` that the reader removes. A writer puts one before each text that matches with one."""
 MEANS_MORE: Final = f"^(?:{_MEANS_MORE})|{APOSTROPHE_BEFORE}"

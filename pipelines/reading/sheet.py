@@ -11,7 +11,7 @@ it is a fault. No cell is ever moved.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, reduce
+from functools import reduce
 from operator import or_
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
@@ -70,8 +70,7 @@ from schemas.imports.types import Asked, SourceSheet
 from schemas.issues import QuestionKind
 from schemas.messages import Message
 from schemas.normalise import quote
-from schemas.texts import INVISIBLE, control_in
-from schemas.vocabularies import table_rows
+from schemas.texts import DITTO_MARKS, INVISIBLE, control_in
 from schemas.words import fold
 
 CREATED: Final[Mapping[str, str]] = {
@@ -489,19 +488,12 @@ def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.Dat
     return cells
 
 
-@cache
-def _dittos() -> list[str]:
-    """Return the ways to write that a cell has what stands above it."""
-    said = [row["word"] for row in table_rows("words.csv") if row["vocabulary"] == "ditto"]
-    return sorted({way for word in said for way in (word, word.capitalize(), word.upper(), f"{word}.")})
-
-
 def _with_dittos(cells: pl.DataFrame, kinds: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return the cells with what stands above in place of the marks that say so: `"`, `ditto`.
 
     A mark below no value stays as it is.
     """
-    marked = cells.select(pl.exclude("line").str.strip_chars().is_in(_dittos()).fill_null(value=False))
+    marked = cells.select(pl.exclude("line").str.strip_chars().is_in(DITTO_MARKS).fill_null(value=False))
     for name in (column.name for column in marked if column.any()):
         above = pl.int_range(cells.height, eager=True).set(marked[name], None).forward_fill()
         cells = cells.with_columns(cells[name].gather(above).fill_null(cells[name]))
